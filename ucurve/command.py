@@ -1,0 +1,132 @@
+"""The border to the user: Hydra composes, a frozen dataclass is checked, and a mistake becomes one message.
+
+Every command exits with 0, or 2 after a mistake of the user's, or 1 after any other failure that has a message.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import hydra
+from hydra.errors import HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import TypeAdapter, ValidationError
+
+from ucurve.errors import UcurveError, UserError, nearest
+
+CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
+Settings = TypeVar("Settings")
+
+
+def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
+    """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with the resolved mapping.
+
+    Under ``-m`` the task is called once for each cell of the product. The process ends with the exit code of the
+    module's contract; only a fault of ours shows a traceback.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
+
+    def call(config: DictConfig) -> None:
+        task(resolve(config))
+
+    try:
+        hydra.main(version_base="1.3", config_path=str(CONFIGURATION), config_name=name)(call)()
+    except (HydraException, OmegaConfBaseException) as error:
+        _fail(configuration_message(error, name), UserError.exit_code)
+    except UcurveError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+
+
+def resolve(config: DictConfig) -> dict[str, Any]:
+    """Turn a composed configuration into plain values, interpolations resolved."""
+    return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+
+
+def check(kind: type[Settings], values: dict[str, Any]) -> Settings:
+    """Turn a mapping into the frozen dataclass ``kind``.
+
+    Raises:
+        UserError: listing every key that is unknown, missing, or holds a value that is not allowed.
+    """
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        problems = [_problem(dict(detail)) for detail in error.errors(include_url=False)]
+    head = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    raise UserError("\n  ".join([f"{head} in the configuration:", *problems]))
+
+
+def configuration_message(error: Exception, name: str) -> str:
+    """Say in one message what is wrong with a command line that Hydra could not compose.
+
+    Args:
+        error: what Hydra or OmegaConf raised.
+        name: the primary configuration, as in ``conf/<name>.yaml``.
+    """
+    if isinstance(error, MissingConfigException) and error.options is not None:
+        group, _, choice = str(error.missing_cfg_file).rpartition("/")
+        return _with_hint(f"unknown {group} {choice!r}; allowed: {', '.join(sorted(error.options))}", choice, error.options)
+    text = " ".join(str(part).strip() for part in _chain(error))
+    key = re.search(r"Key '([^']+)' is not in struct", text)
+    if key:
+        full = re.search(r"full_key: (\S+)", text)
+        return _unknown_key(full.group(1) if full else key.group(1), name)
+    group_match = re.search(r"Could not override '([^']+)'", text)
+    if group_match:
+        return _unknown_key(group_match.group(1), name)
+    return text.split(". Check https")[0]
+
+
+def _unknown_key(key: str, name: str) -> str:
+    allowed = _all_keys(OmegaConf.to_container(cast(DictConfig, OmegaConf.load(CONFIGURATION / f"{name}.yaml"))))
+    return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
+
+
+def _all_keys(values: Any, prefix: str = "") -> list[str]:
+    if not isinstance(values, dict):
+        return []
+    keys = []
+    for key, value in values.items():
+        if key in ("defaults", "hydra"):
+            continue
+        keys += [prefix + str(key), *_all_keys(value, f"{prefix}{key}.")]
+    groups = [entry for entry in CONFIGURATION.iterdir() if entry.is_dir()] if not prefix else []
+    for group in groups:
+        keys.append(group.name)
+        for file in group.glob("*.yaml"):
+            keys += [f"{group.name}.{key}" for key in _all_keys(OmegaConf.to_container(OmegaConf.load(file)), "  ")]
+    return [key.replace("  ", "") for key in keys]
+
+
+def _with_hint(text: str, name: str, allowed: Any) -> str:
+    close = nearest(name, list(allowed))
+    return f"{text}. Did you mean {close!r}?" if close else text
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    return chain
+
+
+def _problem(detail: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in detail["loc"]) or "configuration"
+    if detail["type"] == "missing":
+        return f"{place}: no value given"
+    if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return f"{place}: unknown key"
+    message = detail["msg"].removeprefix("Value error, ")
+    given = "" if detail["type"] == "value_error" else f"got {detail['input']!r}; "
+    return f"{place}: {given}{message}"
+
+
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(f"error: {message}\n")
+    sys.exit(code)

@@ -1,0 +1,48 @@
+"""Errors that reach the user as one message and an exit code, never as a traceback."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UcurveError(Exception):
+    """An error whose message is complete: the command line prints it and exits with ``exit_code``."""
+
+    exit_code = 1
+
+
+class UserError(UcurveError):
+    """A mistake in what the user gave: an argument, a configuration or a file.
+
+    The message says what is wrong, where it is, what is allowed and, for a name, the nearest one.
+    """
+
+    exit_code = 2
+
+
+class RunError(UcurveError):
+    """A run that cannot go on although what the user gave was well formed (a loss that is not finite, a full disk)."""
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed name closest to ``name``, or None when nothing is close."""
+    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def unknown_name(kind: str, name: str, allowed: Iterable[str], where: str = "") -> UserError:
+    """Build the error for a name that is not one of the allowed ones.
+
+    Args:
+        kind: what is named, e.g. ``"benchmark"``.
+        name: the offending name.
+        allowed: all names that would have been right.
+        where: the place it was given, e.g. ``"eval.benchmarks"`` or ``"pairs.jsonl:3"``.
+
+    Returns:
+        A ``UserError`` to raise.
+    """
+    choices = sorted(allowed)
+    close = nearest(name, choices)
+    place = f" in {where}" if where else ""
+    hint = f" Did you mean {close!r}?" if close else ""
+    return UserError(f"unknown {kind} {name!r}{place}; allowed: {', '.join(choices)}.{hint}")

@@ -1,0 +1,103 @@
+"""Hashes, and files and folders that exist complete or not at all."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def sha256_file(path: Path) -> str:
+    """Return the hex SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Return the hex SHA-256 of a JSON value, independent of key order."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """Write a JSON value the one way it is written here: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def sync_folder(path: Path) -> None:
+    """Flush a folder's entries to disk, so that a rename in it survives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Flush a file's bytes to disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(path)
+    try:
+        yield temporary
+        sync_file(temporary)
+        temporary.replace(path)
+        sync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary empty folder beside ``path``; on success its files are synced and it is renamed to ``path``.
+
+    A folder already at ``path`` is replaced. On failure the temporary folder is removed and ``path`` left as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(path)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                sync_file(file)
+        sync_folder(temporary)
+        if path.exists():
+            shutil.rmtree(path)
+        temporary.rename(path)
+        sync_folder(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8, complete or not at all."""
+    with new_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file for people to read, complete or not at all; NaN is refused."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what writers that were killed left behind in ``folder``; call it only where no writer is at work."""
+    for path in folder.glob(".*.tmp-*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tmp-{uuid.uuid4().hex[:12]}")

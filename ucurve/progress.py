@@ -1,0 +1,59 @@
+"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+_SECONDS_BETWEEN_LINES = 10.0
+_console = Console(stderr=True)
+
+
+class ProgressBar:
+    """Counts finished units of one piece of work and shows them on standard error.
+
+    Use as a context manager; call ``advance`` with the number of units finished and, if useful, a short note.
+    """
+
+    def __init__(self, title: str, total: int, done: int = 0) -> None:
+        self._title, self._total, self._done = title, total, done
+        self._last_line = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if _console.is_terminal:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=_console)
+            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, units: int = 1, note: str = "") -> None:
+        """Count ``units`` more as finished."""
+        self._done += units
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self._done, note=note)
+            return
+        now = time.monotonic()
+        if self._done >= self._total or now - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            say(f"{self._title}: {self._done}/{self._total} {note}".rstrip())
+
+
+def say(text: str) -> None:
+    """Write one plain line to standard error, above a progress bar when one is shown."""
+    if _console.is_terminal:
+        _console.print(text, markup=False, highlight=False)
+    else:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

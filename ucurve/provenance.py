@@ -1,0 +1,53 @@
+"""What made a number: code revision, library versions, hardware."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ucurve import __version__
+
+_LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "safetensors")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of ucurve, Python and the libraries that numbers depend on."""
+    found = {"ucurve": __version__, "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def code_revision() -> str | None:
+    """Return the git commit of the code, with ``+changes`` when files differ from it; None outside a checkout."""
+    root = Path(__file__).resolve().parent.parent
+    commit = _git(root, "rev-parse", "HEAD")
+    if not commit:
+        return None
+    return f"{commit}+changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
+
+
+def hardware() -> dict[str, Any]:
+    """Return the machine's processor, cores and accelerators."""
+    import torch
+
+    accelerators = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return {
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "accelerators": accelerators,
+    }
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip()
