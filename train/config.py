@@ -1,0 +1,232 @@
+"""The training configuration: what Hydra composed, as frozen dataclasses, checked in one go."""
+
+from dataclasses import asdict, field
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from eval.run import ScoreSettings
+from train.corpus import CorpusSettings
+from train.flops import Shape
+from train.schedule import ScheduleSettings
+from train.text import TokenizerSettings
+from ucurve.command import check
+from ucurve.counts import format_count, parse_count
+from ucurve.files import sha256_json
+
+STRICT = ConfigDict(extra="forbid")
+TokenCount = Annotated[int, BeforeValidator(parse_count)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+# Keys that change how or where a run is made, but not what comes out of it.
+_NOT_IDENTITY = ("eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")
+_NOT_IDENTITY_OF_DATA = ("path", "processes", "max_epochs")
+
+
+@dataclass(frozen=True, config=STRICT)
+class ModelSettings:
+    """A size of the Pythia family: its shape and the learning rate that Pythia trains it with."""
+
+    name: str
+    layers: PositiveInt
+    width: PositiveInt
+    heads: PositiveInt
+    feed_forward: PositiveInt
+    learning_rate: PositiveFloat
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "ModelSettings":
+        if self.width % self.heads or (self.width // self.heads) % 8:
+            raise ValueError(f"width {self.width} must be {self.heads} heads times a multiple of 8")
+        return self
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that parameters and FLOPs are counted from."""
+        return Shape(self.layers, self.width, self.heads, self.feed_forward)
+
+
+@dataclass(frozen=True, config=STRICT)
+class BatchSettings:
+    """The global batch: ``sequences`` of ``length`` tokens for each optimizer step."""
+
+    sequences: PositiveInt
+    length: Annotated[int, Field(ge=2)]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in one optimizer step."""
+        return self.sequences * self.length
+
+
+@dataclass(frozen=True, config=STRICT)
+class OptimizerSettings:
+    """AdamW with linear warm-up and cosine decay.
+
+    Attributes:
+        learning_rate: peak.
+        minimum: final learning rate as a share of the peak.
+        warmup: share of the steps that the warm-up takes.
+        betas: AdamW's two decay rates.
+        eps: AdamW's epsilon.
+        weight_decay: applied to matrices only.
+        clip: largest norm of the gradient.
+    """
+
+    learning_rate: PositiveFloat
+    minimum: Share
+    warmup: Share
+    betas: tuple[Share, Share]
+    eps: PositiveFloat
+    weight_decay: NonNegativeFloat
+    clip: PositiveFloat
+
+
+@dataclass(frozen=True, config=STRICT)
+class EngineSettings:
+    """What runs the arithmetic.
+
+    Attributes:
+        kind: ``torch``, or ``auto`` to choose by the machine.
+        micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch.
+        device: ``cpu``, ``cuda`` or ``auto``.
+    """
+
+    kind: Literal["auto", "torch"]
+    micro_batch: PositiveInt
+    device: Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Seeds:
+    """Seeds of the initial weights and of the data order."""
+
+    init: Seed
+    data: Seed
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class EvalSettings(ScoreSettings):
+    """Scoring settings and when to score: after ``each`` checkpoint, at the ``end``, or ``never``."""
+
+    when: Literal["each", "end", "never"]
+
+
+@dataclass(frozen=True, config=STRICT)
+class TrackerSettings:
+    """An experiment tracker beside ``metrics.jsonl``, which stays the truth."""
+
+    kind: Literal["none", "wandb"]
+    project: str = "ucurve"
+    mode: Literal["online", "offline"] = "offline"
+
+
+@dataclass(frozen=True, config=STRICT)
+class ResumeSettings:
+    """The rolling full state is saved when this many seconds have passed since the last; 0 saves it every step."""
+
+    seconds: NonNegativeFloat
+
+
+@dataclass(frozen=True, config=STRICT)
+class Paths:
+    """Folders written to: run folders, tokenized corpora, built tokenizers."""
+
+    runs: str
+    cache: str
+    tokenizers: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class RunSettings:
+    """One run: a cell of a grid."""
+
+    model: ModelSettings
+    tokens: TokenCount
+    tokenizer: TokenizerSettings
+    data: CorpusSettings
+    schedule: ScheduleSettings
+    batch: BatchSettings
+    optimizer: OptimizerSettings
+    engine: EngineSettings
+    seed: Seed
+    seeds: Seeds
+    eval: EvalSettings
+    tracker: TrackerSettings
+    resume: ResumeSettings
+    paths: Paths
+    benchmark_root: str | None = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] | None = None
+    dry_run: bool = False
+    grid: tuple[dict[str, Any], ...] = field(default=())
+
+    @model_validator(mode="after")
+    def _at_least_one_step(self) -> "RunSettings":
+        if self.tokens < self.batch.tokens:
+            raise ValueError(f"tokens={self.tokens} is less than one global batch of {self.batch.tokens} tokens")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps: whole global batches in the token budget."""
+        return self.tokens // self.batch.tokens
+
+    @property
+    def run_name(self) -> str:
+        """The name that identifies the run: ``<model>-<tokens>-<tokenizer>-<data>-s<seed>[-<name>]``."""
+        same = self.seeds.init == self.seeds.data
+        seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
+        parts = [self.model.name, format_count(self.tokens), self.tokenizer.name, self.data.run_name, seed]
+        return "-".join(parts + ([self.name] if self.name else []))
+
+    def identity(self) -> dict[str, Any]:
+        """Return the part of the configuration that decides what comes out, as plain values."""
+        return identity_of(asdict(self))
+
+
+def identity_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Pick from a whole configuration the keys that decide what comes out of a run."""
+    kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
+    kept["data"] = {key: value for key, value in kept["data"].items() if key not in _NOT_IDENTITY_OF_DATA}
+    return kept
+
+
+def read_settings(values: dict[str, Any]) -> RunSettings:
+    """Check a composed configuration.
+
+    Raises:
+        UserError: listing every problem.
+    """
+    return check(RunSettings, values)
+
+
+def config_sha256(identity: dict[str, Any]) -> str:
+    """Hash what decides the outcome of a run; manifests carry it."""
+    return sha256_json(identity)
+
+
+def differing_keys(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Describe, as ``key: old -> new``, the keys in which two identities differ."""
+    old, new = _flatten(before), _flatten(after)
+    keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+    return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys]
+
+
+def _flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = list(value) if isinstance(value, tuple) else value
+    return flat

@@ -1,0 +1,130 @@
+"""Checkpoint schedules: pure functions from a run's length to the explicit steps at which it is checkpointed.
+
+Every schedule includes step 0 (the untrained model) and the last step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Literal
+
+from pydantic import ConfigDict, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from ucurve.errors import UserError
+
+Kind = Literal["log", "pythia", "linear", "babylm", "list"]
+_PYTHIA_INTERVAL = 1000
+_BABYLM_UNIT = 1_000_000
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class ScheduleSettings:
+    """Which steps are checkpointed.
+
+    Attributes:
+        kind: ``log``, ``pythia``, ``linear``, ``babylm`` or ``list``.
+        count: number of checkpoints, for ``log`` and ``linear``.
+        steps: the steps, ascending, for ``list``.
+    """
+
+    kind: Kind
+    count: PositiveInt | None = None
+    steps: tuple[int, ...] = field(default=())
+
+
+def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
+    """Return the ascending, distinct steps at which a run is checkpointed, 0 and ``total_steps`` among them.
+
+    Args:
+        settings: the schedule.
+        total_steps: optimizer steps in the run.
+        tokens_per_step: tokens in one global batch.
+
+    Raises:
+        UserError: when the schedule does not fit a run of this length.
+    """
+    if settings.kind == "log":
+        return log_steps(_count(settings), total_steps)
+    if settings.kind == "linear":
+        return linear_steps(_count(settings), total_steps)
+    if settings.kind == "pythia":
+        return pythia_steps(total_steps)
+    if settings.kind == "babylm":
+        return babylm_steps(total_steps, tokens_per_step)
+    return listed_steps(settings.steps, total_steps)
+
+
+def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
+    """Return exactly ``count`` steps, evenly spaced on a log axis after step 0.
+
+    Where equal ratios would fall on the same integer the steps are consecutive, and the ratio is computed anew
+    for the steps that remain, so that the count is always met.
+
+    Raises:
+        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
+    """
+    _check_count(count, total_steps)
+    steps = [0, 1] if count > 2 else [0]
+    while len(steps) < count - 1:
+        remaining = count - len(steps)
+        ratio = (total_steps / steps[-1]) ** (1 / remaining)
+        steps.append(min(max(steps[-1] + 1, round(steps[-1] * ratio)), total_steps - remaining + 1))
+    return (*steps, total_steps)
+
+
+def linear_steps(count: int, total_steps: int) -> tuple[int, ...]:
+    """Return exactly ``count`` evenly spaced steps.
+
+    Raises:
+        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
+    """
+    _check_count(count, total_steps)
+    return tuple(round(index * total_steps / (count - 1)) for index in range(count))
+
+
+def pythia_steps(total_steps: int) -> tuple[int, ...]:
+    """Return Pythia's steps: 0, the powers of two up to 512, every 1000, and the last (Biderman et al. 2023, 2.1)."""
+    early = [2**power for power in range(10)]
+    steps = {0, *early, *range(_PYTHIA_INTERVAL, total_steps, _PYTHIA_INTERVAL), total_steps}
+    return tuple(sorted(step for step in steps if step <= total_steps))
+
+
+def babylm_steps(total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
+    """Return BabyLM's checkpoints: 1 to 10 M by 1 M, to 100 M by 10 M, then by 100 M, in tokens, plus 0 and the last.
+
+    BabyLM 2025 counts words; here the unit is the token. A checkpoint is the first step that has seen the count.
+    """
+    total = total_steps * tokens_per_step
+    counts = [*range(1, 10), *range(10, 100, 10), *range(100, total // _BABYLM_UNIT + 1, 100)]
+    steps = {-(-count * _BABYLM_UNIT // tokens_per_step) for count in counts}
+    return tuple(sorted({0, total_steps, *(step for step in steps if step < total_steps)}))
+
+
+def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
+    """Return the given steps with 0 and ``total_steps`` added.
+
+    Raises:
+        UserError: when no step is given, or they do not ascend, or one lies outside the run.
+    """
+    if not steps:
+        raise UserError("schedule.steps is empty; schedule=list wants ascending steps, e.g. schedule.steps=[0,10,100]")
+    for before, after in zip(steps, steps[1:], strict=False):
+        if after <= before:
+            raise UserError(f"schedule.steps: {after} follows {before}; the steps must ascend")
+    for step in steps:
+        if not 0 <= step <= total_steps:
+            raise UserError(f"schedule.steps: {step} is outside the run; allowed: 0 to {total_steps}")
+    return tuple(sorted({0, *steps, total_steps}))
+
+
+def _count(settings: ScheduleSettings) -> int:
+    if settings.count is None:
+        raise UserError(f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints")
+    return settings.count
+
+
+def _check_count(count: int, total_steps: int) -> None:
+    if not 2 <= count <= total_steps + 1:
+        raise UserError(
+            f"schedule.count={count} does not fit a run of {total_steps} steps; allowed: 2 to {total_steps + 1}"
+        )
