@@ -1,0 +1,1 @@
+"""Minimal pairs in, scores and accuracies out."""

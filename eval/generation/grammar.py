@@ -1,0 +1,155 @@
+"""Templates tied to a vocabulary and phrases: every rule is checked and its words found before anything is drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from eval.generation.rules import Direct, Phrase, Relation, Rule, Slot, Word
+from eval.generation.template import Expansion, Phrases, Template
+from eval.generation.vocabulary import SURFACE, Vocabulary, Words
+from ucurve.errors import UserError, unknown_name
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The words a slot may hold, and its relations to other slots.
+
+    ``copies`` marks a slot that speaks of the word itself (``expression``); it may repeat a word of the sentence.
+    """
+
+    words: Words
+    relations: tuple[Relation, ...]
+    copies: bool
+
+
+@dataclass
+class Group:
+    """The expansions of a phrase, filled in after it is made because a phrase may hold itself."""
+
+    expansions: list[tuple["Choices", ...]] = field(default_factory=list)
+
+
+Choice = Direct | Pool | Group
+Choices = tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Paradigm:
+    """A template whose rules are tied to words.
+
+    Attributes:
+        template: what it was made from.
+        good: the slots of the good member.
+        bad: for each slot of the bad member, the position in the good member whose words it takes, or its own rules.
+    """
+
+    template: Template
+    good: tuple[Choices, ...]
+    bad: tuple[int | Choices, ...]
+
+
+class Grammar:
+    """A vocabulary and the phrases over it.
+
+    Raises:
+        UserError: a phrase names an unknown phrase, or can never end. Its conditions are checked when it is first used.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, phrases: Phrases, source: str = "the phrases") -> None:
+        self.vocabulary = vocabulary
+        self._phrases = phrases
+        self._groups: dict[Phrase, Group] = {}
+        _check_names(phrases, source)
+        _check_ends(phrases, source)
+
+    def tie(self, template: Template) -> Paradigm:
+        """Tie a template to this grammar.
+
+        Raises:
+            UserError: a slot names an unknown property, value or phrase, or is related to a slot that is not there or
+                holds no vocabulary word; the message names file and slot.
+        """
+        good = self._tie_slots(template.good, f"{template.file}: good_rule")
+        where = f"{template.file}: bad_rule"
+        sources = [_source(position, slot, template.good) for position, slot in enumerate(template.bad)]
+        bad = (
+            self._tie_slot(position, template.bad, where) if source is None else source
+            for position, source in enumerate(sources)
+        )
+        return Paradigm(template, good, tuple(bad))
+
+    def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Choices, ...]:
+        return tuple(self._tie_slot(position, slots, where) for position in range(len(slots)))
+
+    def _tie_slot(self, position: int, slots: Sequence[Slot], where: str) -> Choices:
+        return tuple(self._tie_rule(rule, position, slots, f"{where}[{position}]") for rule in slots[position])
+
+    def _tie_rule(self, rule: Rule, position: int, slots: Sequence[Slot], where: str) -> Choice:
+        if isinstance(rule, Direct):
+            return rule
+        if isinstance(rule, Phrase):
+            return self._tie_phrase(rule, where)
+        self.vocabulary.check(rule.filters, where)
+        relations = tuple(self._tie_relation(relation, position, slots, where) for relation in rule.relations)
+        named = [name for name, _ in rule.filters] + [name for relation in relations for name in relation.properties]
+        return Pool(self.vocabulary.where(rule.filters), relations, SURFACE in named)
+
+    def _tie_relation(self, relation: Relation, position: int, slots: Sequence[Slot], where: str) -> Relation:
+        for name in relation.properties:
+            self.vocabulary.check_property(name, where)
+        if not -len(slots) <= relation.position < len(slots):
+            last = len(slots) - 1
+            raise UserError(f"{where}: there is no slot {relation.position}; slots are 0 to {last}, -1 the last")
+        other = relation.position % len(slots)
+        if other == position:
+            raise UserError(f"{where}: a slot cannot be related to itself")
+        if not any(isinstance(rule, Word) for rule in slots[other]):
+            raise UserError(f"{where}: slot {relation.position} holds no vocabulary word to be related to")
+        return Relation(other, relation.properties, relation.agrees)
+
+    def _tie_phrase(self, phrase: Phrase, where: str) -> Group:
+        if phrase.name not in self._phrases:
+            raise unknown_name("phrase", phrase.name, self._phrases, where)
+        if phrase not in self._groups:
+            group = self._groups[phrase] = Group()
+            for expansion in self._phrases[phrase.name]:
+                group.expansions.append(self._tie_slots(_overridden(expansion, phrase, where), where))
+        return self._groups[phrase]
+
+
+def _source(position: int, slot: Slot, good: tuple[Slot, ...]) -> int | None:
+    """Find the good slot whose words a bad slot takes: its own place first, then the first that reads the same."""
+    if good[position] == slot:
+        return position
+    return good.index(slot) if slot in good else None
+
+
+def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:
+    elements = list(expansion)
+    for position, filters in phrase.overrides:
+        rule = elements[position][0] if -len(elements) <= position < len(elements) else None
+        if not isinstance(rule, Word):
+            raise UserError(f"{where}: an expansion of phrase {phrase.name!r} has no vocabulary word at {position}")
+        elements[position] = (Word(rule.filters + filters, rule.relations),)
+    return tuple(elements)
+
+
+def _check_names(phrases: Phrases, source: str) -> None:
+    for name, expansions in phrases.items():
+        for rule in (slot[0] for expansion in expansions for slot in expansion):
+            if isinstance(rule, Phrase) and rule.name not in phrases:
+                raise unknown_name("phrase", rule.name, phrases, f"{source}: phrase {name!r}")
+
+
+def _check_ends(phrases: Phrases, source: str) -> None:
+    ending: set[str] = set()
+    while found := {name for name in phrases if name not in ending and _can_end(phrases[name], ending)}:
+        ending |= found
+    if endless := sorted(set(phrases) - ending):
+        raise UserError(f"{source}: phrase {endless[0]!r} can never end, each of its expansions holds it again")
+
+
+def _can_end(expansions: tuple[Expansion, ...], ending: set[str]) -> bool:
+    def ends(rule: Rule) -> bool:
+        return not isinstance(rule, Phrase) or rule.name in ending
+
+    return any(all(ends(slot[0]) for slot in expansion) for expansion in expansions)

@@ -1,0 +1,149 @@
+"""The template language: the text of a slot, read into typed rules. Nothing in it is ever evaluated as code."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from eval.generation.vocabulary import Filters
+from ucurve.errors import UserError
+
+_RELATION_KEYS = {
+    "matchedPosition": (True, "position"),
+    "mPos": (True, "position"),
+    "matchedProperties": (True, "properties"),
+    "mPro": (True, "properties"),
+    "mismatchedPosition": (False, "position"),
+    "mmPos": (False, "position"),
+    "mismatchedProperties": (False, "properties"),
+    "mmPro": (False, "properties"),
+}
+_OVERRIDE = re.compile(r"(-?\d+):<([^<>]*)>")
+_GRAMMAR = (
+    "a slot holds alternatives separated by '|', each of them words, "
+    "or conditions property:value[/value] with mPos:N mPro:property or mmPos:N mmPro:property, "
+    "or phrase:NAME with overrides N:<property:value>"
+)
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Literal words, of which one is drawn; the empty string stands for nothing."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Agreement, or disagreement, with the word of another slot in the given properties."""
+
+    position: int
+    properties: tuple[str, ...]
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Word:
+    """A vocabulary word that meets conditions, perhaps related to the words of other slots."""
+
+    filters: Filters
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A named phrase; an override adds conditions to one element of the expansion that is drawn."""
+
+    name: str
+    overrides: tuple[tuple[int, Filters], ...] = ()
+
+
+Rule = Direct | Word | Phrase
+Slot = tuple[Rule, ...]
+"""The alternatives of one slot."""
+
+
+def parse_slot(text: str, where: str) -> Slot:
+    """Read the text of a slot into its alternatives.
+
+    Two texts that differ only in spacing or in the order of conditions give equal slots.
+
+    Args:
+        text: the slot, e.g. ``"pos:M mPos:3 mPro:classifier | phrase:Det"``.
+        where: file and slot, for messages.
+
+    Raises:
+        UserError: the text is not of the template language.
+    """
+    return tuple(_parse_alternative(part.strip(), where) for part in text.split("|"))
+
+
+def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
+    """Build a lexical or matched rule from its key and value pairs.
+
+    Args:
+        conditions: keys and values; ``/`` in a value separates values, or the properties of a relation.
+        where: file and slot, for messages.
+
+    Raises:
+        UserError: an empty value, a key given twice, a position that is no integer, or half a relation.
+    """
+    filters: dict[str, tuple[str, ...]] = {}
+    relations: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    for key, value in conditions:
+        agrees, part = _RELATION_KEYS.get(key, (None, key))
+        known = filters if agrees is None else relations[agrees]
+        if part in known:
+            raise UserError(f"{where}: {key!r} is given twice in one alternative")
+        if agrees is None:
+            filters[key] = _split(key, value, where)
+        else:
+            relations[agrees][part] = value
+    built = tuple(_relation(agrees, parts, where) for agrees, parts in relations.items() if parts)
+    return Word(tuple(sorted(filters.items())), built)
+
+
+def _parse_alternative(text: str, where: str) -> Rule:
+    overrides = tuple((int(position), _filters(inner, where)) for position, inner in _OVERRIDE.findall(text))
+    tokens = _OVERRIDE.sub(" ", text).split()
+    typed = [":" in token for token in tokens]
+    if not any(typed) and not overrides:
+        return Direct(tuple(tokens) or ("",))
+    if not all(typed) or any("<" in token or ">" in token for token in tokens):
+        raise UserError(f"{where}: cannot read {text!r}; {_GRAMMAR}")
+    pairs = [_pair(token, where) for token in tokens]
+    if [key for key, _ in pairs] == ["phrase"]:
+        return Phrase(pairs[0][1], overrides)
+    if overrides or any(key == "phrase" for key, _ in pairs):
+        raise UserError(f"{where}: cannot read {text!r}; overrides belong to phrase:NAME, which stands alone")
+    return word_rule(pairs, where)
+
+
+def _filters(text: str, where: str) -> Filters:
+    pairs = [_pair(token, where) for token in text.split()]
+    rule = word_rule(pairs, where)
+    if not rule.filters or rule.relations:
+        raise UserError(f"{where}: an override holds conditions property:value, not {text!r}")
+    return rule.filters
+
+
+def _pair(token: str, where: str) -> tuple[str, str]:
+    key, separator, value = token.partition(":")
+    if not key or not separator or not value:
+        raise UserError(f"{where}: cannot read {token!r}; {_GRAMMAR}")
+    return key, value
+
+
+def _relation(agrees: bool, parts: dict[str, str], where: str) -> Relation:
+    short = "m" if agrees else "mm"
+    if len(parts) != 2:
+        raise UserError(f"{where}: {short}Pos and {short}Pro go together, but only one of them is given")
+    if not re.fullmatch(r"-?\d+", parts["position"]):
+        raise UserError(f"{where}: {short}Pos must be the number of a slot, not {parts['position']!r}")
+    return Relation(int(parts["position"]), _split(f"{short}Pro", parts["properties"], where), agrees)
+
+
+def _split(key: str, value: str, where: str) -> tuple[str, ...]:
+    values = tuple(value.split("/"))
+    if not all(values):
+        raise UserError(f"{where}: {key}:{value} has an empty value")
+    return values

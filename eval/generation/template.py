@@ -1,0 +1,162 @@
+"""Template and phrase files, read and checked."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from eval.generation.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
+from eval.generation.vocabulary import read_utf8
+from ucurve.errors import UserError, unknown_name
+
+Expansion = tuple[Slot, ...]
+"""One way to write a phrase; each element has a single alternative, and positions are local to it."""
+
+Phrases = Mapping[str, tuple[Expansion, ...]]
+
+_ELEMENT_TYPES = ("Direct", "Lexical", "Matched", "Phrase")
+_FIELDS = {"uid": str, "phenomenon": str, "strict_MP": bool, "sep": str, "good_rule": list, "bad_rule": list}
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A paradigm: the slots of the good and the bad member of its pairs, equally many.
+
+    ``strict_length`` asks for members of equal length; ``separator`` stands between words.
+    """
+
+    file: str
+    uid: str
+    phenomenon: str
+    strict_length: bool
+    separator: str
+    good: tuple[Slot, ...]
+    bad: tuple[Slot, ...]
+
+
+def read_template(path: Path) -> Template:
+    """Read one template file.
+
+    Raises:
+        UserError: the file is missing or not JSON, a field is missing or of another type, the two lists differ in
+            length, or a slot cannot be read; the message names file, slot and what is allowed.
+    """
+    record = read_json(path)
+    _check_fields(record, path)
+    return Template(
+        file=str(path),
+        uid=record["uid"],
+        phenomenon=record["phenomenon"],
+        strict_length=record["strict_MP"],
+        separator=record["sep"],
+        good=_slots(record, "good_rule", path),
+        bad=_slots(record, "bad_rule", path),
+    )
+
+
+def read_templates(folder: Path) -> list[Template]:
+    """Read all ``*.json`` templates of a folder, in the order of their names.
+
+    Raises:
+        UserError: the folder is missing or empty, or any template is broken; all broken ones are named together.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder")
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise UserError(f"{folder}: holds no templates (*.json)")
+    return all_or_error(paths, read_template)
+
+
+def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
+    """Read a phrase file: a JSON object from name to expansions, each a list of typed elements.
+
+    Raises:
+        UserError: the file is missing or not JSON, or an element cannot be read.
+    """
+    record = read_json(path)
+    if not isinstance(record, dict):
+        raise UserError(f"{path}: phrases are a JSON object from name to a list of expansions")
+    return {name: _expansions(name, value, path) for name, value in record.items()}
+
+
+def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> list[Result]:
+    """Apply a function to all items; if any raise a ``UserError``, raise one that holds all their messages."""
+    results: list[Result] = []
+    problems: list[str] = []
+    for item in items:
+        try:
+            results.append(function(item))
+        except UserError as error:
+            problems.append(str(error))
+    if problems:
+        raise UserError("\n".join(problems))
+    return results
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file, with a ``UserError`` that names the line where it is broken."""
+    try:
+        return json.loads(read_utf8(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+
+
+def _check_fields(record: Any, path: Path) -> None:
+    if not isinstance(record, dict):
+        raise UserError(f"{path}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(record.get(name), kind):
+            found = repr(record[name]) if name in record else "nothing"
+            raise UserError(f"{path}: field {name!r} must be a {kind.__name__}, found {found}")
+    good, bad = len(record["good_rule"]), len(record["bad_rule"])
+    if good != bad:
+        raise UserError(f"{path}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
+    if not record["uid"] or "/" in record["uid"]:
+        raise UserError(f"{path}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}")
+
+
+def _slots(record: Mapping[str, Any], name: str, path: Path) -> tuple[Slot, ...]:
+    def read(item: tuple[int, Any]) -> Slot:
+        position, text = item
+        where = f"{path}: {name}[{position}]"
+        if not isinstance(text, str):
+            raise UserError(f"{where}: a slot is a text, found {text!r}")
+        return parse_slot(text, where)
+
+    return tuple(all_or_error(enumerate(record[name]), read))
+
+
+def _expansions(name: str, value: Any, path: Path) -> tuple[Expansion, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
+        raise UserError(f"{path}: phrase {name!r} must be a list of expansions, each a list of elements")
+    return tuple(
+        tuple((_element(element, f"{path}: phrase {name!r}, expansion {number}, element {position}"),)
+              for position, element in enumerate(elements))
+        for number, elements in enumerate(value)
+    )  # fmt: skip
+
+
+def _element(element: Any, where: str) -> Rule:
+    kind = element.get("type") if isinstance(element, dict) else None
+    if kind not in _ELEMENT_TYPES:
+        raise unknown_name("element type", str(kind), _ELEMENT_TYPES, where)
+    rule = element.get("rule")
+    if kind == "Direct" and isinstance(rule, list) and rule and all(isinstance(word, str) for word in rule):
+        return Direct(tuple(rule))
+    if kind == "Phrase" and isinstance(rule, dict) and isinstance(rule.get("name"), str):
+        return Phrase(rule["name"])
+    if kind in ("Lexical", "Matched") and isinstance(rule, dict):
+        return word_rule([(key, _joined(value, where)) for key, value in rule.items()], where)
+    raise UserError(f"{where}: cannot read the rule {rule!r} of a {kind} element")
+
+
+def _joined(value: Any, where: str) -> str:
+    values = value if isinstance(value, list) else [value]
+    if not values or not all(isinstance(part, str | int) and str(part) for part in values):
+        raise UserError(f"{where}: a condition's value is a text or a list of texts, found {value!r}")
+    return "/".join(str(part) for part in values)

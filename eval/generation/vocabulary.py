@@ -1,0 +1,164 @@
+"""A vocabulary of words with properties, indexed once so that drawing never filters a table."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from ucurve.errors import UserError, nearest, unknown_name
+
+SURFACE = "expression"  # the column that holds the word itself
+
+Filters = tuple[tuple[str, tuple[str, ...]], ...]
+"""Conditions on one word, all of which must hold: property, and the values of which the word has one."""
+
+
+class Words:
+    """A set of vocabulary rows, with its parts by the value of a property.
+
+    Parts are sets of the same kind and are made once, so narrowing a set again and again is two look-ups.
+    """
+
+    def __init__(self, vocabulary: "Vocabulary", rows: tuple[int, ...]) -> None:
+        self.vocabulary = vocabulary
+        self.rows = rows
+        self._parts: dict[str, dict[str, Words]] = {}
+        self._shared: dict[tuple[int, str], tuple[str, ...]] = {}
+        self._apart: dict[tuple[str, tuple[str, ...]], Words] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def by(self, name: str) -> Mapping[str, "Words"]:
+        """Return the rows that have each value of a property; a row with several values is in several parts."""
+        if name not in self._parts:
+            parts: dict[str, list[int]] = {}
+            for row in self.rows:
+                for value in self.vocabulary.values(row, name):
+                    parts.setdefault(value, []).append(row)
+            self._parts[name] = {value: self.vocabulary.words(rows) for value, rows in parts.items()}
+        return self._parts[name]
+
+    def shared(self, other: "Words", name: str) -> tuple[str, ...]:
+        """Return the values of a property that rows of both sets have, in this set's order."""
+        key = (id(other), name)
+        if key not in self._shared:
+            theirs = other.by(name)
+            self._shared[key] = tuple(value for value in self.by(name) if value in theirs)
+        return self._shared[key]
+
+    def having(self, name: str) -> "Words":
+        """Return the rows that have some value of a property."""
+        return self.apart(name, ())
+
+    def apart(self, name: str, values: tuple[str, ...]) -> "Words":
+        """Return the rows that have a value of a property, but none of ``values``."""
+        key = (name, values)
+        if key not in self._apart:
+            own = self.vocabulary.values
+            rows = (row for row in self.rows if own(row, name) and not set(own(row, name)).intersection(values))
+            self._apart[key] = self.vocabulary.words(rows)
+        return self._apart[key]
+
+
+class Vocabulary:
+    """Words and their properties.
+
+    Args:
+        entries: one mapping a word from property to its values, among them ``expression`` with the word itself.
+        source: where the words come from, for messages.
+    """
+
+    def __init__(self, entries: Iterable[Mapping[str, tuple[str, ...]]], source: str = "the vocabulary") -> None:
+        self.source = source
+        self._entries = tuple(entries)
+        self.properties = tuple(dict.fromkeys(name for entry in self._entries for name in entry))
+        self._sets: dict[tuple[int, ...], Words] = {}
+        self._index: dict[str, dict[str, set[int]]] = {name: {} for name in self.properties}
+        for row, entry in enumerate(self._entries):
+            for name, values in entry.items():
+                for value in values:
+                    self._index[name].setdefault(value, set()).add(row)
+        self.where = cache(self._where)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def surface(self, row: int) -> str:
+        """Return the word of a row."""
+        return self._entries[row][SURFACE][0]
+
+    def values(self, row: int, name: str) -> tuple[str, ...]:
+        """Return a row's values of a property, none if its cell is empty."""
+        return self._entries[row].get(name, ())
+
+    def words(self, rows: Iterable[int]) -> Words:
+        """Return the set of the given rows, always the same object for the same rows."""
+        key = tuple(sorted(rows))
+        if key not in self._sets:
+            self._sets[key] = Words(self, key)
+        return self._sets[key]
+
+    def check(self, filters: Filters, where: str) -> None:
+        """Raise a ``UserError`` for a property or a value the vocabulary does not have."""
+        for name, values in filters:
+            self.check_property(name, where)
+            for value in values:
+                if value not in self._index[name]:
+                    close = nearest(value, self._index[name])
+                    hint = f" Did you mean {close!r}?" if close else ""
+                    raise UserError(f"{where}: no word of {self.source} has {name}:{value}.{hint}")
+
+    def check_property(self, name: str, where: str) -> None:
+        """Raise a ``UserError`` for a property the vocabulary does not have."""
+        if name not in self._index:
+            raise unknown_name("property", name, self.properties, where)
+
+    def _where(self, filters: Filters) -> Words:
+        rows = set(range(len(self._entries)))
+        for name, values in filters:
+            index = self._index[name]
+            rows &= set().union(*(index.get(value, set()) for value in values))
+        return self.words(rows)
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Read a vocabulary: tab-separated columns, the first line naming the properties.
+
+    One column is ``expression``, the word itself. ``/`` in any other cell separates values; an empty cell has none.
+    Lines without a word are skipped.
+
+    Raises:
+        UserError: the file is missing, is not UTF-8, has no ``expression`` column, or a line has too many cells.
+    """
+    lines = read_utf8(path).splitlines()
+    names = [name.strip() for name in lines[0].split("\t")] if lines else []
+    if SURFACE not in names:
+        raise UserError(f"{path}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}")
+    entries = [_entry(names, line, f"{path}:{number}") for number, line in enumerate(lines[1:], start=2)]
+    words = [entry for entry in entries if entry.get(SURFACE)]
+    if not words:
+        raise UserError(f"{path}: holds no words")
+    return Vocabulary(words, str(path))
+
+
+def read_utf8(path: Path) -> str:
+    """Read a text file, with a ``UserError`` where it is missing or not UTF-8."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}") from error
+
+
+def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]]:
+    cells = line.split("\t")
+    if len(cells) > len(names):
+        raise UserError(f"{where}: {len(cells)} cells, but the first line names {len(names)} columns")
+    return {name: _cell_values(name, cell.strip()) for name, cell in zip(names, cells, strict=False) if cell.strip()}
+
+
+def _cell_values(name: str, cell: str) -> tuple[str, ...]:
+    if name == SURFACE:
+        return (cell,)
+    return tuple(dict.fromkeys(value.strip() for value in cell.split("/") if value.strip()))
