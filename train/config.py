@@ -14,9 +14,9 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from eval.run import ScoreSettings
 from train.corpus import CorpusSettings
 from train.flops import Shape
+from train.hooks import EvalSettings
 from train.schedule import ScheduleSettings
 from train.text import TokenizerSettings
 from ucurve.command import check
@@ -113,13 +113,6 @@ class Seeds:
 
     init: Seed
     data: Seed
-
-
-@dataclass(frozen=True, config=STRICT, kw_only=True)
-class EvalSettings(ScoreSettings):
-    """Scoring settings and when to score: after ``each`` checkpoint, at the ``end``, or ``never``."""
-
-    when: Literal["each", "end", "never"]
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -7,7 +7,6 @@ from torch import nn
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from train.flops import Parameters, Shape
-from ucurve.errors import RunError
 
 _GROUPS = {"embed_in": "embedding", "lm_head": "output", "attention": "attention", "mlp": "mlp"}
 
@@ -80,13 +79,3 @@ def summed_loss(model: GPTNeoXForCausalLM, inputs: torch.Tensor, targets: torch.
     hidden = model.gpt_neox(inputs).last_hidden_state
     logits = model.get_output_embeddings()(hidden.flatten(0, 1)).float()
     return nn.functional.cross_entropy(logits, targets.flatten(), reduction="sum")
-
-
-def require_finite(value: float, what: str, step: int) -> None:
-    """Stop a run whose numbers have left the reals.
-
-    Raises:
-        RunError: naming the step.
-    """
-    if not math.isfinite(value):
-        raise RunError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")

@@ -3,6 +3,7 @@
 Every schedule includes step 0 (the untrained model) and the last step.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Literal
@@ -108,7 +109,7 @@ def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
     """
     if not steps:
         raise UserError("schedule.steps is empty; schedule=list wants ascending steps, e.g. schedule.steps=[0,10,100]")
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         if after <= before:
             raise UserError(f"schedule.steps: {after} follows {before}; the steps must ascend")
     for step in steps:

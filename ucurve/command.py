@@ -3,14 +3,17 @@
 Every command exits with 0, or 2 after a mistake of the user's, or 1 after any other failure that has a message.
 """
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -48,6 +51,35 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
 
 
+def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it.
+
+    Raises:
+        UserError: when Hydra cannot compose it.
+    """
+    started = GlobalHydra.instance().is_initialized()
+    place = contextlib.nullcontext() if started else hydra.initialize_config_dir(str(CONFIGURATION), version_base="1.3")
+    try:
+        with place:
+            return resolve(hydra.compose(name, overrides=list(overrides)))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(configuration_message(error, name)) from error
+
+
+def task_overrides() -> list[str]:
+    """Return the overrides that the running command was given, without those of Hydra itself."""
+    return list(HydraConfig.get().overrides.task)
+
+
+def plain(value: Any) -> Any:
+    """Turn tuples inside mappings and sequences into lists, so that a value equals what YAML or JSON reads back."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
 def check(kind: type[Settings], values: dict[str, Any]) -> Settings:
     """Turn a mapping into the frozen dataclass ``kind``.
 
@@ -71,7 +103,8 @@ def configuration_message(error: Exception, name: str) -> str:
     """
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
-        return _with_hint(f"unknown {group} {choice!r}; allowed: {', '.join(sorted(error.options))}", choice, error.options)
+        allowed = sorted(error.options)
+        return _with_hint(f"unknown {group} {choice!r}; allowed: {', '.join(allowed)}", choice, allowed)
     text = " ".join(str(part).strip() for part in _chain(error))
     key = re.search(r"Key '([^']+)' is not in struct", text)
     if key:

@@ -1,0 +1,38 @@
+# make demo and make test each build .venv first; UCURVE_PYTHON picks the interpreter.
+UCURVE_PYTHON ?= python3
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+RUFF := $(VENV)/bin/ruff
+INSTALLED := $(VENV)/.installed
+CODE := ucurve train eval analysis tokenizers benchmarks tests train.py score.py analyze.py verify.py
+
+.PHONY: demo test lint types unit format install clean
+
+demo: install
+	PYTHON=$(PYTHON) bash launch/demo.sh
+
+test: lint types unit
+
+lint: install
+	$(RUFF) check $(CODE)
+	$(RUFF) format --check $(CODE)
+
+types: install
+	$(VENV)/bin/mypy
+
+unit: install
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
+
+format: install
+	$(RUFF) check --fix $(CODE)
+	$(RUFF) format $(CODE)
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	test -x $(PYTHON) || $(UCURVE_PYTHON) -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,wandb]'
+	touch $(INSTALLED)
+
+clean:
+	rm -rf runs cache figures build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,70 @@
+import json
+
+import torch
+
+from train.records import MetricsLog, RunRecord, read_record
+from train.resume import newest_state, save_state
+
+
+def lines(path):
+    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+def test_metrics_are_appended_line_by_line(tmp_path):
+    log = MetricsLog(tmp_path / "metrics.jsonl", 0)
+    log.append({"step": 1, "loss": 2.0})
+    assert lines(tmp_path / "metrics.jsonl") == [1], "on disk before the log is closed"
+    log.append({"step": 2, "loss": 1.5})
+    log.close()
+    assert lines(tmp_path / "metrics.jsonl") == [1, 2]
+
+
+def test_a_resumed_log_drops_the_steps_to_be_taken_again_and_a_torn_line(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')
+    log = MetricsLog(path, 2)
+    log.append({"step": 3})
+    log.close()
+    assert lines(path) == [1, 2, 3]
+    path.write_text('{"step": 1}\n{"ste')
+    MetricsLog(path, 9).close()
+    assert lines(path) == [1]
+
+
+def test_the_record_keeps_its_facts(tmp_path):
+    assert read_record(tmp_path) is None
+    record = RunRecord(tmp_path, {"name": "x"})
+    record.write("running")
+    record.write("finished", steps=3)
+    assert read_record(tmp_path) == {"name": "x", "status": "finished", "steps": 3}
+
+
+def test_the_two_newest_states_are_kept(tmp_path):
+    for step in (1, 2, 3):
+        save_state(tmp_path, step, {"x": torch.tensor([float(step)])})
+    assert sorted(path.name for path in (tmp_path / "resume").iterdir()) == ["step00000002", "step00000003"]
+    step, state = newest_state(tmp_path)
+    assert (step, state["x"].item()) == (3, 3.0)
+
+
+def test_a_damaged_state_is_named_and_the_one_before_it_used(tmp_path, capsys):
+    for step in (1, 2):
+        save_state(tmp_path, step, {"x": torch.tensor([float(step)])})
+    torn = tmp_path / "resume" / "step00000002" / "state.safetensors"
+    torn.write_bytes(torn.read_bytes()[:-1])
+    step, _ = newest_state(tmp_path)
+    assert step == 1
+    assert "step00000002 is damaged" in capsys.readouterr().err
+    (tmp_path / "resume" / "step00000001" / "state.json").write_text("{")
+    assert newest_state(tmp_path) is None
+
+
+def test_leftovers_of_a_killed_writer_go(tmp_path):
+    save_state(tmp_path, 1, {"x": torch.zeros(1)})
+    (tmp_path / "resume" / ".step00000002.tmp-abc").mkdir()
+    assert newest_state(tmp_path)[0] == 1
+    assert [path.name for path in (tmp_path / "resume").iterdir()] == ["step00000001"]
+
+
+def test_no_state_no_resume(tmp_path):
+    assert newest_state(tmp_path) is None

@@ -1,0 +1,158 @@
+"""Checkpoints: ordinary Hugging Face folders with a manifest, written whole and read back.
+
+The manifest names the hash of every file and closes with a digest of itself, so a changed byte anywhere is found.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from transformers import GPTNeoXForCausalLM
+from transformers.utils import logging as transformers_logging
+
+from ucurve.errors import RunError
+from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, write_text
+
+MANIFEST = "manifest.json"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """Where in its run a checkpoint stands.
+
+    Attributes:
+        step: optimizer steps taken.
+        tokens: training tokens seen.
+        flops: training FLOPs so far by 6ND.
+        flops_exact: training FLOPs so far, matrix products counted.
+        epoch: tokens seen divided by the tokens of the corpus.
+        data_sha256: content hash of the token stream.
+        config_sha256: hash of the configuration that decides the outcome.
+    """
+
+    step: int
+    tokens: int
+    flops: float
+    flops_exact: float
+    epoch: float
+    data_sha256: str
+    config_sha256: str
+
+
+def checkpoint_folder(run: Path, step: int) -> Path:
+    """Return the folder of the checkpoint of ``step``."""
+    return run / "checkpoints" / f"step{step:08d}"
+
+
+def checkpoints(run: Path) -> Iterator[Path]:
+    """Yield the checkpoint folders of a run in the order of their steps."""
+    yield from sorted((run / "checkpoints").glob("step*"))
+
+
+def write_checkpoint(run: Path, model: GPTNeoXForCausalLM, tokenizer: Path, facts: CheckpointFacts) -> Path:
+    """Write one checkpoint, read it back and compare it with the live model.
+
+    Args:
+        run: run folder.
+        model: the model whose weights are kept, in float32.
+        tokenizer: tokenizer folder whose files go with the weights.
+        facts: step, tokens, FLOPs and hashes for the manifest.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        RunError: when what is read back differs from the live weights.
+    """
+    folder = checkpoint_folder(run, facts.step)
+    with new_folder(folder) as temporary:
+        _save_model(model, temporary)
+        for file in tokenizer_files(tokenizer):
+            shutil.copyfile(file, temporary / file.name)
+        _write_manifest(temporary, facts)
+    _compare(folder, model)
+    return folder
+
+
+def tokenizer_files(folder: Path) -> list[Path]:
+    """Return the files of a tokenizer folder that ``from_pretrained`` reads, not the statistics beside them."""
+    skipped = {"statistics.json", "unigram_counts.npy"}
+    return sorted(file for file in folder.iterdir() if file.is_file() and file.name not in skipped)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read a checkpoint's manifest, checking its digest.
+
+    Raises:
+        ValueError: when it is missing, unreadable or not what was written.
+    """
+    path = folder / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8")
+        manifest: dict[str, Any] = json.loads(text)
+        digest = manifest.pop("manifest_sha256")
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path}: no readable manifest ({error})") from error
+    if digest != sha256_json(manifest) or text != _manifest_text(manifest):
+        raise ValueError(f"{path}: not what was written (its digest does not match)")
+    return manifest
+
+
+def faults(folder: Path) -> list[str]:
+    """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
+    try:
+        manifest = read_manifest(folder)
+    except ValueError as error:
+        return [str(error)]
+    found = {path.name for path in folder.iterdir()} - {MANIFEST}
+    listed: dict[str, str] = manifest["files"]
+    problems = [f"{folder / name}: missing" for name in sorted(set(listed) - found)]
+    problems += [f"{folder / name}: not in the manifest" for name in sorted(found - set(listed))]
+    for name in sorted(found & set(listed)):
+        if sha256_file(folder / name) != listed[name]:
+            problems.append(f"{folder / name}: its hash is not the manifest's")
+    if checkpoint_folder(folder.parent.parent, manifest["step"]).name != folder.name:
+        problems.append(f"{folder}: the manifest is of step {manifest['step']}")
+    return problems
+
+
+def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
+    transformers_logging.disable_progress_bar()
+    model.save_pretrained(folder, max_shard_size="1000GB")
+
+
+def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+    manifest = asdict(facts) | {
+        "weights_sha256": files[WEIGHTS],
+        "tokenizer_sha256": files.get(TOKENIZER) or sha256_json(files),
+        "files": files,
+    }
+    write_text(folder / MANIFEST, _manifest_text(manifest))
+
+
+def _manifest_text(manifest: dict[str, Any]) -> str:
+    return canonical_json(manifest | {"manifest_sha256": sha256_json(manifest)}) + "\n"
+
+
+def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
+    problems = faults(folder)
+    if problems:
+        raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
+    saved = load_file(folder / WEIGHTS)
+    live = dict(_saved_names(model))
+    if saved.keys() != live.keys() or any(not torch.equal(saved[name], live[name].detach().cpu()) for name in live):
+        raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
+
+
+def _saved_names(model: GPTNeoXForCausalLM) -> Iterator[tuple[str, torch.nn.Parameter]]:
+    """Yield parameters under the names they have on disk, where the output layer is ``embed_out``."""
+    for name, parameter in model.named_parameters():
+        yield name.replace("lm_head.", "embed_out."), parameter

@@ -1,0 +1,147 @@
+"""Runs the arithmetic of training: forward and backward passes, clipping, AdamW."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import GPTNeoXForCausalLM
+
+from train.config import EngineSettings, OptimizerSettings
+from train.model import summed_loss
+from ucurve.errors import RunError, UserError
+
+_GENERATOR = "generator"
+
+
+class DivergedError(RunError):
+    """A loss or gradient that is not finite; the weights are still those after the step before."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one optimizer step measured.
+
+    Attributes:
+        loss_sum: negative log-likelihood of all targets of the global batch, in nats.
+        grad_norm: norm of the gradient before clipping.
+    """
+
+    loss_sum: float
+    grad_norm: float
+
+
+class Engine(Protocol):
+    """What the training loop asks of an engine."""
+
+    model: GPTNeoXForCausalLM
+
+    def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
+        """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the full state: weights, optimizer moments, generator."""
+
+    def load(self, state: dict[str, torch.Tensor]) -> None:
+        """Take up a state that ``state`` returned."""
+
+
+class TorchEngine:
+    """One process, plain PyTorch."""
+
+    def __init__(self, model: GPTNeoXForCausalLM, optimizer: OptimizerSettings, engine: EngineSettings) -> None:
+        self.device = choose_device(engine.device)
+        self.model = model.to(self.device).train()
+        self._micro_batch = engine.micro_batch
+        self._clip = optimizer.clip
+        self._optimizer = torch.optim.AdamW(
+            parameter_groups(model, optimizer.weight_decay),
+            lr=optimizer.learning_rate,
+            betas=optimizer.betas,
+            eps=optimizer.eps,
+            fused=True,
+        )
+
+    def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
+        """Take one optimizer step; see ``Engine.step``.
+
+        Raises:
+            DivergedError: when the loss or the gradient is not finite.
+        """
+        loss_sum = self.accumulate(windows)
+        _require_finite(loss_sum, "the loss", number)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
+        _require_finite(norm, "the norm of the gradient", number)
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        return StepResult(loss_sum, norm)
+
+    def accumulate(self, windows: NDArray[np.int64]) -> float:
+        """Add the gradient of the mean loss per token to ``.grad``, micro batch by micro batch.
+
+        Every micro batch is weighted by its tokens, so the sum does not depend on how the batch is cut.
+
+        Args:
+            windows: token ids, shape [sequences, length + 1].
+
+        Returns:
+            The loss summed over all targets, in nats.
+        """
+        targets = windows.shape[0] * (windows.shape[1] - 1)
+        total = 0.0
+        for part in torch.from_numpy(windows).split(self._micro_batch):
+            ids = part.to(self.device)
+            loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:])
+            (loss / targets).backward()
+            total += loss.item()
+        return total
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the full state; see ``Engine.state``. Nothing in training draws from other generators than torch's."""
+        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
+        for parameter, moments in self._optimizer.state.items():
+            state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
+        return state | {_GENERATOR: torch.get_rng_state()}
+
+    def load(self, state: dict[str, torch.Tensor]) -> None:
+        """Take up a state; see ``Engine.load``."""
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(state[f"weights/{name}"])
+                for key in ("step", "exp_avg", "exp_avg_sq"):
+                    moment = state.get(f"optimizer/{key}/{name}")
+                    if moment is not None:
+                        self._optimizer.state[parameter][key] = moment.to(self.device)
+        torch.set_rng_state(state[_GENERATOR])
+
+
+def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    """Split parameters into matrices, which decay, and biases and layer norms, which do not."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [parameter for parameter in parameters if parameter.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [parameter for parameter in parameters if parameter.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device to train on.
+
+    Raises:
+        UserError: when ``cuda`` is asked for and there is none.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError("engine.device='cuda': no CUDA device is available here; allowed: auto, cpu")
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def _require_finite(value: float, what: str, step: int) -> None:
+    if not math.isfinite(value):
+        raise DivergedError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")

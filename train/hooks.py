@@ -1,0 +1,38 @@
+"""Scoring as a hook on saved checkpoints: the only file of training that knows ``eval.run``."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from eval.run import ScoreSettings, check_benchmarks, score_run
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class EvalSettings(ScoreSettings):
+    """Scoring settings and when to score: after ``each`` checkpoint, at the ``end``, or ``never``."""
+
+    when: Literal["each", "end", "never"]
+
+
+def check_before(settings: EvalSettings, tokenizer: Any, context: int) -> None:
+    """Check before training that every benchmark is there, whole, and fits the tokenizer and the context.
+
+    Raises:
+        UserError: naming the benchmark and, for a pair that does not fit, the pair.
+    """
+    if settings.when != "never" and settings.benchmarks:
+        check_benchmarks(settings, tokenizer, context)
+
+
+def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
+    """Score the checkpoint just written when the settings ask for each."""
+    if settings.when == "each" and settings.benchmarks:
+        score_run(run, settings, steps=[step])
+
+
+def score_at_end(run: Path, settings: EvalSettings) -> None:
+    """Score every checkpoint of a finished run that has no valid score yet."""
+    if settings.when != "never" and settings.benchmarks:
+        score_run(run, settings)

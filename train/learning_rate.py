@@ -1,0 +1,20 @@
+"""The learning rate: linear warm-up, then cosine decay, as Pythia is trained (Biderman et al. 2023, appendix)."""
+
+import math
+
+from train.config import OptimizerSettings
+
+
+def learning_rate(settings: OptimizerSettings, step: int, total_steps: int) -> float:
+    """Return the learning rate of 1-based ``step``.
+
+    The warm-up takes ``warmup * total_steps`` steps, at least one, and is above 0 from its first step on, so that
+    step 1 differs from step 0; the decay reaches ``minimum * peak`` at the last step.
+    """
+    peak = settings.learning_rate
+    warmup = max(1, round(settings.warmup * total_steps))
+    if step <= warmup:
+        return peak * step / warmup
+    done = (step - warmup) / max(1, total_steps - warmup)
+    lowest = settings.minimum * peak
+    return lowest + (peak - lowest) * 0.5 * (1 + math.cos(math.pi * done))

@@ -1,0 +1,70 @@
+"""A run's own records: ``metrics.jsonl``, one line for each optimizer step, and ``run.json``."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ucurve.files import new_file, write_json
+
+
+class MetricsLog:
+    """Appends to ``metrics.jsonl``; the local file is the truth whatever else is logged to."""
+
+    def __init__(self, path: Path, resumed_step: int) -> None:
+        """Open the log of a run that goes on after ``resumed_step``, dropping the lines of steps to be taken again."""
+        if path.exists():
+            _keep_lines_until(path, resumed_step)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a", encoding="utf-8")
+
+    def append(self, metrics: Mapping[str, float]) -> None:
+        """Write one line and hand it to the operating system, so that a killed process loses none."""
+        self._file.write(json.dumps(dict(metrics), allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class RunRecord:
+    """``run.json``: what made the run and how it stands."""
+
+    def __init__(self, run: Path, facts: Mapping[str, Any]) -> None:
+        self._path = run / "run.json"
+        self._facts = dict(facts)
+
+    def write(self, status: str, **more: Any) -> None:
+        """Write the record with ``status`` running, finished or failed, and further facts."""
+        self._facts |= {"status": status, **more}
+        write_json(self._path, self._facts)
+
+
+def read_record(run: Path) -> dict[str, Any] | None:
+    """Return a run's record, or None where there is none."""
+    path = run / "run.json"
+    if not path.exists():
+        return None
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+def _keep_lines_until(path: Path, step: int) -> None:
+    with (
+        new_file(path) as temporary,
+        path.open(encoding="utf-8") as lines,
+        temporary.open("w", encoding="utf-8") as kept,
+    ):
+        for line in lines:
+            if _step_of(line) > step:
+                break
+            kept.write(line)
+
+
+def _step_of(line: str) -> float:
+    """Return the step of a line; a torn last line counts as beyond every step."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")

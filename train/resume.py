@@ -1,0 +1,55 @@
+"""The rolling full state that a cut-off run goes on from; never the place a study reads from.
+
+``resume/step00000123/`` holds ``state.safetensors`` and ``state.json`` with its hash. A state is written whole before
+an older one goes, and the two newest are kept: if the newest is damaged, the one before it is used, and that is said.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from ucurve.files import new_folder, remove_leftovers, sha256_file, write_json
+from ucurve.progress import say
+
+_STATE, _FACTS = "state.safetensors", "state.json"
+_KEPT = 2
+
+
+def save_state(run: Path, step: int, state: dict[str, torch.Tensor]) -> None:
+    """Write the state after ``step`` and remove all but the newest states."""
+    folder = run / "resume"
+    with new_folder(folder / f"step{step:08d}") as temporary:
+        save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
+        write_json(temporary / _FACTS, {"step": step, "state_sha256": sha256_file(temporary / _STATE)})
+    for old in _states(folder)[_KEPT:]:
+        shutil.rmtree(old)
+
+
+def newest_state(run: Path) -> tuple[int, dict[str, torch.Tensor]] | None:
+    """Return step and state of the newest state that is whole, or None; damaged ones are named on standard error."""
+    folder = run / "resume"
+    if not folder.is_dir():
+        return None
+    remove_leftovers(folder)
+    for candidate in _states(folder):
+        facts = _facts(candidate)
+        if facts is not None and sha256_file(candidate / _STATE) == facts["state_sha256"]:
+            return int(facts["step"]), load_file(candidate / _STATE)
+        say(f"{candidate} is damaged; going on from an older state")
+    return None
+
+
+def _states(folder: Path) -> list[Path]:
+    return sorted(folder.glob("step*"), reverse=True)
+
+
+def _facts(folder: Path) -> dict[str, Any] | None:
+    try:
+        facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts if (folder / _STATE).is_file() and {"step", "state_sha256"} <= set(facts) else None

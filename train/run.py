@@ -1,0 +1,266 @@
+"""One run from configuration to finished folder: prepare, train, checkpoint, score; cut-off runs go on."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from filelock import FileLock, Timeout
+
+from train import hooks
+from train.checkpoint import checkpoint_folder, faults, read_manifest, write_checkpoint
+from train.config import RunSettings, differing_keys, identity_of, read_settings
+from train.corpus import Corpus
+from train.engine import Engine, TorchEngine
+from train.loop import Batches, Callbacks, run_steps
+from train.model import build_model, parameters_by_group
+from train.order import DataOrder
+from train.plan import Plan, describe, make_plan
+from train.records import MetricsLog, RunRecord, read_record
+from train.resume import newest_state, save_state
+from train.text import build_tokenizer, end_of_document, expected_vocabulary, load_tokenizer
+from train.tokens import TokenStore, build_token_store, check_budget
+from train.tracking import Tracker, make_tracker
+from ucurve.command import plain
+from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.files import new_folder, remove_leftovers, write_text
+from ucurve.progress import ProgressBar, say
+from ucurve.provenance import code_revision, hardware, versions
+
+CONFIGURATION = "config.yaml"
+UNIGRAM_COUNTS = "unigram_counts.npy"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything a run needs before its folder is touched."""
+
+    settings: RunSettings
+    folder: Path
+    tokenizer: Path
+    store: TokenStore
+    document_token: int
+    plan: Plan
+
+
+def train_cell(settings: RunSettings) -> None:
+    """Train, score and record one run, or go on with it, or print its plan under ``dry_run``.
+
+    Raises:
+        UserError: when something the user gave does not fit; the run folder is then as it was.
+        RunError: when the run cannot go on; ``run.json`` then says failed.
+    """
+    if settings.dry_run:
+        print(describe(*_planned(settings)))  # noqa: T201 - the plan is what was asked for
+        return
+    prepared = prepare(settings)
+    with _only_writer(prepared.folder):
+        _refuse_other_run(prepared)
+        _execute(prepared)
+
+
+def prepare(settings: RunSettings) -> Prepared:
+    """Build what is missing of tokenizer and token shards, and check all that can be checked before training."""
+    folder = Path(settings.paths.runs) / settings.run_name
+    _refuse_other_configuration(folder, settings)
+    corpus = Corpus(settings.data)
+    tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
+    tokenizer = load_tokenizer(tokenizer_folder)
+    plan = make_plan(settings, len(tokenizer))
+    hooks.check_before(settings.eval, tokenizer, settings.batch.length)
+    store = build_token_store(corpus, tokenizer_folder, Path(settings.paths.cache))
+    tokens = settings.steps * settings.batch.tokens
+    check_budget(store.length, tokens, settings.data.max_epochs, f"data={settings.data.run_name}")
+    return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
+
+
+def load_settings(run: Path) -> RunSettings:
+    """Read the settings back from a run folder.
+
+    Raises:
+        UserError: when ``config.yaml`` is missing or is no configuration of a run.
+    """
+    return read_settings(_read_configuration(run))
+
+
+def _planned(settings: RunSettings) -> tuple[Plan, str]:
+    vocabulary, note = expected_vocabulary(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
+    return make_plan(settings, vocabulary), note
+
+
+def _read_configuration(run: Path) -> dict[str, Any]:
+    path = run / CONFIGURATION
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: no readable configuration ({error})") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: holds no configuration of a run")
+    return values
+
+
+def _refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
+    if not (folder / CONFIGURATION).exists():
+        return
+    keys = differing_keys(identity_of(_read_configuration(folder)), plain(settings.identity()))
+    if keys:
+        raise UserError(
+            f"{folder} holds a run of another configuration; these keys differ: {'; '.join(keys)}. "
+            "Add name=SUFFIX to make a run of its own"
+        )
+
+
+def _refuse_other_run(prepared: Prepared) -> None:
+    record = read_record(prepared.folder)
+    if record is not None and record["data_sha256"] != prepared.store.sha256:
+        raise UserError(
+            f"{prepared.folder} was trained on other data: data_sha256 {record['data_sha256'][:12]} -> "
+            f"{prepared.store.sha256[:12]} (data.path={prepared.settings.data.path}). Add name=SUFFIX"
+        )
+
+
+@contextlib.contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    lock = folder.parent / ".locks" / f"{folder.name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(lock, timeout=0):
+            yield
+    except Timeout as error:
+        raise UserError(f"{folder} is being written by another process; wait for it or stop it") from error
+
+
+def _execute(prepared: Prepared) -> None:
+    _lay_out(prepared)
+    record = RunRecord(prepared.folder, _facts(prepared))
+    before = read_record(prepared.folder)
+    if before is None or before["status"] != "finished":
+        record.write("running")
+        _guarded(record, lambda: _train(prepared, record))
+    else:
+        say(f"{prepared.folder} is finished")
+    hooks.score_at_end(prepared.folder, prepared.settings.eval)
+
+
+def _guarded(record: RunRecord, work: Any) -> None:
+    try:
+        work()
+    except UcurveError as error:
+        record.write("failed", error=str(error))
+        raise
+    except OSError as error:
+        record.write("failed", error=str(error))
+        raise RunError(f"{error}; the newest whole state is kept in resume/") from error
+
+
+def _lay_out(prepared: Prepared) -> None:
+    run = prepared.folder
+    if (run / "checkpoints").is_dir():
+        remove_leftovers(run / "checkpoints")
+    write_text(
+        run / CONFIGURATION, yaml.safe_dump(plain(asdict(prepared.settings)), sort_keys=False, allow_unicode=True)
+    )
+    if not (run / "tokenizer").exists():
+        with new_folder(run / "tokenizer") as temporary:
+            shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
+            np.save(temporary / UNIGRAM_COUNTS, prepared.store.unigram_counts)
+
+
+def _facts(prepared: Prepared) -> dict[str, Any]:
+    settings, plan = prepared.settings, prepared.plan
+    return {
+        "name": settings.run_name,
+        "model": settings.model.name,
+        "tokens_budget": settings.tokens,
+        "tokenizer": settings.tokenizer.name,
+        "vocabulary": plan.vocabulary,
+        "data": settings.data.run_name,
+        "data_sha256": prepared.store.sha256,
+        "corpus": {"documents": prepared.store.documents, "tokens": prepared.store.length},
+        "seeds": asdict(settings.seeds),
+        "config_sha256": plan.config_sha256,
+        "parameters": _parameters(plan),
+        "checkpoint_steps": list(plan.checkpoint_steps),
+        "code_revision": code_revision(),
+        "versions": versions(),
+        "hardware": hardware(),
+    }
+
+
+def _parameters(plan: Plan) -> dict[str, int]:
+    totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
+    return asdict(plan.parameters) | totals
+
+
+def _train(prepared: Prepared, record: RunRecord) -> None:
+    settings, plan, run = prepared.settings, prepared.plan, prepared.folder
+    engine = _build_engine(prepared)
+    done = _restore(engine, run)
+    metrics = MetricsLog(run / "metrics.jsonl", done)
+    tracker = make_tracker(settings, run, plain(asdict(settings)))
+    exit_code = 1
+    try:
+        with ProgressBar(settings.run_name, plan.steps, done) as bar:
+            callbacks = _callbacks(prepared, engine, metrics, tracker, bar)
+            run_steps(engine, _batches(prepared), plan, done, callbacks)
+        record.write("finished", steps=plan.steps)
+        exit_code = 0
+    finally:
+        metrics.close()
+        tracker.finish(exit_code)
+
+
+def _build_engine(prepared: Prepared) -> Engine:
+    settings, plan = prepared.settings, prepared.plan
+    model = build_model(
+        settings.model.shape, plan.vocabulary, settings.batch.length, prepared.document_token, settings.seeds.init
+    )
+    assert parameters_by_group(model) == plan.parameters, "the formula for parameters does not fit the model"
+    return TorchEngine(model, settings.optimizer, settings.engine)
+
+
+def _restore(engine: Engine, run: Path) -> int:
+    found = newest_state(run)
+    if found is None:
+        return 0
+    step, state = found
+    engine.load(state)
+    say(f"{run.name}: going on after step {step}")
+    return step
+
+
+def _batches(prepared: Prepared) -> Batches:
+    settings, store = prepared.settings, prepared.store
+    order = DataOrder.over(store.sha256, settings.seeds.data, settings.batch.length, store.length)
+    return Batches(store, order, settings.batch.sequences)
+
+
+def _callbacks(
+    prepared: Prepared, engine: Engine, metrics: MetricsLog, tracker: Tracker, bar: ProgressBar
+) -> Callbacks:
+    def on_step(values: dict[str, float]) -> None:
+        metrics.append(values)
+        tracker.log(values, step=int(values["step"]))
+        bar.advance(note=f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
+
+    def on_checkpoint(step: int) -> None:
+        _checkpoint(prepared, engine, step)
+        hooks.score_checkpoint(prepared.folder, prepared.settings.eval, step)
+
+    def on_state(step: int) -> None:
+        save_state(prepared.folder, step, engine.state())
+
+    return Callbacks(on_step, on_checkpoint, on_state)
+
+
+def _checkpoint(prepared: Prepared, engine: Engine, step: int) -> None:
+    """Write a checkpoint unless a resumed run finds it whole from before it was cut off."""
+    folder = checkpoint_folder(prepared.folder, step)
+    facts = prepared.plan.facts(step, prepared.store.sha256, prepared.store.length)
+    if folder.exists() and not faults(folder) and read_manifest(folder)["config_sha256"] == facts.config_sha256:
+        return
+    write_checkpoint(prepared.folder, engine.model, prepared.tokenizer, facts)
