@@ -72,6 +72,19 @@ def read_templates(folder: Path) -> list[Template]:
     return all_or_error(paths, read_template)
 
 
+def read_patterns(path: Path) -> list[Template]:
+    """Read a file of sentence patterns, a JSON object from name to slots; the bad member of each repeats the good one.
+
+    Raises:
+        UserError: the file is missing or not JSON, or a slot cannot be read.
+    """
+    record = read_json(path)
+    if not isinstance(record, dict) or not all(isinstance(slots, list) for slots in record.values()):
+        raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
+    patterns = [(name, _slots(record, name, path)) for name in record]
+    return [Template(str(path), name, "", False, "", good=slots, bad=slots) for name, slots in patterns]
+
+
 def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
     """Read a phrase file: a JSON object from name to expansions, each a list of typed elements.
 

@@ -1,0 +1,116 @@
+"""The embedded demo: a small Chinese grammar that yields a benchmark and the text to train on.
+
+The grammar lies beside this file in ``demo_grammar``: vocabulary, phrases, the templates of the benchmark, and further
+sentence patterns, all in the template language and written for this project.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, Final
+
+from eval.generation.engine import DrawFailed, Pair, fill, generate, sentence
+from eval.generation.grammar import Choices, Grammar, Paradigm
+from eval.generation.template import Template, read_patterns, read_phrases, read_templates
+from eval.generation.vocabulary import read_vocabulary
+
+PAIRS_PER_PARADIGM: Final = 100
+SENTENCES: Final = 80_000
+_SEED: Final = 0
+_MAX_MISSES: Final = 200
+
+
+def demo_pairs() -> list[dict[str, Any]]:
+    """Return the demo benchmark: ``PAIRS_PER_PARADIGM`` pairs for each paradigm, as published files hold them.
+
+    Returns:
+        Rows with ``UID``, ``phenomenon``, ``sentence_good``, ``sentence_bad`` and ``pairID`` (counted within a UID), in
+        the order of the UIDs. Every call returns the same rows.
+    """
+    return [
+        pair_record(paradigm.template, number, pair)
+        for paradigm, pairs in _benchmark()
+        for number, pair in enumerate(pairs)
+    ]
+
+
+def pair_record(template: Template, number: int, pair: Pair) -> dict[str, Any]:
+    """Return a pair in the line format of the published benchmark."""
+    return {
+        "UID": template.uid,
+        "phenomenon": template.phenomenon,
+        "sentence_good": pair.good,
+        "sentence_bad": pair.bad,
+        "pairID": number,
+    }
+
+
+def training_text(sentences: int | None = None) -> Iterator[str]:
+    """Yield grammatical sentences to train on, one a document, all different, in an order that mixes all patterns.
+
+    They come from the good rules of the benchmark's templates and from the further patterns. No sentence of the
+    benchmark, good or bad, is one of them or stands within one.
+
+    Args:
+        sentences: how many; ``SENTENCES`` where None. Fewer are yielded once the grammar is exhausted. The first n
+            sentences are the same whatever number is asked for.
+    """
+    wanted = SENTENCES if sentences is None else sentences
+    held_out = frozenset(text for _, pairs in _benchmark() for pair in pairs for text in (pair.good, pair.bad))
+    rng = random.Random(_SEED)  # noqa: S311 - reproducible sampling, no secret
+    sources, seen = _sources(), set[str]()
+    while sources and len(seen) < wanted:
+        open_sources = []
+        for source in sources:
+            text = _draw_new(source, seen, held_out, rng)
+            if text is not None:
+                seen.add(text)
+                open_sources.append(source)
+                yield text
+            if len(seen) == wanted:
+                return
+        sources = open_sources
+
+
+def _draw_new(source: tuple[Choices, ...], seen: set[str], held_out: frozenset[str], rng: random.Random) -> str | None:
+    """Draw a sentence that is new and does not end in a sentence held out; None when the source seems exhausted."""
+    empty = [None] * len(source)
+    for _ in range(_MAX_MISSES):
+        try:
+            text = sentence(fill(source, empty, rng), "")
+        except DrawFailed:
+            continue
+        if text not in seen and not any(text[start:] in held_out for start in range(len(text))):
+            return text
+    return None
+
+
+@cache
+def _benchmark() -> tuple[tuple[Paradigm, tuple[Pair, ...]], ...]:
+    return tuple((paradigm, tuple(generate(paradigm, PAIRS_PER_PARADIGM, _SEED).pairs)) for paradigm in _paradigms())
+
+
+@cache
+def _grammar() -> Grammar:
+    with _data() as folder:
+        return Grammar(read_vocabulary(folder / "vocabulary.tsv"), read_phrases(folder / "phrases.json"))
+
+
+@cache
+def _paradigms() -> tuple[Paradigm, ...]:
+    with _data() as folder:
+        return tuple(_grammar().tie(template) for template in read_templates(folder / "templates"))
+
+
+def _sources() -> list[tuple[Choices, ...]]:
+    """Return what training sentences are drawn from: each template's good rule and each further pattern."""
+    with _data() as folder:
+        patterns = read_patterns(folder / "patterns.json")
+    return [paradigm.good for paradigm in _paradigms()] + [_grammar().tie(pattern).good for pattern in patterns]
+
+
+def _data() -> AbstractContextManager[Path]:
+    return as_file(files("eval.generation") / "demo_grammar")
