@@ -7,6 +7,7 @@ from torch import nn
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from train.flops import Parameters, Shape
+from train.loss import output_loss
 
 _GROUPS = {"embed_in": "embedding", "lm_head": "output", "attention": "attention", "mlp": "mlp"}
 
@@ -77,5 +78,4 @@ def summed_loss(model: GPTNeoXForCausalLM, inputs: torch.Tensor, targets: torch.
         targets: the ids one position on, same shape.
     """
     hidden = model.gpt_neox(inputs).last_hidden_state
-    logits = model.get_output_embeddings()(hidden.flatten(0, 1)).float()
-    return nn.functional.cross_entropy(logits, targets.flatten(), reduction="sum")
+    return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten())
