@@ -1,0 +1,147 @@
+"""The pair table: one row per minimal pair, whatever benchmark it comes from.
+
+Columns ``benchmark, language, paradigm, phenomenon, pair, good, bad`` (``PAIR_COLUMNS``), then every other column the
+benchmark publishes, under its own name. ``pair`` is int64 and unique within the benchmark: the row number.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ucurve.errors import UserError, nearest
+from ucurve.files import canonical_json
+
+PAIR_COLUMNS = ("benchmark", "language", "paradigm", "phenomenon", "pair", "good", "bad")
+RESERVED = ("all", "macro", "macro_phenomena")  # these names stand for aggregates in accuracy.csv
+UNNAMED = "unnamed"  # the phenomenon of pairs published without one
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The names under which a benchmark publishes what every pair has."""
+
+    paradigm: str = "UID"
+    phenomenon: str = "phenomenon"
+    good: str = "sentence_good"
+    bad: str = "sentence_bad"
+
+    def all(self) -> tuple[str, str, str, str]:
+        """Return the four names."""
+        return self.paradigm, self.phenomenon, self.good, self.bad
+
+
+def read_json_lines(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
+    """Read JSON lines as published; blank lines are passed over.
+
+    Args:
+        files: read in the order given.
+
+    Returns:
+        One ``(place, record)`` per line, the place being ``file:line``.
+
+    Raises:
+        UserError: naming file and line of what is not UTF-8, not JSON or not an object.
+    """
+    return [
+        (f"{file}:{number}", _record(line, f"{file}:{number}"))
+        for file in files
+        for number, line in enumerate(file.read_bytes().split(b"\n"), start=1)
+        if line.strip()
+    ]
+
+
+def _record(line: bytes, place: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(f"{place}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    except ValueError as error:
+        raise UserError(f"{place}: not JSON ({error})") from error
+    if not isinstance(record, dict):
+        raise UserError(f"{place}: a JSON object is expected, with one pair; this is a {type(record).__name__}")
+    return record
+
+
+def pair_table(
+    records: Iterable[tuple[str, Mapping[str, Any]]], benchmark: str, language: str, keys: Keys | None = None
+) -> pd.DataFrame:
+    """Build and check the pair table of one benchmark.
+
+    Args:
+        records: published records with their places (``file:line``), in the order that numbers the pairs.
+        benchmark: name of the benchmark.
+        language: ISO 639-3 code.
+        keys: what the published records call paradigm, phenomenon and the two sentences.
+
+    Returns:
+        The pair table. A published column whose name is one of ours is kept as ``published_<name>``; one whose values
+        are of several kinds is kept as JSON text.
+
+    Raises:
+        UserError: when there is no record, or one lacks a key, holds something else than text or an empty sentence,
+            or bears a name that ``accuracy.csv`` needs for aggregates.
+    """
+    names = keys or Keys()
+    rows = [_row(record, place, names) for place, record in records]
+    if not rows:
+        raise UserError(f"benchmark {benchmark!r} has no pairs")
+    table = pd.DataFrame(rows).infer_objects().apply(_storable)
+    table.insert(0, "benchmark", benchmark)
+    table.insert(1, "language", language)
+    table.insert(4, "pair", range(len(table)))
+    return table.astype({"pair": "int64"})
+
+
+def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
+    paradigm, phenomenon, good, bad = (_text(record, key, place) for key in keys.all())
+    for key, value in ((keys.paradigm, paradigm), (keys.good, good), (keys.bad, bad)):
+        if not value.strip():
+            raise UserError(f"{place}: {key!r} is empty")
+    for key, value in ((keys.paradigm, paradigm), (keys.phenomenon, phenomenon)):
+        if value in RESERVED:
+            raise UserError(f"{place}: {key!r} is {value!r}, a name kept for aggregates ({', '.join(RESERVED)})")
+    ours = {"paradigm": paradigm, "phenomenon": phenomenon.strip() or UNNAMED, "good": good, "bad": bad}
+    return ours | {_published(key): value for key, value in record.items() if key not in keys.all()}
+
+
+def _text(record: Mapping[str, Any], key: str, place: str) -> str:
+    if key not in record:
+        close = nearest(key, record)
+        hint = f" Did you mean {close!r}?" if close else ""
+        raise UserError(f"{place}: no key {key!r}; the keys are {', '.join(record)}.{hint}")
+    value = record[key]
+    if not isinstance(value, str):
+        raise UserError(f"{place}: {key!r} must be text, not {value!r}")
+    return value
+
+
+def _published(key: str) -> str:
+    return f"published_{key}" if key in PAIR_COLUMNS else key
+
+
+def _storable(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    try:
+        pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return column.map(canonical_json, na_action="ignore")
+    return column
+
+
+def identical(pairs: pd.DataFrame) -> "pd.Series[bool]":
+    """Say of each pair whether its two sentences are the same text; such pairs count in no accuracy."""
+    return pairs["good"] == pairs["bad"]
+
+
+def data_hash(pairs: pd.DataFrame) -> str:
+    """Return the hex SHA-256 of a pair table: of its column names and every value."""
+    digest = hashlib.sha256()
+    for name in pairs.columns:
+        values = json.dumps(pairs[name].tolist(), ensure_ascii=False, default=lambda value: value.tolist())
+        digest.update(f"{name}\n{values}\n".encode())
+    return digest.hexdigest()

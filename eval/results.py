@@ -1,0 +1,164 @@
+"""What scoring leaves in a run folder: pair tables, scores with their keys, and ``accuracy.csv``.
+
+Layout below ``<run>/eval``: ``<benchmark>/pairs.parquet``, ``<benchmark>/<scorer>/step00000512.parquet`` with its key
+``.json``, and ``accuracy.csv``. Every file appears complete or not at all.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from filelock import FileLock
+
+from eval.pairs import data_hash
+from ucurve.files import new_file, sha256_file, write_json
+from ucurve.progress import say
+from ucurve.provenance import versions
+
+ACCURACY_COLUMNS = (
+    "run", "step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule",
+    "n", "ties", "accuracy", "ci_low", "ci_high",
+)  # fmt: skip
+_ACCURACY_ORDER = ["step", "benchmark", "scorer", "linking", "ties_rule", "split", "phenomenon", "paradigm"]
+_ACCURACY_TYPES = {
+    "step": "int64", "tokens": "Int64", "flops": "float64", "n": "int64", "ties": "int64", "accuracy": "float64",
+    "ci_low": "float64", "ci_high": "float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a score depends on: two scores with the same key are the same.
+
+    Attributes:
+        weights_sha256: of the model's weights.
+        tokenizer_sha256: of the tokenizer.
+        data_sha256: of the pair table.
+        settings: of the scorer, as a JSON object.
+    """
+
+    weights_sha256: str
+    tokenizer_sha256: str
+    data_sha256: str
+    settings: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the key as it is stored."""
+        return {name: getattr(self, name) for name in ("weights_sha256", "tokenizer_sha256", "data_sha256", "settings")}
+
+
+def step_name(step: int) -> str:
+    """Return the name of a step's files: ``step00000512``."""
+    return f"step{step:08d}"
+
+
+def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
+    """Return where a step's scores are, below the run folder ``folder``."""
+    return folder / "eval" / benchmark / scorer / f"{step_name(step)}.parquet"
+
+
+def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
+    """Store a benchmark's pair table in a run folder.
+
+    When other pairs are there already, scores of the benchmark belong to those, so they and their accuracies go first.
+
+    Args:
+        folder: the run folder.
+        pairs: the pair table of one benchmark.
+    """
+    benchmark = str(pairs["benchmark"].iloc[0])
+    path = folder / "eval" / benchmark / "pairs.parquet"
+    if _stored_hash(path) == data_hash(pairs):
+        return
+    if path.exists():
+        say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
+        _forget(folder, benchmark)
+    with new_file(path) as temporary:
+        pairs.to_parquet(temporary, index=False)
+
+
+def _stored_hash(path: Path) -> str | None:
+    try:
+        return data_hash(pd.read_parquet(path))
+    except (OSError, ValueError):  # absent or torn
+        return None
+
+
+def _forget(folder: Path, benchmark: str) -> None:
+    for file in (folder / "eval" / benchmark).glob("*/step*.*"):
+        file.unlink()
+    with _accuracy(folder) as path:
+        _write_accuracy(path, read_accuracy(path).query("benchmark != @benchmark"))
+
+
+def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str, Any]) -> None:
+    """Store a step's scores, then the key that vouches for them.
+
+    Args:
+        path: ``.../step00000512.parquet``; the key goes beside it.
+        scores: one row per pair.
+        key: what the scores depend on.
+        notes: further facts for the reader of the key file.
+    """
+    path.with_suffix(".json").unlink(missing_ok=True)
+    with new_file(path) as temporary:
+        scores.to_parquet(temporary, index=False)
+    record = {**key.as_json(), "scores_sha256": sha256_file(path), **notes, "versions": versions()}
+    write_json(path.with_suffix(".json"), record)
+
+
+def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
+    """Return stored scores if they are whole and made with this very key, else None."""
+    try:
+        record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        wanted = {**json.loads(json.dumps(key.as_json())), "scores_sha256": sha256_file(path)}
+    except (OSError, ValueError):
+        return None
+    if not isinstance(record, dict) or {name: record.get(name) for name in wanted} != wanted:
+        return None
+    return pd.read_parquet(path)
+
+
+def read_accuracy(path: Path) -> pd.DataFrame:
+    """Read ``accuracy.csv``; without a file, an empty table with its columns."""
+    if not path.exists():
+        return pd.DataFrame(columns=list(ACCURACY_COLUMNS)).astype(_ACCURACY_TYPES)
+    blanks = {name: [""] for name in _ACCURACY_TYPES}
+    return pd.read_csv(path, dtype=_ACCURACY_TYPES, keep_default_na=False, na_values=blanks)
+
+
+def refresh_accuracy(folder: Path, tables: Sequence[pd.DataFrame]) -> None:
+    """Put accuracy rows into ``accuracy.csv``, in place of older ones of the same step, benchmark and scorer.
+
+    Args:
+        folder: the run folder.
+        tables: rows with columns ``ACCURACY_COLUMNS``, of one step, benchmark and scorer each.
+    """
+    fresh = [table for table in tables if len(table)]
+    if not fresh:
+        return
+    added = pd.concat(fresh, ignore_index=True).astype(_ACCURACY_TYPES)
+    identity = ["step", "benchmark", "scorer"]
+    with _accuracy(folder) as path:
+        old = read_accuracy(path)
+        replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
+        kept = old[~replaced]
+        _write_accuracy(path, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
+
+
+@contextmanager
+def _accuracy(folder: Path) -> Iterator[Path]:
+    """Give the path of ``accuracy.csv``, held against other processes that score the same run."""
+    path = folder / "eval" / "accuracy.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(".accuracy.lock")):
+        yield path
+
+
+def _write_accuracy(path: Path, table: pd.DataFrame) -> None:
+    with new_file(path) as temporary:
+        table.sort_values(_ACCURACY_ORDER)[list(ACCURACY_COLUMNS)].to_csv(temporary, index=False)

@@ -1,0 +1,1 @@
+"""Ways to score a sentence, one file each, and what they share."""

@@ -1,0 +1,88 @@
+"""The output layer without its [batch, length, vocabulary] table: normalisers by chunks, target logits alone."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+_CONTEXTS = 256  # contexts and tokens of one chunk: 1 MB of logits, which stays in the processor's cache
+_TOKENS = 1024
+_SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
+
+
+class OutputLayer:
+    """Turns hidden states into log probabilities of given tokens.
+
+    Args:
+        weight: float32[V, D].
+        bias: float32[V], or None.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
+        self._weight, self._bias = weight, bias
+
+    def log_probabilities(
+        self, hidden: torch.Tensor, contexts: torch.Tensor, targets: torch.Tensor
+    ) -> npt.NDArray[np.float64]:
+        """Return natural log probabilities of tokens after contexts.
+
+        Args:
+            hidden: float32[contexts, D], last hidden states.
+            contexts: int64[targets], the context each target follows.
+            targets: int64[targets], token ids.
+
+        Returns:
+            float64[targets].
+        """
+        logits = torch.linalg.vecdot(hidden[contexts], self._weight[targets])
+        if self._bias is not None:
+            logits = logits + self._bias[targets]
+        return np.asarray((logits.double() - self.log_normalisers(hidden)[contexts]).cpu())
+
+    def log_normalisers(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the log of the sum of exponentials of all logits, float64[contexts]."""
+        return torch.cat([self._log_normaliser(part) for part in torch.split(hidden, _CONTEXTS)])
+
+    def _log_normaliser(self, hidden: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
+        columns = hidden.T.contiguous()
+        for start in range(0, len(self._weight), _TOKENS):
+            logits = self._weight[start : start + _TOKENS] @ columns
+            if self._bias is not None:
+                logits += self._bias[start : start + _TOKENS, None]
+            total += logits.exp_().sum(0)
+        unsafe = ~((total > _SMALLEST) & (total < torch.inf))
+        logarithm = total.log()
+        if unsafe.any():  # exponentials out of float32's range: shift by the largest logit first
+            logarithm[unsafe] = self._shifted(hidden[unsafe])
+        return logarithm
+
+    def _shifted(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits = hidden @ self._weight.T
+        if self._bias is not None:
+            logits += self._bias
+        return torch.logsumexp(logits.double(), dim=-1)
+
+
+def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
+    """Take a model's output layer out of it, if that gives the model's own logits.
+
+    Some architectures scale or cap their logits after the layer; those have to be asked for logits instead.
+
+    Args:
+        model: a causal ``PreTrainedModel``.
+        probe: int64[1, L], ids to compare on.
+
+    Returns:
+        The layer, or None when its logits are not the model's.
+    """
+    layer = model.get_output_embeddings()
+    if not isinstance(layer, torch.nn.Linear):
+        return None
+    hidden = model.base_model(input_ids=probe, use_cache=False).last_hidden_state
+    logits = model(input_ids=probe, use_cache=False).logits
+    same = logits.shape[-1] == len(layer.weight) and torch.allclose(
+        layer(hidden), logits, rtol=1e-5, atol=1e-5, equal_nan=True
+    )
+    return OutputLayer(layer.weight, layer.bias) if same else None

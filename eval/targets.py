@@ -1,0 +1,134 @@
+"""What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.scoring.model import tokenizer_hash, weights_hash
+from ucurve.errors import UserError, nearest
+
+MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
+
+
+@dataclass(frozen=True)
+class Target:
+    """One model to score.
+
+    Attributes:
+        name: its run's name, or the model's.
+        step: of the checkpoint; -1 for a model alone.
+        folder: the Hugging Face folder.
+        manifest: the checkpoint's manifest; empty for a model that is not this suite's.
+        counts: where the unigram counts of its training tokens would be.
+    """
+
+    name: str
+    step: int
+    folder: Path
+    manifest: dict[str, Any]
+    counts: Path
+
+    @property
+    def ours(self) -> bool:
+        """Whether this suite trained the model."""
+        return bool(self.manifest)
+
+    def weights_sha256(self) -> str:
+        """Hash the weights as they are now.
+
+        Raises:
+            UserError: when they are not those of the manifest.
+        """
+        found = weights_hash(self.folder)
+        if self.ours and found != self.manifest.get("weights_sha256"):
+            raise UserError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
+        return found
+
+    def tokenizer_sha256(self) -> str:
+        """Hash the tokenizer."""
+        return tokenizer_hash(self.folder)
+
+
+def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
+    """List the checkpoints of a run in the order of their steps.
+
+    Args:
+        run: the run folder.
+        steps: those wanted; None for all.
+
+    Raises:
+        UserError: when the folder or a wanted step is missing, or a manifest is broken.
+    """
+    if not run.is_dir():
+        raise missing_folder("run", run)
+    folders = sorted((run / "checkpoints").glob("step*"))
+    manifests = {int(manifest["step"]): (folder, manifest) for folder in folders if (manifest := _manifest(folder))}
+    if not manifests:
+        raise UserError(f"{run}: no checkpoints in {run / 'checkpoints'}")
+    absent = [step for step in steps or () if step not in manifests]
+    if absent:
+        raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(manifests))}")
+    counts = run / "tokenizer" / "unigram_counts.npy"
+    wanted = sorted(manifests if steps is None else set(steps))
+    return [Target(run.resolve().name, step, *manifests[step], counts) for step in wanted]
+
+
+def model_target(model: str) -> Target:
+    """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
+
+    Raises:
+        UserError: when there is no such folder, or the hub does not give the model.
+    """
+    local = Path(model).expanduser()
+    if local.is_dir():
+        folder, name = local, local.resolve().name
+    elif _may_be_hub(model):
+        folder, name = _fetch(model), model
+    else:
+        raise missing_folder("model", local)
+    return Target(name, MODEL_STEP, folder, _manifest(folder), folder / "unigram_counts.npy")
+
+
+def missing_folder(kind: str, path: Path) -> UserError:
+    """Build the error for a folder that is not there, with the nearest one beside it."""
+    beside = path.parent
+    present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
+    close = nearest(path.name, present)
+    hint = f" Did you mean {str(beside / close)!r}?" if close else ""
+    return UserError(f"{kind}: no folder {path}.{hint}")
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    if not path.exists():
+        return {}
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        int(manifest["step"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not a checkpoint's manifest ({type(error).__name__}: {error})") from error
+    return dict(manifest)
+
+
+def _may_be_hub(model: str) -> bool:
+    """Tell ``owner/name`` from a mistyped path: no folder ``owner`` here, and nothing only paths have."""
+    owner, slash, name = model.partition("/")
+    plain = bool(owner and slash and name) and "/" not in name and owner[0] not in ".~"
+    return plain and not Path(owner).exists()
+
+
+def _fetch(model: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    wanted = ["*.json", "*.safetensors", "tokenizer.model", "vocab.txt", "merges.txt", "spiece.model"]
+    try:
+        return Path(snapshot_download(model, allow_patterns=wanted))
+    except Exception as error:  # the hub's client raises errors of several libraries
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(f"model: no folder {model!r} here, and the hub does not give it ({reason})") from error
+
+
+def _join(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))

@@ -1,0 +1,20 @@
+"""Score checkpoints of a run, or any causal model, on minimal-pair benchmarks.
+
+python score.py run=RUN benchmarks=[zhoblimp] benchmark_root=DIR [steps=[0,512]]
+python score.py model=PATH_OR_HUB_ID benchmarks=[zhoblimp] benchmark_root=DIR out=DIR
+"""
+
+from typing import Any
+
+from ucurve.command import check, run_command
+
+
+def main(values: dict[str, Any]) -> None:
+    """Check the configuration and score what it asks for."""
+    from eval.run import ScoreCommand, execute
+
+    execute(check(ScoreCommand, values))
+
+
+if __name__ == "__main__":
+    run_command("score", main)
