@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hydra
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
@@ -28,22 +29,57 @@ Settings = TypeVar("Settings")
 def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with the resolved mapping.
 
-    Under ``-m`` the task is called once for each cell of the product. The process ends with the exit code of the
-    module's contract; only a fault of ours shows a traceback.
+    Under ``-m`` the task is called once for each cell of the product; a cell that fails does not stop the others. The
+    process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
+    codes: list[int] = []
+    composed: list[DictConfig] = []
 
     def call(config: DictConfig) -> None:
-        task(resolve(config))
+        composed.append(config)
+        try:
+            task(resolve(config))
+        except OmegaConfBaseException as error:
+            codes.append(_report(configuration_message(error, name), UserError.exit_code))
+        except UcurveError as error:  # kept from Hydra, which would add a line of its own
+            codes.append(_report(str(error), error.exit_code))
 
     try:
-        hydra.main(version_base="1.3", config_path=str(CONFIGURATION), config_name=name)(call)()
+        hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(call)()
     except (HydraException, OmegaConfBaseException) as error:
-        _fail(configuration_message(error, name), UserError.exit_code)
-    except UcurveError as error:
-        _fail(str(error), error.exit_code)
+        codes.append(_report(configuration_message(error, name), UserError.exit_code))
+    except (ValueError, TypeError) as error:
+        if composed:
+            raise
+        codes.append(_report(f"the arguments do not fit conf/{name}.yaml: {error}", UserError.exit_code))
     except KeyboardInterrupt:
-        _fail("interrupted", 130)
+        codes.append(_report("interrupted", 130))
+    if codes:
+        sys.exit(max(codes))
+
+
+def _search_path(name: str) -> str | None:
+    """Return the folder Hydra composes from.
+
+    A configuration that uses no group is registered by itself, so that a key of it may have the name of another
+    command's group (``score.py model=PATH``).
+    """
+    if _groups(name):
+        return str(CONFIGURATION)
+    for part, package in (("command", "_global_"), (name, None)):
+        ConfigStore.instance().store(name=part, node=OmegaConf.load(CONFIGURATION / f"{part}.yaml"), package=package)
+    return None
+
+
+def _groups(name: str) -> list[str]:
+    defaults = _load(f"{name}.yaml").get("defaults", [])
+    keys = [key for entry in defaults if isinstance(entry, dict) for key in entry]
+    return [key for key in keys if not key.startswith("override ")]
+
+
+def _load(file: str) -> dict[str, Any]:
+    return cast(dict[str, Any], OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
@@ -101,11 +137,16 @@ def configuration_message(error: Exception, name: str) -> str:
         error: what Hydra or OmegaConf raised.
         name: the primary configuration, as in ``conf/<name>.yaml``.
     """
+    if isinstance(error, OverrideParseException):
+        return f"the argument {error.override!r} cannot be read: {str(error).splitlines()[0]}"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
         allowed = sorted(error.options)
         return _with_hint(f"unknown {group} {choice!r}; allowed: {', '.join(allowed)}", choice, allowed)
     text = " ".join(str(part).strip() for part in _chain(error))
+    missing = re.search(r"Missing mandatory value: (\S+)", text)
+    if missing:
+        return f"{missing.group(1)}: no value given"
     key = re.search(r"Key '([^']+)' is not in struct", text)
     if key:
         full = re.search(r"full_key: (\S+)", text)
@@ -117,24 +158,20 @@ def configuration_message(error: Exception, name: str) -> str:
 
 
 def _unknown_key(key: str, name: str) -> str:
-    allowed = _all_keys(OmegaConf.to_container(cast(DictConfig, OmegaConf.load(CONFIGURATION / f"{name}.yaml"))))
+    groups = _groups(name)
+    allowed = [*_keys(_load(f"{name}.yaml")), *groups]
+    for group in groups:
+        for file in (CONFIGURATION / group).glob("*.yaml"):
+            allowed += _keys(_load(f"{group}/{file.name}"), f"{group}.")
     return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
 
 
-def _all_keys(values: Any, prefix: str = "") -> list[str]:
-    if not isinstance(values, dict):
-        return []
+def _keys(values: dict[str, Any], prefix: str = "") -> list[str]:
     keys = []
     for key, value in values.items():
-        if key in ("defaults", "hydra"):
-            continue
-        keys += [prefix + str(key), *_all_keys(value, f"{prefix}{key}.")]
-    groups = [entry for entry in CONFIGURATION.iterdir() if entry.is_dir()] if not prefix else []
-    for group in groups:
-        keys.append(group.name)
-        for file in group.glob("*.yaml"):
-            keys += [f"{group.name}.{key}" for key in _all_keys(OmegaConf.to_container(OmegaConf.load(file)), "  ")]
-    return [key.replace("  ", "") for key in keys]
+        if key not in ("defaults", "hydra"):
+            keys += [f"{prefix}{key}", *(_keys(value, f"{prefix}{key}.") if isinstance(value, dict) else [])]
+    return keys
 
 
 def _with_hint(text: str, name: str, allowed: Any) -> str:
@@ -156,10 +193,12 @@ def _problem(detail: dict[str, Any]) -> str:
     if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         return f"{place}: unknown key"
     message = detail["msg"].removeprefix("Value error, ")
+    if detail["type"] in ("tuple_type", "list_type"):
+        message = "a list is expected, as [a,b]"
     given = "" if detail["type"] == "value_error" else f"got {detail['input']!r}; "
     return f"{place}: {given}{message}"
 
 
-def _fail(message: str, code: int) -> None:
+def _report(message: str, code: int) -> int:
     sys.stderr.write(f"error: {message}\n")
-    sys.exit(code)
+    return code
