@@ -1,0 +1,1 @@
+"""Run folders to figures, tables and a report. Reads files only; needs no model and no accelerator."""

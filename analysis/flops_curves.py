@@ -1,0 +1,134 @@
+"""FLOPs curves: accuracy against training FLOPs by model size (ZhoBLiMP, section 5.2, Figure 3)."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from analysis.figures import Drawing, Sheet
+from analysis.learning_curves import OVER_RUNS, phenomena_of
+from analysis.runs import Run
+from analysis.style import drawing_style, percent_axis, readable, size_colours
+from ucurve.counts import format_count
+
+_MARKERS = "osD^vPX"
+_NOTE = f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: budgets of one size; pale: checkpoints on the way"
+
+
+def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+    """Say of every point of the learning curves which model it belongs to and whether it is a finished one.
+
+    Args:
+        curves: from ``learning_curves.curve_table``.
+        runs: the runs.
+
+    Returns:
+        The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data) and
+        ``final``: the end of a finished run. Only those are models of their own; on the way there the learning rate
+        has not come down yet.
+    """
+    lines = pd.DataFrame([_line(run) for run in runs]).groupby("group", as_index=False).agg(
+        model=("model", "first"), parameters=("parameters", "first"), variant=("variant", "first"),
+        ended=("ended", "any"),
+    )  # fmt: skip
+    last = curves.groupby("group")["step"].max()  # gaps included: the last checkpoint that was planned or saved
+    table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="group")
+    final = table["ended"] & (table["step"] == table["group"].map(last))
+    return table.assign(final=final).drop(columns="ended").reset_index(drop=True)
+
+
+def draw_flops_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
+
+    Args:
+        table: from ``flops_table``; must hold at least one row.
+        name: start of the file names.
+        title: benchmark and linking function, for people.
+    """
+    note = (
+        f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "
+        "where there are several; a dotted line joins the budgets of one size. Pale lines: checkpoints on the way."
+    )
+    overall = table[table["phenomenon"] == "all"]
+    drawings = [Drawing(f"{name}_overall", "FLOPs curves, overall", note, _draw(overall, ["all"]), overall)]
+    phenomena = phenomena_of(table)
+    if phenomena:
+        panels = table[table["phenomenon"].isin(phenomena)]
+        figure = _draw(panels, phenomena)
+        drawings.append(Drawing(f"{name}_phenomena", "FLOPs curves by phenomenon", note, figure, panels))
+    return drawings
+
+
+def _line(run: Run) -> dict[str, object]:
+    ended = run.status in ("finished", "unknown")
+    return {
+        "group": run.group, "model": run.model, "parameters": run.parameters, "variant": run.variant, "ended": ended,
+    }  # fmt: skip
+
+
+def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
+    """Draw one panel for each phenomenon; ``all`` alone is the overall figure."""
+    colours, markers, single = _colours(table), _markers(table), len(phenomena) == 1
+    with drawing_style():
+        sheet = Sheet(len(phenomena), _legend(table), _NOTE)
+        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
+            rows = table[table["phenomenon"] == phenomenon]
+            _draw_panel(axes, rows, colours, markers, size=4.0 if single else 2.8)
+            percent_axis(axes, table["accuracy"].min())
+            if not single:
+                axes.xaxis.set_minor_locator(NullLocator())
+            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3)
+        return sheet.finish("Training FLOPs (6ND, log scale)", "Accuracy (%)")
+
+
+def _draw_panel(axes: Axes, table: pd.DataFrame, colours: dict[str, str], markers: dict[str, str], size: float) -> None:
+    for (model, _), rows in table.groupby(["model", "group"]):
+        way = rows.sort_values("flops")
+        axes.plot(way["flops"], way["accuracy"], color=colours[str(model)], linewidth=0.7, alpha=0.35)
+    for (model, variant), rows in table[table["final"]].groupby(["model", "variant"]):
+        ends = rows.sort_values("flops")
+        colour, marker = colours[str(model)], markers[str(variant)]
+        bars = (ends["high"] - ends["accuracy"]).where(ends["band"] == OVER_RUNS)
+        axes.errorbar(
+            ends["flops"], ends["accuracy"], yerr=bars.to_numpy(), color=colour, marker=marker, markersize=size,
+            linestyle=":", elinewidth=0.7, capsize=1.5,
+        )  # fmt: skip
+    axes.set_xscale("log")
+
+
+def _colours(table: pd.DataFrame) -> dict[str, str]:
+    sizes = table.groupby("model")["parameters"].first().astype(float).sort_values(kind="stable", na_position="last")
+    return size_colours([str(model) for model in sizes.index])
+
+
+def _markers(table: pd.DataFrame) -> dict[str, str]:
+    variants = sorted(set(table["variant"]))
+    return {variant: _MARKERS[index % len(_MARKERS)] for index, variant in enumerate(variants)}
+
+
+def _legend(table: pd.DataFrame) -> dict[str, Artist]:
+    counts, markers = table.groupby("model")["parameters"].first(), _markers(table)
+    legend: dict[str, Artist] = {
+        _size_label(model, counts[model]): Line2D([], [], color=colour, linewidth=2)
+        for model, colour in _colours(table).items()
+    }
+    if len(markers) > 1:
+        shapes = {name: Line2D([], [], color="0.3", marker=mark, ls="", markersize=4) for name, mark in markers.items()}
+        legend |= shapes
+    return legend
+
+
+def _size_label(model: str, parameters: float | None) -> str:
+    if parameters is None or pd.isna(parameters):
+        return model
+    rounded = int(float(f"{parameters:.3g}"))
+    return f"{model} ({format_count(rounded)} parameters)"
+
+
+def has_points(curves: pd.DataFrame) -> bool:
+    """Say whether any scored checkpoint has FLOPs above 0, so that there is a figure to draw."""
+    return bool(((curves["flops"] > 0) & curves["accuracy"].notna()).any())

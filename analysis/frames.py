@@ -1,0 +1,158 @@
+"""Run folders to tidy frames.
+
+One row per run, step, benchmark, scorer, linking function, phenomenon, paradigm and split. A checkpoint without a
+score has no row: nothing is filled in.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import pandas as pd
+import pyarrow.compute
+import pyarrow.dataset
+from pandas.api.types import union_categoricals
+
+from analysis.reading import Kind, read_records, read_table
+from analysis.runs import ACCURACY, METRICS, Run
+
+SCORE_COLUMNS: dict[str, Kind] = {
+    "step": "integer",
+    "tokens": "number",
+    "flops": "number",
+    "benchmark": "name",
+    "scorer": "name",
+    "linking": "name",
+    "phenomenon": "name",
+    "paradigm": "name",
+    "split": "name",
+    "ties_rule": "name",
+    "n": "number",
+    "ties": "number",
+    "accuracy": "number",
+    "ci_low": "number",
+    "ci_high": "number",
+}
+METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
+KEYS = ["run", "step", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split"]
+AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
+_TIES_RULES = ("half", "wrong", "right")  # the first that a benchmark was scored with is used
+
+
+def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
+    """Read the accuracies of many runs.
+
+    Args:
+        runs: run folders; those without ``eval/accuracy.csv`` add no rows.
+        where: rows to keep, such as ``AGGREGATES``; the others never take memory.
+
+    Returns:
+        Columns ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1. Of a
+        benchmark with accuracies under several rules for ties, the rows of the rule ``half`` are kept.
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+    """
+    frames = [_scores(run, where) for run in runs if (run.folder / ACCURACY).is_file()]
+    return _stack(frames, ["run", "group", *SCORE_COLUMNS])
+
+
+def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """Read the training metrics of many runs.
+
+    Args:
+        runs: run folders; those without ``metrics.jsonl`` add no rows.
+
+    Returns:
+        Columns ``run``, ``group`` and ``METRIC_COLUMNS``, one row per run and step.
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+    """
+    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file()]
+    return _stack(frames, ["run", "group", *METRIC_COLUMNS])
+
+
+def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+    """Add an empty row for every checkpoint that a run planned or saved but that has no score.
+
+    Args:
+        frame: rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only.
+        runs: the runs in the frame, and possibly others.
+
+    Returns:
+        Columns ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low`` and
+        ``ci_high``, every phenomenon at every checkpoint of a run, ordered by run, phenomenon and step. In an added
+        row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's
+        tokens and FLOPs per step.
+    """
+    grid = [_checkpoints(frame[frame["run"] == run.label], run) for run in runs]
+    phenomena = frame[["run", "phenomenon"]].drop_duplicates().astype(str)
+    rows = pd.concat([part for part in grid if not part.empty], ignore_index=True).merge(phenomena, on="run")
+    values = frame[["run", "phenomenon", "step", "accuracy", "ci_low", "ci_high"]]
+    values = values.astype({"run": str, "phenomenon": str})
+    merged = rows.merge(values, on=["run", "phenomenon", "step"], how="left")
+    return merged.sort_values(["run", "phenomenon", "step"], ignore_index=True)
+
+
+def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of the last scored step of each run and benchmark."""
+    last = frame.groupby(["run", "benchmark", "scorer"], observed=True)["step"].transform("max")
+    return frame[frame["step"] == last]
+
+
+def overall(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the overall rows: all pairs of the benchmark, whatever their length (the mean over pairs)."""
+    return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
+
+
+def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return every benchmark with the way it was scored, in order."""
+    pairs = frame[["benchmark", "scorer"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
+    return sorted(cast(Iterable[tuple[str, str]], pairs))
+
+
+def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
+    return _named(run, _one_ties_rule(read_table(run.folder / ACCURACY, SCORE_COLUMNS, where)))
+
+
+def _metrics(run: Run) -> pd.DataFrame:
+    records = read_records(run.folder / METRICS, METRIC_COLUMNS)
+    return _named(run, records.drop_duplicates("step", keep="last"))
+
+
+def _named(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+    names = {"run": run.label, "group": run.group}
+    columns = {name: pd.Categorical([value] * len(frame), categories=[value]) for name, value in names.items()}
+    return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
+
+
+def _one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
+    rank = frame["ties_rule"].astype(str).map({rule: place for place, rule in enumerate(_TIES_RULES)})
+    rank = rank.fillna(len(_TIES_RULES))
+    best = rank.groupby([frame["benchmark"], frame["scorer"]], observed=True).transform("min")
+    return frame[rank == best]
+
+
+def _stack(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Concatenate frames whose categories differ, keeping the columns categorical."""
+    if not frames:
+        return pd.DataFrame(columns=list(columns))
+    stacked = {}
+    for name in columns:
+        parts = [frame[name] for frame in frames]
+        categorical = isinstance(parts[0].dtype, pd.CategoricalDtype)
+        stacked[name] = union_categoricals(parts) if categorical else pd.concat(parts, ignore_index=True)
+    return pd.DataFrame(stacked)
+
+
+def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return every checkpoint of a run, scored or not, with its tokens and FLOPs; both grow evenly with the steps."""
+    if rows.empty:
+        return pd.DataFrame()
+    known = rows.drop_duplicates("step").set_index("step")[["tokens", "flops"]]
+    trained = known[known.index > 0]
+    per_step = trained.iloc[-1] / trained.index[-1] if len(trained) else known.iloc[-1] * float("nan")
+    steps = pd.Index(sorted({*run.planned, *run.saved, *known.index}), name="step")
+    derived = pd.DataFrame({name: steps * per_step[name] for name in known.columns}, index=steps)
+    whole = known.reindex(steps).fillna(derived).reset_index()
+    return whole.assign(run=run.label, group=run.group)

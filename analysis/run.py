@@ -1,0 +1,48 @@
+"""The analysis from run folders to figures, tables and the report."""
+
+from pathlib import Path
+
+from analysis.config import AnalyzeSettings
+from analysis.runs import Run, find_runs
+from ucurve.errors import UserError
+from ucurve.files import write_text
+from ucurve.progress import say
+
+
+def analyze(settings: AnalyzeSettings) -> Path:
+    """Analyse run folders: write every figure, the CSV behind each, the tables and the report.
+
+    Args:
+        settings: runs, output folder, linking function, benchmark and formats.
+
+    Returns:
+        The path of ``report.html``.
+
+    Raises:
+        UserError: when no run matches, a file of a run is broken, the linking function or benchmark is unknown, there
+            is nothing to draw, or ``out`` is a file. Nothing is written then.
+    """
+    out = Path(settings.out)
+    if any(path.is_file() for path in (out, *out.parents)):
+        raise UserError(f"out={settings.out} is a file or lies below one; give a folder")
+    return _write(find_runs(settings.runs), settings, out)
+
+
+def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
+    from analysis.figures import render, write_drawing, write_table
+    from analysis.report import report_html
+    from analysis.study import make_results, read_study
+
+    results = make_results(read_study(runs, settings), settings)
+    images = {drawing.name: render(drawing, "png") for drawing in results.drawings}
+    written = [
+        path
+        for drawing in results.drawings
+        for path in write_drawing(drawing, images[drawing.name], out, settings.formats)
+    ]
+    written += [write_table(table, out / f"{name}.csv") for name, table in results.tables.items()]
+    report = out / "report.html"
+    write_text(report, report_html("Learning curves on minimal pairs", results.sections, images))
+    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
+    say(f"{count}; wrote {len(written)} files and the report to {out}")
+    return report

@@ -1,0 +1,186 @@
+"""Finds run folders and says what each one is: its identity, the line it belongs to, and how far it got."""
+
+import glob
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from analysis.documents import read_json, read_yaml
+from ucurve.errors import UserError, nearest
+
+ACCURACY = Path("eval") / "accuracy.csv"
+METRICS = Path("metrics.jsonl")
+_MARKS = ("run.json", "config.yaml", str(ACCURACY))
+_STEP = re.compile(r"step(\d+)")
+_SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
+
+# Keys of config.yaml in which runs of one line may differ: the seeds, and what changes how but not what is computed.
+_FREE = frozenset(
+    {"seed", "seeds", "eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid"},
+)
+_FREE_OF_DATA = frozenset({"path", "processes", "max_epochs"})
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, or a folder of scores of a model that was not trained here.
+
+    Attributes:
+        folder: where it is.
+        label: the shortest end of its path that no other run of the analysis has.
+        group: label of the line it belongs to: the runs that differ from it in the seed only.
+        status: ``finished``, ``running``, ``failed``, ``unknown``, or ``not trained here``.
+        planned: steps at which checkpoints were planned; empty when the run does not say.
+        saved: steps of the checkpoints that are complete.
+        record: what run.json holds.
+        config: what config.yaml holds.
+    """
+
+    folder: Path
+    label: str
+    group: str
+    status: str
+    planned: tuple[int, ...]
+    saved: tuple[int, ...]
+    record: dict[str, Any]
+    config: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The model's size, as named in the configuration."""
+        return str(self.record.get("model") or self.label)
+
+    @property
+    def parameters(self) -> int | None:
+        """All parameters of the model, where run.json counts them."""
+        total = (self.record.get("parameters") or {}).get("total")
+        return int(total) if total is not None else None
+
+    @property
+    def variant(self) -> str:
+        """What besides size and budget makes the model: its tokenizer and its training text."""
+        named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
+        return ", ".join(named) or self.group
+
+
+def find_runs(patterns: Iterable[str]) -> list[Run]:
+    """Read every run folder that matches one of the patterns.
+
+    Args:
+        patterns: paths of run folders, with ``*``, ``?`` and ``[...]`` as wildcards.
+
+    Returns:
+        The runs by size, then token budget, then the name of their folder.
+
+    Raises:
+        UserError: when a pattern matches no run folder, or a file of a run is broken.
+    """
+    folders = {folder.resolve(): folder for pattern in patterns for folder in _matching(pattern)}
+    ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
+    labels = _labels([folder.resolve() for folder in ordered])
+    runs = [_read(folder, label) for folder, label in zip(ordered, labels, strict=True)]
+    return _grouped(sorted(runs, key=_by_size))
+
+
+def _matching(pattern: str) -> list[Path]:
+    paths = [Path(path) for path in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob refuses absolute patterns
+    found = [path for path in paths if _is_run(path)]
+    if not found:
+        raise UserError(_no_match(pattern, paths))
+    return found
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and any((path / mark).is_file() for mark in _MARKS)
+
+
+def _no_match(pattern: str, paths: Sequence[Path]) -> str:
+    inner = [path for path in paths if path.is_dir() and any(_is_run(child) for child in path.iterdir())]
+    if inner:
+        return f"{pattern!r} is not a run folder but holds some: give runs='{inner[0]}/*'"
+    close = _nearest_folder(pattern)
+    hint = f" The nearest folder is {str(close)!r}." if close else ""
+    return f"no run folder matches {pattern!r}; a run folder holds {', '.join(_MARKS[:-1])} or {_MARKS[-1]}.{hint}"
+
+
+def _nearest_folder(pattern: str) -> Path | None:
+    reached = Path()
+    for part in Path(pattern).parts:
+        if (reached / part).is_dir():
+            reached = reached / part
+            continue
+        children = [child.name for child in reached.iterdir() if child.is_dir()]
+        close = nearest(re.sub(r"[*?\[\]]", "", part), children)
+        reached = reached / close if close else reached
+        break
+    return None if reached == Path() else reached
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
+        labels = ["/".join(folder.parts[-length:]) for folder in folders]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _read(folder: Path, label: str) -> Run:
+    record = read_json(folder / "run.json") if (folder / "run.json").is_file() else {}
+    config = read_yaml(folder / "config.yaml") if (folder / "config.yaml").is_file() else {}
+    status = str(record.get("status", "unknown")) if record or config else "not trained here"
+    planned = tuple(int(step) for step in record.get("checkpoint_steps") or ())
+    return Run(folder, label, label, status, planned, _saved_steps(folder), record, config)
+
+
+def _by_size(run: Run) -> tuple[float, float]:
+    budget = run.record.get("tokens_budget")
+    return run.parameters or math.inf, budget if isinstance(budget, int) else math.inf
+
+
+def _saved_steps(folder: Path) -> tuple[int, ...]:
+    manifests = (folder / "checkpoints").glob("step*/manifest.json")
+    matches = (_STEP.fullmatch(manifest.parent.name) for manifest in manifests)
+    return tuple(sorted(int(match[1]) for match in matches if match))
+
+
+def _grouped(runs: Sequence[Run]) -> list[Run]:
+    alike: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[_identity(run)].append(run)
+    lines = [line for members in alike.values() for line in _without_repeats(members)]
+    names = [_line_name(line) for line in lines]
+    uses = Counter(names)
+    group = {
+        run.label: name if uses[name] == 1 else line[0].label
+        for line, name in zip(lines, names, strict=True)
+        for run in line
+    }
+    return [replace(run, group=group[run.label]) for run in runs]
+
+
+def _without_repeats(members: list[Run]) -> list[list[Run]]:
+    """Runs of equal seeds are copies of one run, not independent draws: each is a line of its own."""
+    return [members] if len({_seeds(run) for run in members}) == len(members) else [[run] for run in members]
+
+
+def _line_name(line: list[Run]) -> str:
+    names = {_SEED_IN_NAME.sub("", run.label, count=1) for run in line}
+    return names.pop() if len(names) == 1 else line[0].label
+
+
+def _identity(run: Run) -> str:
+    if not run.config:
+        return run.label
+    kept = {key: value for key, value in run.config.items() if key not in _FREE}
+    if isinstance(kept.get("data"), dict):
+        kept["data"] = {key: value for key, value in kept["data"].items() if key not in _FREE_OF_DATA}
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def _seeds(run: Run) -> str:
+    return json.dumps(run.record.get("seeds") or run.config.get("seeds"), sort_keys=True)

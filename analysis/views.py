@@ -1,0 +1,111 @@
+"""The sections of the report: which tables and figures stand where, with which words."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.figures import Drawing
+from analysis.report import Column, Section, TableView
+
+_HEADLINE = (
+    Column("run", "Run"),
+    Column("status", "Status"),
+    Column("benchmark", "Benchmark"),
+    Column("start", "Step 0 (%)", "percent"),
+    Column("accuracy", "Last scored (%)", "percent"),
+    Column("ci_low", "95 % from", "percent"),
+    Column("ci_high", "to", "percent"),
+    Column("n", "Pairs", "count"),
+    Column("step", "Step", "count"),
+    Column("tokens", "Tokens", "count"),
+    Column("checkpoints", "Checkpoints scored", "count"),
+)
+_LINKING = (
+    Column("group", "Model"),
+    Column("runs", "Runs", "count"),
+    Column("step", "Step", "count"),
+    Column("linking", "Linking function"),
+    Column("accuracy", "Accuracy (%)", "percent"),
+    Column("accuracy_sd", "sd", "percent"),
+    Column("equal", "Equal length (%)", "percent"),
+    Column("good_longer", "Good longer (%)", "percent"),
+    Column("bad_longer", "Bad longer (%)", "percent"),
+    Column("delta_acc", "Δacc", "percent"),
+)
+_RUNS = (
+    Column("run", "Run"),
+    Column("status", "Status"),
+    Column("model", "Model"),
+    Column("parameters", "Parameters", "count"),
+    Column("tokens", "Token budget", "count"),
+    Column("tokenizer", "Tokenizer"),
+    Column("data", "Data"),
+    Column("seeds", "Seeds"),
+    Column("configuration", "Configuration"),
+    Column("code", "Code"),
+    Column("versions", "Versions"),
+    Column("hardware", "Hardware"),
+    Column("folder", "Folder"),
+)
+_MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
+
+
+def headline_section(table: pd.DataFrame, linking: str) -> Section:
+    """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
+    note = (
+        f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
+        "is 50 %. Click a heading to sort. Numbers: headline.csv."
+    )
+    return Section("Overall accuracy", (_summary(table), TableView(note, _HEADLINE, table)))
+
+
+def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> Section:
+    """The figures of one benchmark."""
+    nothing = ("No checkpoints of a training run were scored on it: no curves.",)
+    return Section(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
+
+
+def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
+    """The table of linking functions of one benchmark."""
+    note = (
+        "Last scored checkpoint, mean over the runs that differ in the seed only and stand at the same step (sd: "
+        "sample standard deviation over them). Length is counted in the model's own tokens. Δacc, in percentage "
+        "points, is the mean absolute difference of the two unequal splits to the equal one: the length bias, 0 is "
+        "best."
+    )
+    return Section(f"Linking functions and length on {benchmark}", (TableView(note, _LINKING, table),))
+
+
+def loss_section(drawing: Drawing) -> Section:
+    """The training curves."""
+    return Section("Training", (drawing,))
+
+
+def runs_section(runs: pd.DataFrame, missing: pd.DataFrame) -> Section:
+    """What made the numbers, and what is not there."""
+    note = "As run.json of each run says; the full hashes and versions are there."
+    absent = (
+        TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
+        if len(missing)
+        else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
+    )
+    return Section("The runs, and what is missing", (TableView(note, _RUNS, runs), absent))
+
+
+def _summary(table: pd.DataFrame) -> str:
+    lines = []
+    for benchmark, rows in table.groupby("benchmark"):
+        best = rows.sort_values("accuracy").iloc[-1]
+        start = rows["start"].dropna()
+        before = f"{_span(start)} before training, " if len(start) else ""
+        runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
+        lines.append(
+            f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint; "
+            f"best {best['run']} ({100 * best['accuracy']:.1f} %)."
+        )
+    return " ".join(lines)
+
+
+def _span(values: pd.Series) -> str:
+    low, high = f"{100 * values.min():.1f}", f"{100 * values.max():.1f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"

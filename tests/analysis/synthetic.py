@@ -1,0 +1,105 @@
+"""Synthetic run folders: the files that training and scoring write, with numbers that a test can compute by hand."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HEADER = (
+    "run,step,tokens,flops,benchmark,scorer,linking,phenomenon,paradigm,split,ties_rule,n,ties,accuracy,ci_low,ci_high"
+)
+TOKENS_PER_STEP = 16_384
+PARAMETERS = {"14m": 14_000_000, "70m": 70_000_000}
+
+Row = dict[str, Any]
+MakeRun = Callable[..., Path]
+
+
+def score_row(step: int, accuracy: float, **changes: Any) -> Row:
+    """One line of accuracy.csv: by default the overall row under slln_lp of 100 pairs, with an interval of +- 0.1."""
+    row = {
+        "run": "r", "step": step, "tokens": step * TOKENS_PER_STEP, "flops": 6.0 * 14e6 * step * TOKENS_PER_STEP,
+        "benchmark": "zho", "scorer": "sentence", "linking": "slln_lp", "phenomenon": "all", "paradigm": "all",
+        "split": "all", "ties_rule": "half", "n": 100, "ties": 0, "accuracy": accuracy,
+        "ci_low": round(accuracy - 0.1, 6), "ci_high": round(accuracy + 0.1, 6),
+    }  # fmt: skip
+    assert set(changes) <= set(row)
+    return row | changes
+
+
+def write_scores(folder: Path, rows: Sequence[Row]) -> Path:
+    path = folder / "eval" / "accuracy.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [",".join(str(row[name]) for name in HEADER.split(",")) for row in rows]
+    path.write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def write_metrics(folder: Path, bits: Mapping[int, float | None]) -> None:
+    lines = [
+        json.dumps({"step": step, "tokens": step * TOKENS_PER_STEP, "loss": 1.0, "bits_per_byte": value, "lr": 0.1})
+        for step, value in bits.items()
+    ]
+    (folder / "metrics.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def run_maker(root: Path) -> MakeRun:
+    """Return what writes run folders below ``root/runs/``."""
+
+    def make(
+        rows: Sequence[Row] | None = (),
+        *,
+        seed: int = 0,
+        model: str = "14m",
+        tokens: str = "10M",
+        tokenizer: str = "char",
+        status: str = "finished",
+        planned: Sequence[int] | None = None,
+        saved: Sequence[int] | None = None,
+        bits: Mapping[int, float | None] | None = None,
+        parent: str = "runs",
+        config: Mapping[str, Any] | None = None,
+        suffix: str = "",
+    ) -> Path:
+        name = f"{model}-{tokens}-{tokenizer}-demo-s{seed}{suffix}"
+        folder = root / parent / name
+        folder.mkdir(parents=True)
+        steps = sorted({row["step"] for row in rows or ()})
+        _write_record(folder, name, model, tokens, tokenizer, seed, status, steps if planned is None else planned)
+        settings = {"model": model, "tokens": tokens, "tokenizer": {"name": tokenizer}, "data": {"name": "demo"}}
+        text = yaml.safe_dump(settings | dict(config or {}) | {"seed": seed, "seeds": {"init": seed, "data": seed}})
+        (folder / "config.yaml").write_text(text, encoding="utf-8")
+        for step in steps if saved is None else saved:
+            checkpoint = folder / "checkpoints" / f"step{step:08d}"
+            checkpoint.mkdir(parents=True)
+            (checkpoint / "manifest.json").write_text(json.dumps({"step": step}), encoding="utf-8")
+        if rows:
+            write_scores(folder, [row | {"run": name} for row in rows])
+        if bits is not None:
+            write_metrics(folder, bits)
+        return folder
+
+    return make
+
+
+def _write_record(
+    folder: Path, name: str, model: str, tokens: str, tokenizer: str, seed: int, status: str, planned: Sequence[int]
+) -> None:
+    record = {
+        "name": name,
+        "model": model,
+        "tokens_budget": int(tokens.removesuffix("M")) * 10**6,
+        "tokenizer": tokenizer,
+        "data": "demo",
+        "seeds": {"init": seed, "data": seed},
+        "parameters": {"total": PARAMETERS.get(model, 1_000_000)},
+        "status": status,
+        "checkpoint_steps": list(planned),
+        "config_sha256": "0123456789abcdef0123456789abcdef",
+        "code_revision": "fedcba9876543210+changes",
+        "versions": {"ucurve": "0.1.0", "torch": "2.0"},
+        "hardware": {"cores": 2, "accelerators": []},
+    }
+    (folder / "run.json").write_text(json.dumps(record, indent=2), encoding="utf-8")

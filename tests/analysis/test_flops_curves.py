@@ -1,0 +1,67 @@
+import pandas as pd
+import pytest
+
+from analysis.flops_curves import draw_flops_curves, flops_table, has_points
+from analysis.frames import score_frame
+from analysis.learning_curves import curve_table
+from analysis.runs import find_runs
+from tests.analysis.synthetic import MakeRun, score_row
+
+
+@pytest.fixture
+def table_of(tmp_path):
+    def build() -> pd.DataFrame:
+        runs = find_runs([f"{tmp_path}/runs/*"])
+        return flops_table(curve_table(score_frame(runs), runs), runs)
+
+    return build
+
+
+def _rows(flops: float, accuracy: float) -> list[dict]:
+    return [score_row(0, 0.5, flops=0), score_row(1, 0.6, flops=flops / 2), score_row(2, accuracy, flops=flops)]
+
+
+def test_only_the_ends_of_finished_runs_are_points(make_run: MakeRun, table_of) -> None:
+    make_run(_rows(1e15, 0.7), tokens="10M")
+    make_run(_rows(3e15, 0.8), tokens="30M")
+    make_run(_rows(9e15, 0.9), tokens="90M", status="running", planned=[0, 1, 2, 3])
+    table = table_of()
+    points = table[table["final"]]
+    assert points[["model", "flops", "accuracy"]].values.tolist() == [["14m", 1e15, 0.7], ["14m", 3e15, 0.8]]
+    assert (table["flops"] > 0).all()
+    assert set(points["variant"]) == {"char, demo"}
+
+
+def test_an_end_without_a_score_is_no_point(make_run: MakeRun, table_of) -> None:
+    make_run(_rows(1e15, 0.7), planned=[0, 1, 2, 3])
+    assert not table_of()["final"].any()
+
+
+def test_budgets_of_one_size_are_joined_by_a_dotted_line(make_run: MakeRun, table_of) -> None:
+    for tokens, flops in (("10M", 1e15), ("30M", 3e15)):
+        for seed in (0, 1):
+            make_run(_rows(flops, 0.7 + seed / 100), tokens=tokens, seed=seed)
+    make_run(_rows(5e15, 0.9), model="70m")
+    overall = draw_flops_curves(table_of(), "n", "t")[0]
+    axes = overall.figure.axes[0]
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":" and line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in dotted] == [[1e15, 3e15], [5e15]]
+    assert dotted[0].get_ydata().tolist() == pytest.approx([0.705, 0.705])
+    assert dotted[0].get_color() != dotted[1].get_color()
+    assert axes.get_xscale() == "log"
+    labels = [text.get_text() for text in overall.figure.legends[0].get_texts()]
+    assert labels == ["14m (14M parameters)", "70m (70M parameters)"]
+
+
+def test_tokenizers_are_told_apart_by_marker(make_run: MakeRun, table_of) -> None:
+    for tokenizer in ("char", "word"):
+        make_run(_rows(1e15, 0.7), tokenizer=tokenizer)
+    overall = draw_flops_curves(table_of(), "n", "t")[0]
+    labels = [text.get_text() for text in overall.figure.legends[0].get_texts()]
+    assert labels == ["14m (14M parameters)", "char, demo", "word, demo"]
+
+
+def test_nothing_but_step_0_has_no_points(make_run: MakeRun, tmp_path) -> None:
+    make_run([score_row(0, 0.5)])
+    runs = find_runs([f"{tmp_path}/runs/*"])
+    assert not has_points(curve_table(score_frame(runs), runs))
