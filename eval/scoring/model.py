@@ -40,19 +40,26 @@ def tokenizer_hash(folder: Path) -> str:
     Raises:
         UserError: when the folder holds no tokenizer.
     """
+    files = _tokenizer_files(folder)
+    return sha256_file(files[0]) if files[0].name == "tokenizer.json" else sha256_json([*map(sha256_file, files)])
+
+
+def _tokenizer_files(folder: Path) -> list[Path]:
     files = [folder / name for name in _TOKENIZER_FILES if (folder / name).is_file()]
     if not files:
         raise UserError(f"{folder}: no tokenizer files ({', '.join(_TOKENIZER_FILES)})")
-    return sha256_file(files[0]) if files[0].name == "tokenizer.json" else sha256_json([*map(sha256_file, files)])
+    return files
 
 
 def load_tokenizer(folder: Path) -> Any:
     """Load the tokenizer of a local folder.
 
     Raises:
-        UserError: when it does not load.
+        UserError: when it is missing or does not load.
     """
     from transformers import AutoTokenizer
+
+    _tokenizer_files(folder)  # without any, some tokenizer classes load as an empty one
 
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)

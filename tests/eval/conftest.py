@@ -1,0 +1,166 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+
+from eval.pairs import pair_table
+from ucurve.files import sha256_file
+
+ROOT = Path(__file__).resolve().parents[2]
+LETTERS = "".join(chr(0x4E00 + number) for number in range(40))
+VOCABULARY = len(LETTERS) + 2
+
+
+@pytest.fixture(scope="session")
+def shared():
+    folder = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
+    if not (folder / "benchmarks" / "zhoblimp").is_dir():
+        pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def make_tokenizer():
+    def make(letters=LETTERS, **special):
+        vocabulary = {"<eos>": 0, "<unk>": 1} | {letter: place + 2 for place, letter in enumerate(letters)}
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))  # noqa: S106
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+        names = {"eos_token": "<eos>", "bos_token": "<eos>", "unk_token": "<unk>"} | special
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tokenizer(make_tokenizer):
+    return make_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def make_model():
+    def make(seed=0, vocabulary=VOCABULARY, positions=64, spread=0.4):
+        torch.manual_seed(seed)
+        config = GPTNeoXConfig(
+            vocab_size=vocabulary,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            max_position_embeddings=positions,
+            initializer_range=spread,
+            hidden_dropout=0.3,
+            attention_dropout=0.3,
+        )
+        return GPTNeoXForCausalLM(config).eval()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def model(make_model):
+    return make_model()
+
+
+@pytest.fixture(scope="session")
+def records():
+    """500 pairs in the published form, most of unequal length, some with a token the tokenizer does not know."""
+    draw = np.random.default_rng(0)
+
+    def sentence():
+        return "".join(draw.choice(list(LETTERS), size=draw.integers(1, 20))) + draw.choice(["", "", "。"])
+
+    return [
+        {
+            "UID": f"paradigm_{number % 5}",
+            "phenomenon": f"phenomenon_{number % 5 % 2}",
+            "sentence_good": sentence(),
+            "sentence_bad": sentence(),
+            "pairID": number,
+        }
+        for number in range(500)
+    ]
+
+
+@pytest.fixture(scope="session")
+def pairs(records):
+    return pair_table(((f"line {number}", record) for number, record in enumerate(records)), "zhoblimp", "zho")
+
+
+@pytest.fixture
+def write_benchmark():
+    def write(root, records, name="zhoblimp"):
+        for paradigm in sorted({record["UID"] for record in records}):
+            lines = [json.dumps(record, ensure_ascii=False) for record in records if record["UID"] == paradigm]
+            file = root / name / f"{paradigm}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return root
+
+    return write
+
+
+@pytest.fixture
+def write_checkpoint(tokenizer):
+    def write(folder, model, step=0, manifest=True, tokenizer=tokenizer):
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        if manifest:
+            hashes = {"weights_sha256": sha256_file(folder / "model.safetensors")}
+            facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9}
+            (folder / "manifest.json").write_text(json.dumps(facts | hashes))
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def run(tmp_path, make_model, write_checkpoint):
+    """A run folder with checkpoints 0 and 8, and unigram counts."""
+    folder = tmp_path / "runs" / "tiny-1M-char-text-s0"
+    for step in (0, 8):
+        write_checkpoint(folder / "checkpoints" / f"step{step:08d}", make_model(seed=step), step)
+    (folder / "tokenizer").mkdir()
+    np.save(folder / "tokenizer" / "unigram_counts.npy", np.arange(VOCABULARY, dtype=np.int64))
+    return folder
+
+
+@pytest.fixture
+def copy_model(tmp_path, write_checkpoint, model):
+    def copy(name="model", **options):
+        shutil.rmtree(tmp_path / name, ignore_errors=True)
+        return write_checkpoint(tmp_path / name, model, manifest=False, **options)
+
+    return copy
+
+
+@pytest.fixture
+def scores_of():
+    """Build a score table from lists of (lp_good, lp_bad, n_good, n_bad)."""
+
+    def build(rows, unigrams=None):
+        table = pd.DataFrame(rows, columns=["lp_good", "lp_bad", "n_good", "n_bad"])
+        table.insert(0, "pair", range(len(table)))
+        good, bad = unigrams or (np.nan, np.nan)
+        return table.assign(unigram_good=good, unigram_bad=bad)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def plain_score():
+    """Score one sentence the plain way: full logits of the model's own forward pass, one sentence at a time."""
+
+    @torch.inference_mode()
+    def score(model, ids, start):
+        sequence = torch.tensor([[start, *ids]])
+        log_probabilities = model(input_ids=sequence).logits.double().log_softmax(-1)[0, :-1]
+        return float(log_probabilities.gather(-1, sequence[0, 1:, None]).sum())
+
+    return score

@@ -1,0 +1,107 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from eval.benchmarks import REGISTRY, Benchmark, find_benchmark, json_lines, load_benchmark, register
+from ucurve.errors import UserError
+
+
+def test_local_files_in_order_of_names(tmp_path, records, write_benchmark):
+    pairs = load_benchmark("zhoblimp", write_benchmark(tmp_path, records))
+    assert len(pairs) == len(records)
+    assert pairs["paradigm"].drop_duplicates().tolist() == [f"paradigm_{number}" for number in range(5)]
+    assert pairs["pairID"].tolist()[:3] == [0, 5, 10]
+
+
+def test_says_when_pairs_are_not_as_many_as_published(tmp_path, records, write_benchmark, capsys):
+    load_benchmark("zhoblimp", write_benchmark(tmp_path, records[:7]))
+    assert "zhoblimp: 7 pairs; the published benchmark has 35400" in capsys.readouterr().err
+
+
+def test_a_changed_file_is_read_again(tmp_path, records, write_benchmark):
+    root = write_benchmark(tmp_path, records[:5])
+    first = load_benchmark("zhoblimp", root)
+    del first["good"]
+    assert "good" in load_benchmark("zhoblimp", root)
+    write_benchmark(root, records[:10])
+    assert len(load_benchmark("zhoblimp", root)) == 10
+
+
+def test_unknown_name():
+    with pytest.raises(UserError, match=r"unknown benchmark 'zhoblmp'; allowed: .*Did you mean 'zhoblimp'\?"):
+        find_benchmark("zhoblmp")
+
+
+def test_missing_root(tmp_path):
+    with pytest.raises(UserError, match=r"benchmark_root: no folder .*nowhere"):
+        load_benchmark("zhoblimp", tmp_path / "nowhere")
+
+
+def test_missing_folder_names_the_nearest(tmp_path):
+    (tmp_path / "zhoblimp2").mkdir()
+    with pytest.raises(UserError, match=r"no folder .*zhoblimp; .* holds zhoblimp2\. Did you mean .*zhoblimp2"):
+        load_benchmark("zhoblimp", tmp_path)
+
+
+def test_no_files(tmp_path):
+    (tmp_path / "zhoblimp").mkdir()
+    with pytest.raises(UserError, match=r"no \*\.jsonl files in .*zhoblimp"):
+        load_benchmark("zhoblimp", tmp_path)
+
+
+def test_hub_parts_are_read_in_order(monkeypatch, records):
+    parts = {"b": records[1:2], "a": records[:1]}
+    hub = SimpleNamespace(
+        get_dataset_config_names=lambda _: list(parts), load_dataset=lambda _, part, **__: parts[part]
+    )
+    monkeypatch.setitem(sys.modules, "datasets", hub)
+    pairs = load_benchmark("zhoblimp", None)
+    assert pairs["pairID"].tolist() == [0, 1]
+
+
+def test_hub_out_of_reach(monkeypatch):
+    def fail(source):
+        raise ConnectionError("no route\nto host")
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(get_dataset_config_names=fail))
+    with pytest.raises(UserError, match=r"could not be fetched .* \(ConnectionError: no route\); give benchmark_root="):
+        json_lines(REGISTRY["zhoblimp"], None)
+
+
+def test_not_on_the_hub():
+    with pytest.raises(UserError, match="'zhoblimp-excluded' is not on the hub; give benchmark_root=DIR"):
+        load_benchmark("zhoblimp-excluded", None)
+
+
+def test_registry_is_open_but_names_are_unique(monkeypatch, tmp_path):
+    card = Benchmark("own", "zho", lambda *_: [("here", {})], "lp", "none", "none")
+    monkeypatch.delitem(REGISTRY, "own", raising=False)
+    register(card)
+    assert find_benchmark("own") is card
+    with pytest.raises(ValueError, match="'own' is registered already"):
+        register(card)
+    del REGISTRY["own"]
+
+
+def test_demo_needs_no_files_and_no_root():
+    pairs = load_benchmark("demo")
+    assert pairs["paradigm"].nunique() >= 15
+    assert pairs["phenomenon"].nunique() >= 8
+    assert not (pairs["good"] == pairs["bad"]).any()
+
+
+def test_demo_folder_comes_first(tmp_path, records, write_benchmark):
+    root = write_benchmark(tmp_path, records[:5], name="demo")
+    assert load_benchmark("demo", root)["good"].iloc[0] == records[0]["sentence_good"]
+
+
+def test_published_zhoblimp(shared):
+    pairs = load_benchmark("zhoblimp", shared / "benchmarks")
+    by_phenomenon = pairs.groupby("phenomenon")["paradigm"].nunique()
+    assert len(pairs) == 35_400
+    assert (pairs.groupby("paradigm").size() == 300).all()
+    assert sorted(by_phenomenon) == sorted([6, 7, 13, 3, 4, 3, 5, 11, 9, 12, 2, 21, 4, 4, 14])
+    good, bad = pairs["good"].str.len(), pairs["bad"].str.len()
+    assert ((good == bad).sum(), (good > bad).sum(), (good < bad).sum()) == (23_347, 6_198, 5_855)  # Table 5, char
+    assert len(load_benchmark("zhoblimp-excluded", shared / "benchmarks")) == 3_300

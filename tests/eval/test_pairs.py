@@ -1,0 +1,103 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from eval.pairs import PAIR_COLUMNS, Keys, data_hash, identical, pair_table, read_json_lines
+from ucurve.errors import UserError
+
+
+def record(**changes):
+    return {"UID": "a", "phenomenon": "p", "sentence_good": "好", "sentence_bad": "坏", "pairID": 7} | changes
+
+
+def table(*records, **options):
+    return pair_table(((f"f.jsonl:{line}", item) for line, item in enumerate(records, 1)), "b", "zho", **options)
+
+
+def test_columns_and_numbers():
+    pairs = table(record(), record(sentence_good="行", extra=[1, 2]))
+    assert tuple(pairs.columns) == (*PAIR_COLUMNS, "pairID", "extra")
+    assert pairs["pair"].tolist() == [0, 1]
+    assert pairs["pair"].dtype == np.int64
+    assert pairs.loc[1, ["benchmark", "language", "paradigm", "phenomenon", "good", "bad"]].tolist() == [
+        "b", "zho", "a", "p", "行", "坏",
+    ]  # fmt: skip
+    assert pairs["pairID"].tolist() == [7, 7]
+
+
+def test_other_keys():
+    published = {"id": "a", "field": "p", "right": "x", "wrong": "y", "pair": 3}
+    pairs = table(published, keys=Keys("id", "field", "right", "wrong"))
+    assert pairs.loc[0, "good"] == "x"
+    assert pairs.loc[0, "published_pair"] == 3
+
+
+def test_phenomenon_may_be_empty_but_not_in_the_table():
+    assert table(record(phenomenon="")).loc[0, "phenomenon"] == "unnamed"
+
+
+def test_column_of_several_kinds_is_stored_as_json(tmp_path):
+    pairs = table(record(note=1), record(note="x"), record(note=[2]), record())
+    pairs.to_parquet(tmp_path / "pairs.parquet")
+    assert pd.read_parquet(tmp_path / "pairs.parquet")["note"].tolist()[:3] == ["1", '"x"', "[2]"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sentence_good": " "}, r"f\.jsonl:2: 'sentence_good' is empty"),
+        ({"sentence_bad": ""}, r"f\.jsonl:2: 'sentence_bad' is empty"),
+        ({"UID": ""}, r"f\.jsonl:2: 'UID' is empty"),
+        ({"sentence_good": 3}, r"f\.jsonl:2: 'sentence_good' must be text, not 3"),
+        ({"UID": "macro"}, r"f\.jsonl:2: 'UID' is 'macro', a name kept for aggregates \(all, macro, macro_phenomena\)"),
+        ({"phenomenon": "all"}, r"f\.jsonl:2: 'phenomenon' is 'all', a name kept"),
+    ],
+)
+def test_broken_record_names_its_line(changes, message):
+    with pytest.raises(UserError, match=message):
+        table(record(), record(**changes))
+
+
+def test_missing_key_names_the_nearest():
+    broken = record()
+    broken["sentence_god"] = broken.pop("sentence_good")
+    with pytest.raises(UserError, match=r"f\.jsonl:1: no key 'sentence_good'.*Did you mean 'sentence_god'\?"):
+        table(broken)
+
+
+def test_no_pairs():
+    with pytest.raises(UserError, match="benchmark 'b' has no pairs"):
+        table()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"UID": ', r"x\.jsonl:3: not JSON"),
+        (b"[1]", r"x\.jsonl:3: a JSON object is expected, with one pair; this is a list"),
+        (b'{"UID": "\xff"}', r"x\.jsonl:3: not UTF-8"),
+    ],
+)
+def test_broken_line_names_file_and_line(tmp_path, line, message):
+    (tmp_path / "x.jsonl").write_bytes(b'{"a": 1}\n\n' + line + b"\n")
+    with pytest.raises(UserError, match=message):
+        read_json_lines([tmp_path / "x.jsonl"])
+
+
+def test_lines_end_at_newlines_only(tmp_path):
+    (tmp_path / "x.jsonl").write_text('\ufeff{"a": "one\u2028two"}\r\n\n{"a": "three"}', encoding="utf-8")
+    places, records = zip(*read_json_lines([tmp_path / "x.jsonl"]), strict=True)
+    assert [item["a"] for item in records] == ["one\u2028two", "three"]
+    assert [place.rpartition(":")[2] for place in places] == ["1", "3"]
+
+
+def test_identical():
+    assert identical(table(record(), record(sentence_bad="好"))).tolist() == [False, True]
+
+
+def test_data_hash_follows_every_value_and_survives_storage(tmp_path):
+    pairs = table(record(spans=[1, 2]), record(sentence_good="行", spans=[3]))
+    pairs.to_parquet(tmp_path / "pairs.parquet", index=False)
+    assert data_hash(pd.read_parquet(tmp_path / "pairs.parquet")) == data_hash(pairs)
+    changed = {data_hash(pairs.assign(**{name: pairs[name].iloc[::-1].tolist()})) for name in ("pair", "good", "spans")}
+    assert len(changed | {data_hash(pairs)}) == 4

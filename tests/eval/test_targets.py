@@ -1,0 +1,105 @@
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from eval.targets import model_target, run_targets
+from ucurve.errors import UserError
+
+
+def test_checkpoints_in_order(run):
+    targets = run_targets(run)
+    assert [target.step for target in targets] == [0, 8]
+    assert {target.name for target in targets} == {"tiny-1M-char-text-s0"}
+    assert all(target.ours for target in targets)
+    assert [target.step for target in run_targets(run, [8])] == [8]
+
+
+def test_a_checkpoint_being_written_is_none(run):
+    (run / "checkpoints" / ".step00000009.tmp-abc").mkdir()
+    (run / "checkpoints" / "step00000010").mkdir()
+    assert [target.step for target in run_targets(run)] == [0, 8]
+
+
+def test_missing_run_names_the_nearest(run):
+    with pytest.raises(UserError, match=r"run: no folder .*s1\. Did you mean '.*tiny-1M-char-text-s0'\?"):
+        run_targets(run.with_name("tiny-1M-char-text-s1"))
+
+
+def test_missing_step(run):
+    with pytest.raises(UserError, match=r"no checkpoint of step 4, 5; there are 0, 8"):
+        run_targets(run, [0, 4, 5])
+
+
+def test_no_checkpoints(tmp_path):
+    with pytest.raises(UserError, match="no checkpoints in"):
+        run_targets(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"tokens": 1}', '{"step": "x"}'])
+def test_broken_manifest(run, text):
+    (run / "checkpoints" / "step00000008" / "manifest.json").write_text(text)
+    with pytest.raises(UserError, match=r"step00000008/manifest\.json: not a checkpoint's manifest"):
+        run_targets(run)
+
+
+def test_damaged_weights_are_refused(run):
+    weights = run / "checkpoints" / "step00000008" / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    first, second = run_targets(run)
+    first.weights_sha256()
+    with pytest.raises(UserError, match=r"step00000008: the weights are not those of manifest\.json"):
+        second.weights_sha256()
+
+
+def test_local_model(copy_model):
+    target = model_target(str(copy_model("gpt")))
+    assert (target.name, target.step, target.ours) == ("gpt", -1, False)
+
+
+def test_checkpoint_alone_is_still_ours(run):
+    target = model_target(str(run / "checkpoints" / "step00000008"))
+    assert (target.step, target.ours, target.manifest["tokens"]) == (-1, True, 8000)
+
+
+@pytest.mark.parametrize("asked", ["modle", "./modle", "here/modle", "/nowhere/at/all", "a/b/c"])
+def test_a_missing_path_reaches_for_nothing(copy_model, monkeypatch, asked):
+    folder = copy_model("model")
+    copied = folder.parent / "here"
+    copied.mkdir()
+    folder.rename(copied / "model")
+    (copied.parent / "model").mkdir()
+    monkeypatch.chdir(copied.parent)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # importing it would fail
+    hint = r"Did you mean '.*model'\?" if asked.endswith("modle") else ""
+    with pytest.raises(UserError, match=f"model: no folder .*{hint}"):
+        model_target(asked)
+
+
+def test_hub_model(copy_model, monkeypatch, tmp_path):
+    folder = copy_model("cached")
+    asked = []
+    hub = SimpleNamespace(snapshot_download=lambda name, **options: asked.append((name, options)) or str(folder))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    monkeypatch.chdir(tmp_path)
+    target = model_target("owner/name")
+    assert (target.name, target.folder) == ("owner/name", folder)
+    assert not any(pattern.endswith((".bin", ".pt", "*")) for pattern in asked[0][1]["allow_patterns"])
+
+
+def test_hub_out_of_reach(monkeypatch, tmp_path):
+    def fail(*_, **__):
+        raise OSError("no network\nat all")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=fail))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"no folder 'owner/name' here, .* does not give it \(OSError: no network\)"):
+        model_target("owner/name")
+
+
+def test_manifest_is_read_as_written(run):
+    manifest = json.loads((run / "checkpoints" / "step00000008" / "manifest.json").read_text())
+    assert run_targets(run, [8])[0].manifest == manifest
