@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from eval.generation.grammar import Choice, Choices, Paradigm, Pool
 from eval.generation.rules import Direct, Relation
@@ -39,9 +39,8 @@ class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not 
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Filled:
-    """What a slot holds: its words, and for a vocabulary word its row and the words it could have been."""
+class Filled(NamedTuple):
+    """What a slot holds: its words, and for a vocabulary word its row and the pool it was drawn from."""
 
     text: tuple[str, ...]
     pool: Pool | None = None
@@ -136,48 +135,56 @@ def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Ra
         DrawFailed: see ``draw_pair``.
     """
     chosen = [held or _pick(slot, rng) for slot, held in zip(slots, kept, strict=True)]
-    pools = _Pools(chosen, rng)
+    narrowed = _Narrowed(chosen, rng)
     for position, choice in enumerate(chosen):
         if isinstance(choice, Pool):
             for relation in choice.relations:
-                pools.relate(position, relation)
-    filled = [_fill_slot(choice, pools.words[position], rng, depth) for position, choice in enumerate(chosen)]
-    _refuse_repeats(filled, kept)
+                narrowed.relate(position, relation)
+    filled = [_fill_slot(choice, narrowed.words.get(at), rng, depth) for at, choice in enumerate(chosen)]
+    if not depth:
+        _refuse_repeats(filled, kept)
     return filled
 
 
-class _Pools:
-    """The words each slot may still hold, narrowed by one relation after another."""
+class _Narrowed:
+    """The words that slots may still hold, narrowed by one relation after another."""
 
     def __init__(self, chosen: Sequence[Choice | Filled], rng: random.Random) -> None:
-        self.words = [_words(choice) for choice in chosen]
-        self._domains = [_domain(choice) for choice in chosen]
+        self.words: dict[int, Words] = {}
+        self._chosen = chosen
         self._rng = rng
 
     def relate(self, position: int, relation: Relation) -> None:
         """Narrow a slot and the slot it is related to, property by property."""
+        other = relation.position
         for name in relation.properties:
-            here, there = self.words[position], self.words[relation.position]
-            if here is None or there is None:
-                raise DrawFailed(Reason.NO_SHARED_VALUE)
-            if not here.rows or not there.rows:
-                raise DrawFailed(Reason.NO_SAMPLE)
+            here, there = self._open(position), self._open(other)
             if relation.agrees:
-                self._agree(position, relation.position, name, here, there)
+                value = self._draw(here.shared(there, name))
+                self.words[position], self.words[other] = here.by(name)[value], there.by(name)[value]
             else:
-                self._differ(position, relation.position, name, here, there)
+                self.words[position], self.words[other] = self._differ(here, there, name, self._pool(other).words)
 
-    def _agree(self, position: int, other: int, name: str, here: Words, there: Words) -> None:
-        value = self._draw(here.shared(there, name))
-        self.words[position], self.words[other] = here.by(name)[value], there.by(name)[value]
-
-    def _differ(self, position: int, other: int, name: str, here: Words, there: Words) -> None:
-        """Fix the other slot's word, and here require a value it lacks but other words of that slot have."""
+    def _differ(self, here: Words, there: Words, name: str, domain: Words) -> tuple[Words, Words]:
+        """Fix the other slot's word, and require a value here that it lacks but other words of that slot have."""
+        vocabulary = there.vocabulary
         row = self._draw(there.having(name).rows)
-        self.words[other] = there.vocabulary.words([row])
-        different = here.apart(name, there.vocabulary.values(row, name))
-        value = self._draw(different.shared(self._domains[other] or there, name))
-        self.words[position] = different.by(name)[value]
+        different = here.apart(name, vocabulary.values(row, name))
+        value = self._draw(different.shared(domain, name))
+        return different.by(name)[value], vocabulary.words([row])
+
+    def _open(self, position: int) -> Words:
+        words = self.words.get(position) or _words(self._chosen[position], self._pool(position))
+        if not words.rows:
+            raise DrawFailed(Reason.NO_SAMPLE)
+        return words
+
+    def _pool(self, position: int) -> Pool:
+        choice = self._chosen[position]
+        pool = choice.pool if isinstance(choice, Filled) else choice
+        if not isinstance(pool, Pool):  # the alternative drawn there is no vocabulary word
+            raise DrawFailed(Reason.NO_SHARED_VALUE)
+        return pool
 
     def _draw(self, options: Sequence[Option]) -> Option:
         if not options:
@@ -185,27 +192,23 @@ class _Pools:
         return _pick(options, self._rng)
 
 
-def _words(choice: Choice | Filled) -> Words | None:
-    if isinstance(choice, Filled):
-        return choice.pool.words.vocabulary.words([choice.row]) if choice.pool and choice.row is not None else None
-    return choice.words if isinstance(choice, Pool) else None
-
-
-def _domain(choice: Choice | Filled) -> Words | None:
-    pool = choice.pool if isinstance(choice, Filled) else choice
-    return pool.words if isinstance(pool, Pool) else None
+def _words(choice: Choice | Filled, pool: Pool) -> Words:
+    if isinstance(choice, Filled) and choice.row is not None:
+        return pool.words.vocabulary.words([choice.row])
+    return pool.words
 
 
 def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random, depth: int) -> Filled:
-    if isinstance(choice, Filled):
-        return choice
-    if isinstance(choice, Direct):
-        return Filled((_pick(choice.words, rng),))
     if isinstance(choice, Pool):
-        if not words:
+        words = words or choice.words
+        if not words.rows:
             raise DrawFailed(Reason.NO_SAMPLE)
         row = _pick(words.rows, rng)
         return Filled((words.vocabulary.surface(row),), choice, row)
+    if isinstance(choice, Direct):
+        return Filled((_pick(choice.words, rng),))
+    if isinstance(choice, Filled):
+        return choice
     if depth == MAX_DEPTH:
         raise DrawFailed(Reason.NO_SAMPLE)
     expansion = _pick(choice.expansions, rng)
@@ -225,4 +228,5 @@ def _refuse_repeats(filled: Sequence[Filled], kept: Sequence[Filled | None]) -> 
 
 
 def _pick(options: Sequence[Option], rng: random.Random) -> Option:
-    return options[int(rng.random() * len(options))]
+    count = len(options)
+    return options[0] if count == 1 else options[int(rng.random() * count)]

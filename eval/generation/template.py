@@ -82,7 +82,7 @@ def read_patterns(path: Path) -> list[Template]:
     if not isinstance(record, dict) or not all(isinstance(slots, list) for slots in record.values()):
         raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
     patterns = [(name, _slots(record, name, path)) for name in record]
-    return [Template(str(path), name, "", False, "", good=slots, bad=slots) for name, slots in patterns]
+    return [Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns]
 
 
 def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
