@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-import eval.sweep
+from eval import sweep
 from eval.results import read_accuracy
 from eval.run import ScoreSettings, score_model, score_run
 from ucurve.errors import RunError, UserError
@@ -27,10 +27,10 @@ def settings(root):
 def loads(monkeypatch):
     """Folders of the models that were loaded, and tokenisations, in order."""
     seen = []
-    real_load, real_encode = eval.sweep.load_model, eval.sweep.encode
-    monkeypatch.setattr(eval.sweep, "_encoded", {})
-    monkeypatch.setattr(eval.sweep, "load_model", lambda folder: seen.append(folder.name) or real_load(folder))
-    monkeypatch.setattr(eval.sweep, "encode", lambda *both: seen.append("encode") or real_encode(*both))
+    real_load, real_encode = sweep.load_model, sweep.encode
+    monkeypatch.setattr(sweep, "_encoded", {})
+    monkeypatch.setattr(sweep, "load_model", lambda folder: seen.append(folder.name) or real_load(folder))
+    monkeypatch.setattr(sweep, "encode", lambda *both: seen.append("encode") or real_encode(*both))
     return seen
 
 

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eval.results import read_accuracy
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def score(tmp_path):
+    """Run score.py as a user would, in an empty folder."""
+
+    def call(*arguments):
+        command = [sys.executable, str(ROOT / "score.py"), *arguments]
+        return subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    return call
+
+
+def test_run_then_model(score, run, tmp_path, records, write_benchmark):
+    root = write_benchmark(tmp_path / "benchmarks", records[:20])
+    common = ("benchmarks=[zhoblimp]", f"benchmark_root={root}")
+    done = score(f"run={run}", "steps=[8]", *common)
+    assert done.returncode == 0, done.stderr
+    assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
+    done = score(f"model={run / 'checkpoints' / 'step00000000'}", "out=alone", *common)
+    assert done.returncode == 0, done.stderr
+    assert read_accuracy(tmp_path / "alone" / "eval" / "accuracy.csv")["step"].unique().tolist() == [-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "benchmarks", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run=nowhere/x", "benchmarks=[demo]"], "error: run: no folder nowhere/x."),
+        (["model=./x", "out=o", "benchmarks=[demo]"], "error: model: no folder x."),
+        (["benchmark=[demo]"], "error: unknown key 'benchmark'; the keys are those of conf/score.yaml"),
+        (["run=x", "benchmarks=[demoo]"], "Did you mean 'demo'?"),
+    ],
+)
+def test_a_mistake_is_one_message_and_leaves_nothing(score, tmp_path, arguments, message):
+    done = score(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("error:") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_broken_line_leaves_nothing(score, run, tmp_path):
+    folder = tmp_path / "benchmarks" / "zhoblimp"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text('{"UID": "a"\n')
+    done = score(f"run={run}", "benchmarks=[zhoblimp]", f"benchmark_root={tmp_path / 'benchmarks'}")
+    assert done.returncode == 2
+    assert f"{folder / 'a.jsonl'}:1: not JSON" in done.stderr
+    assert not (run / "eval").exists()
