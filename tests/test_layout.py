@@ -1,0 +1,25 @@
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def origin(module):
+    """Where a module comes from in a Python that was started in the root."""
+    command = [sys.executable, "-c", f"import {module}; print({module}.__file__)"]
+    return Path(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip())
+
+
+def test_library_tokenizers_is_not_hidden_by_the_folder_of_that_name():
+    assert (ROOT / "tokenizers").is_dir()
+    assert origin("tokenizers").is_relative_to(sysconfig.get_path("purelib"))
+
+
+def test_train_is_the_package_and_not_the_script():
+    assert origin("train") == ROOT / "train" / "__init__.py"
+
+
+def test_folder_of_built_tokenizers_holds_no_package():
+    assert not (ROOT / "tokenizers" / "__init__.py").exists()

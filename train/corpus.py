@@ -1,0 +1,185 @@
+"""A corpus: where its text comes from, its documents in order, and a fingerprint of its content."""
+
+import functools
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass as plain_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PositiveInt, model_validator
+from pydantic.dataclasses import dataclass
+
+from train.corpus_files import relative_names, select_files
+from train.readers import Unit, field_text, plain_name, read_documents, split_record
+from ucurve.errors import UserError
+from ucurve.files import sha256_file, sha256_json
+
+_FORMAT = 1  # raised when the same files would give other documents
+_ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "max_documents": "hub"}
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class CorpusSettings:
+    """Where the training text comes from and what counts as a document.
+
+    Attributes:
+        kind: ``demo`` (the embedded grammar), ``text`` (local files) or ``hub`` (a dataset of the Hugging Face hub).
+        name: the corpus in run names; by default made from the last part of the path or of the dataset's id.
+        path: for ``text``: a file, folder or glob, or a list of them.
+        exclude: for ``text``: patterns of file names that a folder or glob does not contribute. By default a file
+            that starts with ``validation`` or ``test`` is no training text.
+        text_field: the field of a JSON, Parquet or dataset record that holds the text.
+        unit: a document is a ``record`` (a text file, a JSON line's field, a row) or each nonblank ``line`` of one.
+        max_epochs: how often at most the corpus may be repeated to fill the token budget.
+        dataset: for ``hub``: the dataset's id, or a local dataset folder.
+        subset: for ``hub``: the configuration of the dataset, when it has several.
+        split: for ``hub``: the split to read.
+        max_documents: for ``hub``: records to read at most; None reads all.
+    """
+
+    kind: Literal["demo", "text", "hub"]
+    name: Annotated[str, Field(pattern=r"^\w+$")] | None = None
+    path: str | tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ("validation*", "test*")
+    text_field: str = "text"
+    unit: Unit = "record"
+    max_epochs: PositiveInt = 1
+    dataset: str | None = None
+    subset: str | None = None
+    split: str = "train"
+    max_documents: PositiveInt | None = None
+
+    @model_validator(mode="after")
+    def _fields_fit_the_kind(self) -> "CorpusSettings":
+        for field, kind in _ONLY_FOR.items():
+            if getattr(self, field) is not None and self.kind != kind:
+                raise ValueError(f"{field} is for data={kind} only; this is data.kind={self.kind}")
+        if self.kind == "hub" and not self.dataset:
+            raise ValueError("dataset: no dataset given; data=hub needs data.dataset=ID")
+        return self
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files, folders and globs, always as a tuple."""
+        return (self.path,) if isinstance(self.path, str) else self.path or ()
+
+    @property
+    def run_name(self) -> str:
+        """The name of the corpus in the names of runs: letters, digits and single underscores."""
+        if self.name:
+            return self.name
+        if self.kind != "text":
+            return _name_of(self.dataset or self.kind)
+        if not self.paths:
+            return self.kind
+        more = f"_and_{len(self.paths) - 1}_more" if len(self.paths) > 1 else ""
+        return _name_of(self.paths[0]) + more
+
+
+@plain_dataclass(frozen=True)
+class Corpus:
+    """The documents that settings name."""
+
+    settings: CorpusSettings
+
+    @functools.cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The files of a ``text`` corpus, absolute, in the order they are read; none for other kinds.
+
+        Raises:
+            UserError: when a path names no readable file.
+        """
+        if self.settings.kind != "text":
+            return ()
+        if not self.settings.paths:
+            raise UserError("data.path: no value given; data=text needs data.path=FILE, FOLDER or GLOB")
+        return tuple(select_files(self.settings.paths, self.settings.exclude))
+
+    def documents(self) -> Iterator[str]:
+        """Yield the documents one by one, never a blank one.
+
+        Raises:
+            UserError: for a corpus without a document and for whatever cannot be read, naming file and line.
+        """
+        documents = self._documents()
+        first = next(documents, None)
+        if first is None:
+            raise UserError(f"the corpus {self.settings.run_name} is empty: no document with text in {self._place}")
+        yield first
+        yield from documents
+
+    def fingerprint(self) -> str:
+        """Return a hex SHA-256 that changes when the documents can change.
+
+        It covers the names and bytes of the files (for a demo corpus its text; for a hub dataset, which is not read
+        for this, its id, subset, split and bound) and how documents are cut.
+        """
+        settings = self.settings
+        return sha256_json([_FORMAT, settings.kind, settings.unit, settings.text_field, self._content])
+
+    @functools.cached_property
+    def _content(self) -> Any:
+        settings = self.settings
+        if settings.kind == "text":
+            names = relative_names(self.files)
+            return [[names[file], _sha256(file)] for file in self.files]
+        if settings.kind == "hub":
+            return [settings.dataset, settings.subset, settings.split, settings.max_documents]
+        digest = hashlib.sha256()
+        for text in _demo_records():
+            digest.update(text.encode() + b"\0")
+        return digest.hexdigest()
+
+    @property
+    def _place(self) -> str:
+        return str(self.settings.dataset or ", ".join(self.settings.paths) or self.settings.kind)
+
+    def _documents(self) -> Iterator[str]:
+        settings = self.settings
+        if settings.kind == "text":
+            for file in self.files:
+                yield from read_documents(file, settings.unit, settings.text_field)
+            return
+        for record in _demo_records() if settings.kind == "demo" else _hub_records(settings):
+            yield from split_record(record, settings.unit)
+
+
+def _name_of(path: str) -> str:
+    last = Path(path).name
+    if last in ("", ".."):
+        last = Path(path).resolve().name
+    return re.sub(r"[\W_]+", "_", plain_name(last)).strip("_") or "text"
+
+
+def _sha256(file: Path) -> str:
+    try:
+        return sha256_file(file)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+
+
+def _demo_records() -> Iterator[str]:
+    from eval.generation.demo import training_text
+
+    return iter(training_text())
+
+
+def _hub_records(settings: CorpusSettings) -> Iterator[str]:
+    for number, record in enumerate(_hub_rows(settings), 1):
+        yield field_text(record, settings.text_field, f"{settings.dataset}: record {number}")
+
+
+def _hub_rows(settings: CorpusSettings) -> Iterator[Any]:
+    try:
+        import datasets
+
+        stream = datasets.load_dataset(settings.dataset, settings.subset, split=settings.split, streaming=True)
+        yield from itertools.islice(stream, settings.max_documents)
+    except Exception as error:  # the library and its transports raise errors of many unrelated classes
+        what = " ".join(str(error).split())
+        raise UserError(
+            f"data.dataset={settings.dataset} (subset {settings.subset}, split {settings.split}) cannot be read: {what}"
+        ) from error

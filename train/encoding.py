@@ -1,0 +1,182 @@
+"""Turns documents into token ids in several processes, in order, with a bounded amount of work under way."""
+
+import collections
+import functools
+import itertools
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.characters import ANY_CHARACTER, CODE_POINTS, code_points
+from train.text import end_of_document, load_tokenizer
+from ucurve.errors import RunError
+
+Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
+_CHARACTERS_AT_ONCE = 250_000
+_BATCHES_PER_PROCESS = 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to encode: what a worker process needs to know.
+
+    Attributes:
+        folder: tokenizer folder.
+        document_token: id of the token that precedes every document.
+        dtype: NumPy type of the ids.
+        from_file: whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers.
+    """
+
+    folder: Path
+    document_token: int
+    dtype: str
+    from_file: bool
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids of some documents, each with the end-of-document token in front.
+
+    Attributes:
+        tokens: shape [tokens].
+        lengths: tokens of each document with the one in front, shape [documents].
+    """
+
+    tokens: NDArray[Any]
+    lengths: NDArray[np.int64]
+
+
+def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
+    """Choose how to encode with the tokenizer that was loaded from a folder."""
+    return Recipe(folder, end_of_document(tokenizer), dtype, _is_file_alone(folder, tokenizer))
+
+
+def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
+    """Encode documents in batches; what comes out does not depend on the number of processes.
+
+    A corpus of one batch is encoded in this process.
+
+    Raises:
+        RunError: when a worker process dies.
+    """
+    batches = _batches(documents)
+    start = list(itertools.islice(batches, 2))
+    batches = itertools.chain(start, batches)
+    if processes == 1 or len(start) < 2:
+        yield from (encode(recipe, batch) for batch in batches)
+        return
+    try:
+        yield from _encode_in_processes(batches, recipe, processes)
+    except BrokenProcessPool as error:
+        raise RunError("a process that tokenizes was killed, perhaps for want of memory") from error
+
+
+def encode(recipe: Recipe, texts: list[str]) -> Encoded:
+    """Encode some documents."""
+    ids = _encoder(recipe)(texts)
+    lengths = np.array([len(one) + 1 for one in ids], dtype=np.int64)
+    tokens = np.empty(lengths.sum(), dtype=recipe.dtype)
+    end = 0
+    for one in ids:
+        tokens[end] = recipe.document_token
+        tokens[end + 1 : end + 1 + len(one)] = one
+        end += len(one) + 1
+    return Encoded(tokens, lengths)
+
+
+def _encode_in_processes(batches: Iterator[list[str]], recipe: Recipe, processes: int) -> Iterator[Encoded]:
+    context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
+    pending: collections.deque[Future[Encoded]] = collections.deque()
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each) as pool:
+        try:
+            for batch in batches:
+                pending.append(pool.submit(encode, recipe, batch))
+                if len(pending) >= processes * _BATCHES_PER_PROCESS:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _one_thread_each() -> None:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document)
+        if characters >= _CHARACTERS_AT_ONCE:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+@functools.lru_cache(maxsize=1)
+def _encoder(recipe: Recipe) -> Encoder:
+    if recipe.from_file:
+        backend = _from_file(recipe.folder)
+        return character_encoder(_pipeline(backend)) or _rust_encoder(backend)
+    tokenizer = load_tokenizer(recipe.folder)
+    if tokenizer.is_fast:
+        return _rust_encoder(tokenizer.backend_tokenizer)
+    return lambda texts: tokenizer(texts, add_special_tokens=False)["input_ids"]
+
+
+def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
+    """Return a table look-up that gives what a pipeline gives, when its tokens are single characters; else None.
+
+    Looking 21 million characters up takes a second, splitting them by a regular expression twenty.
+
+    Args:
+        pipeline: the content of ``tokenizer.json``.
+    """
+    splitter = {"type": "Split", "pattern": {"Regex": ANY_CHARACTER}, "behavior": "Isolated", "invert": False}
+    model, special = pipeline["model"], {token["content"] for token in pipeline["added_tokens"] if token["special"]}
+    plain = (pipeline["normalizer"], pipeline["pre_tokenizer"], model["type"]) == (None, splitter, "WordLevel")
+    if not plain or any(len(token) != 1 for token in model["vocab"] if token not in special):
+        return None
+    table = np.full(CODE_POINTS, model["vocab"][model["unk_token"]], dtype=np.int64)
+    for token, number in model["vocab"].items():
+        if token not in special:
+            table[ord(token)] = number
+    return lambda texts: [table[code_points(text)] for text in texts]
+
+
+def _rust_encoder(backend: Any) -> Encoder:
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _from_file(folder: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def _is_file_alone(folder: Path, tokenizer: Any) -> bool:
+    if not tokenizer.is_fast or not (folder / "tokenizer.json").is_file():
+        return False
+    backend = tokenizer.backend_tokenizer
+    return bool(_pipeline(_from_file(folder)) == _pipeline(backend))
+
+
+def _pipeline(backend: Any) -> dict[str, Any]:
+    """Everything that decides the ids of a text, in plain values."""
+    parts: dict[str, Any] = json.loads(backend.to_str())
+    return {name: part for name, part in parts.items() if name not in ("truncation", "padding")}

@@ -1,0 +1,181 @@
+"""Tokenizers by configuration: built once for a corpus into a Hugging Face folder, and loaded from there."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PositiveInt, model_validator
+from pydantic.dataclasses import dataclass
+
+from train.build_once import build_once
+from train.characters import survey
+from train.corpus import Corpus, CorpusSettings
+from ucurve.errors import UserError
+from ucurve.files import sha256_file, sha256_json, write_json
+from ucurve.progress import say
+
+STATISTICS = "statistics.json"
+UNIGRAM_COUNTS = "unigram_counts.npy"
+_FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class TokenizerSettings:
+    """Which tokenizer.
+
+    Attributes:
+        kind: ``char``, ``word`` and ``bpe`` are trained on the corpus; ``hub`` is one that exists.
+        name: the tokenizer in the names of runs.
+        vocab_size: tokens at most for ``word`` and ``bpe``. For ``char``, which has every character of the corpus,
+            and ``hub`` only the size that a dry run expects of a tokenizer not built yet.
+        path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub.
+    """
+
+    kind: Literal["char", "word", "bpe", "hub"]
+    name: Annotated[str, Field(pattern=r"^\w+$")]
+    vocab_size: PositiveInt | None = None
+    path: str | None = None
+
+    @model_validator(mode="after")
+    def _fields_fit_the_kind(self) -> "TokenizerSettings":
+        if self.kind == "hub" and not self.path:
+            raise ValueError("path: no tokenizer given; tokenizer=hub needs tokenizer.path=FOLDER or ID")
+        if self.kind != "hub" and self.path:
+            raise ValueError(f"path is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
+        if self.kind in ("word", "bpe") and self.vocab_size is None:
+            raise ValueError(f"vocab_size: no value given; tokenizer={self.kind} needs one")
+        return self
+
+
+def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
+    """Build a tokenizer unless it is there already.
+
+    The folder is ``<folder_root>/<name>-<data name>-<8 hex digits>``; the digits come from the settings and the
+    content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Two
+    processes that want one tokenizer build it once.
+
+    Raises:
+        UserError: when corpus or tokenizer cannot be read, ``vocab_size`` is too small, or a tokenizer of the hub has
+            no token to separate documents.
+    """
+    corpus = Corpus(corpus_settings)
+    folder = _folder(settings, corpus, folder_root)
+
+    def build(temporary: Path) -> None:
+        say(f"building the tokenizer {folder.name}")
+        _build(settings, corpus, temporary)
+
+    return build_once(folder, _is_complete, build)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load a tokenizer from a folder, without the network.
+
+    Raises:
+        UserError: when the folder holds none that can be read.
+    """
+    return _load(str(folder), local_files_only=True)
+
+
+def end_of_document(tokenizer: Any) -> int:
+    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls.
+
+    Raises:
+        UserError: when the tokenizer has none of them.
+    """
+    for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
+        if number is not None:
+            return int(number)
+    raise UserError(
+        f"the tokenizer {tokenizer.name_or_path} has no token to separate documents; it needs an eos, bos, sep or "
+        "cls token in its tokenizer_config.json"
+    )
+
+
+def expected_vocabulary(
+    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path
+) -> tuple[int, str]:
+    """Tell the size of a vocabulary without building or fetching anything, and where the number comes from.
+
+    Raises:
+        UserError: when the tokenizer is not built and ``vocab_size`` gives no size to expect, or the corpus's path
+            names no file.
+    """
+    corpus = Corpus(corpus_settings)
+    if corpus_settings.kind != "text" or corpus_settings.paths:
+        folder = _folder(settings, corpus, folder_root)
+        if _is_complete(folder):
+            return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
+    if settings.vocab_size is None:
+        raise UserError(
+            f"tokenizer={settings.name} is not built yet and tokenizer.vocab_size is not set, so its size is not "
+            "known; set tokenizer.vocab_size or build it with tokenizers/build.py"
+        )
+    return settings.vocab_size, "(expected; the tokenizer is not built yet)"
+
+
+def tokenizer_files(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 by name of the files that make a tokenizer what it is, without the reports beside them."""
+    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
+
+
+def read_statistics(folder: Path) -> dict[str, Any]:
+    """Return what ``statistics.json`` in a tokenizer folder says, empty where there is none that can be read."""
+    try:
+        values = json.loads((folder / STATISTICS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
+    size = settings.vocab_size if settings.kind in ("word", "bpe") else None
+    key = sha256_json([_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()])
+    return root / f"{settings.name}-{corpus.settings.run_name}-{key[:8]}"
+
+
+def _source(settings: TokenizerSettings) -> Any:
+    """Identify a tokenizer that is not trained here: a folder by its content, another by its id on the hub."""
+    if settings.path is None or not Path(settings.path).is_dir():
+        return settings.path
+    return tokenizer_files(Path(settings.path))
+
+
+def _is_complete(folder: Path) -> bool:
+    return folder.is_dir() and read_statistics(folder).get("files") == tokenizer_files(folder)
+
+
+def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
+    from train import tokenizer_training as training
+    from train.tokenizer_statistics import tokenizer_statistics
+
+    foreign = _load_foreign(settings.path) if settings.path else None
+    found = survey(corpus.documents(), training.MERGE_CHARACTERS[settings.kind])
+    tokenizer = foreign
+    if tokenizer is None:
+        tokenizer = training.as_transformers(training.train(settings.kind, found, settings.vocab_size))
+    tokenizer.save_pretrained(folder)
+    statistics = tokenizer_statistics(load_tokenizer(folder), found)
+    facts = {"kind": settings.kind, "name": settings.name, "data": corpus.settings.run_name, "source": settings.path}
+    write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})
+
+
+def _load_foreign(path: str) -> Any:
+    """Load a tokenizer that exists, changed in one thing only: text is never read as a special token."""
+    local = Path(path).is_dir()
+    if not local and path.startswith((".", "/", "~")):
+        raise UserError(f"tokenizer.path: no folder {path!r}")
+    tokenizer = _load(path, local_files_only=local, split_special_tokens=True)
+    end_of_document(tokenizer)
+    return tokenizer
+
+
+def _load(path: str, **options: bool) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(path, **options)
+    except Exception as error:  # the library raises errors of many unrelated classes
+        what = " ".join(str(error).split())
+        raise UserError(f"tokenizer {path}: cannot be loaded ({what})") from error

@@ -1,0 +1,206 @@
+"""The token stream of a corpus: memory-mapped shards on disk, built once, checked by their hash."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.build_once import build_once
+from train.corpus import Corpus
+from train.encoding import encode_documents, make_recipe
+from train.text import UNIGRAM_COUNTS, load_tokenizer, tokenizer_files
+from train.token_writer import DOCUMENTS, StreamWriter
+from train.vocabulary import token_bytes, vocabulary_size
+from ucurve.errors import UserError
+from ucurve.files import new_file, sha256_file, sha256_json, write_json
+from ucurve.progress import say
+
+INDEX, TOKEN_BYTES = "index.json", "token_bytes.npy"
+_FORMAT = 1
+_SHARD_TOKENS = 2**26
+_READ_AT_ONCE = 2**24
+_MOST_PROCESSES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStore:
+    """A token stream on disk. Every document is preceded by the end-of-document token.
+
+    Attributes:
+        length: tokens in the stream.
+        documents: documents in the stream.
+        sha256: hex SHA-256 of the stream: all ids as little-endian integers of 2 bytes, or 4 when the vocabulary has
+            more than 65,536 tokens.
+        token_bytes: UTF-8 bytes that each token stands for, 0 for special tokens; shape [vocabulary].
+        unigram_counts: how often each token occurs in the stream; shape [vocabulary].
+    """
+
+    length: int
+    documents: int
+    sha256: str
+    token_bytes: NDArray[np.int32]
+    unigram_counts: NDArray[np.int64]
+    _shards: tuple[NDArray[Any], ...]
+    _document_starts: NDArray[np.int64]
+
+    def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """Gather stretches of the stream; they may cross the borders of shards.
+
+        Args:
+            starts: positions of the first tokens, shape [n].
+            length: tokens in each window.
+
+        Returns:
+            Token ids, shape [n, length].
+
+        Raises:
+            IndexError: when a window does not lie within the stream.
+        """
+        positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
+        if positions.size and (positions.min() < 0 or positions.max() >= self.length):
+            raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")
+        ends = np.cumsum([len(shard) for shard in self._shards])
+        owners = np.searchsorted(ends, positions, side="right")
+        gathered = np.empty(positions.shape, dtype=np.int64)
+        for owner in np.unique(owners):
+            mask = owners == owner
+            shard = self._shards[owner]
+            gathered[mask] = shard[positions[mask] - (ends[owner] - len(shard))]
+        return gathered
+
+    def document_of(self, position: int) -> int:
+        """Return the 0-based number of the document that holds the token at ``position``.
+
+        Raises:
+            IndexError: when the position is not in the stream.
+        """
+        if not 0 <= position < self.length:
+            raise IndexError(f"position {position} is not in the stream of {self.length} tokens")
+        return int(np.searchsorted(self._document_starts, position, side="right")) - 1
+
+
+def build_token_store(
+    corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None = None, shard_tokens: int = _SHARD_TOKENS
+) -> TokenStore:
+    """Tokenize a corpus unless the cache holds its tokens already.
+
+    The cached stream is used when neither the corpus (names and bytes of its files, unit, field) nor the tokenizer
+    changed and its own hashes hold; otherwise it is built anew. Two processes that want one stream build it once.
+
+    Args:
+        corpus: the corpus.
+        tokenizer_folder: folder of the tokenizer.
+        cache: folder of the token streams.
+        processes: processes that tokenize; by default one for each core this process may use. They do not change
+            what comes out.
+        shard_tokens: tokens in a shard; neither does it.
+
+    Raises:
+        UserError: when a document cannot be read, naming file and line.
+        RunError: when the cache cannot be written or a process dies.
+    """
+    files = tokenizer_files(tokenizer_folder)
+    key = sha256_json([_FORMAT, corpus.fingerprint(), files])
+    count = processes or min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
+
+    def build(temporary: Path) -> None:
+        say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
+        _build(corpus, tokenizer_folder, temporary, key, count, shard_tokens)
+
+    folder = build_once(cache / f"tokens-{key[:16]}", lambda found: _is_complete(found, key), build)
+    return _open(folder)
+
+
+def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
+    """Save the counts of the training tokens, int64 of shape [vocabulary], as ``unigram_counts.npy`` in a folder."""
+    with new_file(tokenizer_folder / UNIGRAM_COUNTS) as temporary, temporary.open("wb") as file:
+        np.save(file, store.unigram_counts)
+
+
+def check_budget(store: TokenStore | int, tokens: int, max_epochs: int, where: str) -> None:
+    """Refuse a token budget that would repeat the corpus more often than allowed.
+
+    Args:
+        store: the token stream, or its length in tokens.
+        tokens: the budget.
+        max_epochs: how often the corpus may be gone through.
+        where: the corpus, for the message.
+
+    Raises:
+        UserError: saying how many epochs the budget means and what is allowed.
+    """
+    length = store if isinstance(store, int) else store.length
+    if tokens <= length * max_epochs:
+        return
+    epochs = tokens / length
+    raise UserError(
+        f"tokens={tokens:,} means {epochs:.2f} epochs of {where}, which has {length:,} tokens; data.max_epochs="
+        f"{max_epochs} allows {length * max_epochs:,} tokens. Lower tokens, or set data.max_epochs={math.ceil(epochs)}"
+    )
+
+
+def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, shard_tokens: int) -> None:
+    tokenizer = load_tokenizer(tokenizer_folder)
+    size = vocabulary_size(tokenizer)
+    recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
+    with StreamWriter(folder, size, shard_tokens) as writer:
+        for encoded in encode_documents(corpus.documents(), recipe, processes):
+            writer.append(encoded)
+    np.save(folder / TOKEN_BYTES, token_bytes(tokenizer))
+    np.save(folder / UNIGRAM_COUNTS, writer.unigram_counts)
+    index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
+    index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, TOKEN_BYTES, UNIGRAM_COUNTS)}
+    write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
+    say(f"{writer.length:,} tokens in {writer.documents:,} documents")
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    values = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    return values if isinstance(values, dict) else {}
+
+
+def _is_complete(folder: Path, key: str) -> bool:
+    """Tell whether a folder holds the stream asked for, byte for byte as it was written."""
+    try:
+        index = _read_index(folder)
+        index_hash = index.pop("index_sha256", None)
+        if index_hash != sha256_json(index) or index["key"] != key:
+            return False
+        same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
+        return same and _stream_hash(folder, index) == index["sha256"]
+    except (OSError, ValueError):
+        return False
+
+
+def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for shard in index["shards"]:
+        for part in _parts(folder / shard["file"]):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while part := file.read(_READ_AT_ONCE):
+            yield part
+
+
+def _open(folder: Path) -> TokenStore:
+    index = _read_index(folder)
+    return TokenStore(
+        length=index["length"],
+        documents=index["documents"],
+        sha256=index["sha256"],
+        token_bytes=np.load(folder / TOKEN_BYTES),
+        unigram_counts=np.load(folder / UNIGRAM_COUNTS),
+        _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
+        _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
+    )
