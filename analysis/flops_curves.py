@@ -7,12 +7,11 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
 
 from analysis.figures import Drawing, Sheet
 from analysis.learning_curves import OVER_RUNS, phenomena_of
 from analysis.runs import Run
-from analysis.style import drawing_style, percent_axis, readable, size_colours
+from analysis.style import drawing_style, log_axis, percent_axis, power_label, readable, size_colours
 from ucurve.counts import format_count
 
 _MARKERS = "osD^vPX"
@@ -79,8 +78,7 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
             rows = table[table["phenomenon"] == phenomenon]
             _draw_panel(axes, rows, colours, markers, size=4.0 if single else 2.8)
             percent_axis(axes, table["accuracy"].min())
-            if not single:
-                axes.xaxis.set_minor_locator(NullLocator())
+            log_axis(axes, table["flops"], power_label, most_ticks=7 if single else 4, minor=single)
             axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3)
         return sheet.finish("Training FLOPs (6ND, log scale)", "Accuracy (%)")
 
@@ -97,7 +95,6 @@ def _draw_panel(axes: Axes, table: pd.DataFrame, colours: dict[str, str], marker
             ends["flops"], ends["accuracy"], yerr=bars.to_numpy(), color=colour, marker=marker, markersize=size,
             linestyle=":", elinewidth=0.7, capsize=1.5,
         )  # fmt: skip
-    axes.set_xscale("log")
 
 
 def _colours(table: pd.DataFrame) -> dict[str, str]:

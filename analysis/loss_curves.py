@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from analysis.figures import Drawing, Sheet
 from analysis.learning_curves import OVER_RUNS, legend_label
-from analysis.style import drawing_style, line_styles
+from analysis.style import drawing_style, line_styles, log_axis, token_label
 
 _BINS_PER_DECADE = 30
 
@@ -62,7 +62,7 @@ def _draw(table: pd.DataFrame, band: str) -> Figure:
             rows = table[table["group"] == group]
             axes.fill_between(rows["tokens"], rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
             axes.plot(rows["tokens"], rows["bits_per_byte"], color=style.colour, linestyle=style.dashes)
-        axes.set_xscale("log")
+        log_axis(axes, table["tokens"], token_label, most_ticks=7, minor=True)
         return sheet.finish("Training tokens (log scale)", "Training loss (bits per byte)")
 
 

@@ -35,17 +35,18 @@ function value(row, column) {
   const cell = row.cells[column];
   return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value || "NaN");
 }
-function compare(a, b) {
-  if (typeof a === "string") return a.localeCompare(b, undefined, {numeric: true});
-  return Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b;
+function compare(a, b, sign) {
+  if (typeof a === "string") return sign * a.localeCompare(b, undefined, {numeric: true});
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
+  return sign * (a - b);
 }
 document.querySelectorAll("th button").forEach(button => button.addEventListener("click", () => {
   const head = button.parentElement, body = head.closest("table").tBodies[0];
-  const sign = head.ariaSort === "ascending" ? -1 : 1;
+  const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
   head.parentElement.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
-  head.ariaSort = sign === 1 ? "ascending" : "descending";
+  head.setAttribute("aria-sort", sign === 1 ? "ascending" : "descending");
   const column = head.cellIndex;
-  [...body.rows].sort((a, b) => sign * compare(value(a, column), value(b, column))).forEach(row => body.append(row));
+  [...body.rows].sort((a, b) => compare(value(a, column), value(b, column), sign)).forEach(row => body.append(row));
 }));
 """
 
@@ -71,8 +72,7 @@ class Column:
     Attributes:
         name: its name in the frame.
         heading: what stands above it.
-        kind: ``text``, ``count`` (whole number with separators), ``percent`` (a fraction shown in percent) or
-            ``points`` (a difference of fractions shown in percentage points).
+        kind: ``text``, ``count`` (whole number with separators) or ``percent`` (a fraction shown in percent).
     """
 
     name: str
@@ -160,8 +160,6 @@ def _cell(column: Column, value: object) -> str:
     if number is None or pd.isna(number):
         return '<td class="number" data-value="">&ndash;</td>'
     shown = f"{number:,.0f}" if column.kind == "count" else f"{100 * number:.2f}"
-    if column.kind == "points" and number > 0:
-        shown = f"+{shown}"
     return f'<td class="number" data-value="{number:.12g}">{shown}</td>'
 
 

@@ -1,7 +1,7 @@
 """The one home of how figures look: colours, sizes, fonts and axes."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import fontManager
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from ucurve.counts import format_count
@@ -104,33 +104,83 @@ class TokenAxis:
         return np.where(values == 0, self.zero, values)
 
     def apply(self, axes: Axes, most_ticks: int, *, minor: bool) -> None:
-        """Set scale, limits, ticks (labelled ones at powers of ten, minor ones between them) and the break mark."""
-        axes.set_xscale("log")
-        margin = (self._last / self.zero) ** 0.05
-        axes.set_xlim(self.zero / margin, self._last * margin)
-        ticks = self._ticks(most_ticks)
-        axes.xaxis.set_major_locator(FixedLocator([self.zero, *ticks]))
-        axes.xaxis.set_major_formatter(FixedFormatter(["0", *(format_count(round(tick)) for tick in ticks)]))
-        axes.xaxis.set_minor_locator(FixedLocator(self._minor_ticks()) if minor else NullLocator())
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        """Set scale, limits, ticks and the break mark of one panel; the arguments are those of ``log_axis``."""
+        _scale(axes, self.zero, self._last)
+        ticks = log_ticks(self._first, self._last, most_ticks)
+        labels = ["0", *(token_label(tick) for tick in ticks)]
+        _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self._first, self._last) if minor else [])
         middle = math.sqrt(self.zero * self._first)
         axes.text(
             middle, 0, "//", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=6,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
         )  # fmt: skip
 
-    def _ticks(self, most: int) -> list[float]:
-        near = 0.01  # a budget of whole batches ends just short of its power of ten
-        powers = range(math.ceil(math.log10(self._first) - near), math.floor(math.log10(self._last) + near) + 1)
-        if len(powers) < 2:
-            return sorted({self._first, self._last})
-        every = math.ceil(len(powers) / most)
-        return [10.0**power for power in reversed(list(reversed(powers))[::every])]
 
-    def _minor_ticks(self) -> list[float]:
-        powers = range(math.floor(math.log10(self._first)), math.ceil(math.log10(self._last)) + 1)
-        ticks = (digit * 10.0**power for power in powers for digit in range(1, 10))
-        return [tick for tick in ticks if self._first <= tick <= self._last]
+def log_axis(
+    axes: Axes, values: Iterable[float], label: Callable[[float], str], most_ticks: int, *, minor: bool
+) -> None:
+    """Make the horizontal axis of a panel logarithmic.
+
+    Args:
+        axes: the panel.
+        values: what will be drawn on it, above 0.
+        label: writes the label of a tick.
+        most_ticks: no more ticks than this have labels.
+        minor: whether there are ticks between those.
+    """
+    positive = list(values)
+    low, high = min(positive), max(positive)
+    ticks = log_ticks(low, high, most_ticks)
+    _scale(axes, low, high)
+    _set_ticks(axes, ticks, [label(tick) for tick in ticks], _minor_ticks(low, high) if minor else [])
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Choose ticks on a logarithmic axis from ``low`` to ``high``.
+
+    Returns:
+        Powers of ten, every second or third where they are more than ``most``; where there are not two of them, the
+        values 1, 2 and 5 times a power of ten; where there is none of those either, the two ends.
+    """
+    near = 0.01  # in decades: a budget of whole batches ends just short of its power of ten
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1,), (1, 2, 5)):
+        candidates = [digit * 10.0**power for power in powers for digit in digits]
+        ticks = [tick for tick in candidates if math.log10(low) - near <= math.log10(tick) <= math.log10(high) + near]
+        if len(ticks) > 1:
+            return ticks[:: -math.ceil(len(ticks) / most)][::-1]
+    return sorted({low, high})
+
+
+def token_label(tokens: float) -> str:
+    """Label a tick of tokens: ``10M``."""
+    return format_count(round(tokens))
+
+
+def power_label(value: float) -> str:
+    """Label a tick of a large number in powers of ten, such as 2 times 10 to the 15."""
+    digits, power = f"{value:.1e}".split("e")
+    times = "" if float(digits) == 1 else rf"{float(digits):g}{{\times}}"
+    return f"${times}10^{{{int(power)}}}$"
+
+
+def _scale(axes: Axes, low: float, high: float) -> None:
+    axes.set_xscale("log")
+    margin = (high / low) ** 0.05 if high > low else 2.0
+    axes.set_xlim(low / margin, high * margin)
+
+
+def _set_ticks(axes: Axes, ticks: Sequence[float], labels: Sequence[str], minor: Sequence[float]) -> None:
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter(labels))
+    axes.xaxis.set_minor_locator(FixedLocator(minor))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _minor_ticks(low: float, high: float) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = (digit * 10.0**power for power in powers for digit in range(1, 10))
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def percent_axis(axes: Axes, lowest: float) -> None:

@@ -30,7 +30,7 @@ _LINKING = (
     Column("equal", "Equal length (%)", "percent"),
     Column("good_longer", "Good longer (%)", "percent"),
     Column("bad_longer", "Bad longer (%)", "percent"),
-    Column("delta_acc", "Δacc", "percent"),
+    Column("delta_acc", "Δacc (points)", "percent"),
 )
 _RUNS = (
     Column("run", "Run"),
@@ -95,14 +95,10 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame) -> Section:
 def _summary(table: pd.DataFrame) -> str:
     lines = []
     for benchmark, rows in table.groupby("benchmark"):
-        best = rows.sort_values("accuracy").iloc[-1]
         start = rows["start"].dropna()
         before = f"{_span(start)} before training, " if len(start) else ""
         runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(
-            f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint; "
-            f"best {best['run']} ({100 * best['accuracy']:.1f} %)."
-        )
+        lines.append(f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint.")
     return " ".join(lines)
 
 

@@ -23,7 +23,7 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _curve(final: float, steps: tuple[int, ...] = (0, 2, 8), **changes) -> list[Row]:
-    rows = []
+    rows, names = [], changes.pop("names", ("all", "BA", "passive"))
     for step in steps:
         value = round(0.5 + (final - 0.5) * step / 8, 4)
         for split in ("all", "equal", "good_longer", "bad_longer"):
@@ -99,8 +99,9 @@ def test_a_model_from_elsewhere_has_tables_without_curves(make_run: MakeRun, tmp
 
 
 def test_benchmarks_have_files_of_their_own_and_can_be_chosen(make_run: MakeRun) -> None:
-    other = _curve(0.7, benchmark="multiblimp/nld") + _curve(0.6, benchmark="multiblimp/nld", scorer="pll")
-    make_run(_curve(0.8) + other)
+    overall = {"names": ("all",)}
+    dutch = [_curve(0.7, benchmark="multiblimp/nld", scorer=scorer, **overall) for scorer in ("sentence", "pll")]
+    make_run(_curve(0.8, **overall) + dutch[0] + dutch[1])
     names = {path.name for path in analyze(_settings(out="a", formats=["svg"])).parent.iterdir()}
     for name in ("zho", "multiblimp-nld-sentence", "multiblimp-nld-pll"):
         assert f"learning_curves_{name}_overall.svg" in names

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from analysis.style import TokenAxis, line_styles, percent_axis, size_colours
+from analysis.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colours
 
 
 def _labels(tokens: list[float], most: int = 7) -> list[str]:
@@ -23,8 +23,27 @@ def test_few_ticks_keep_the_last_power() -> None:
     assert _labels([0, 1e4, 1e9], most=3) == ["0", "100K", "10M", "1B"]
 
 
-def test_an_axis_within_one_decade_is_labelled_at_its_ends() -> None:
-    assert _labels([0, 20_000, 60_000]) == ["0", "20K", "60K"]
+def test_an_axis_within_one_decade_has_round_ticks() -> None:
+    assert _labels([0, 16_384, 196_608]) == ["0", "20K", "50K", "100K", "200K"]
+
+
+def test_an_axis_too_short_for_round_ticks_is_labelled_at_its_ends() -> None:
+    assert _labels([0, 16_384, 17_000]) == ["0", "16384", "17K"]
+
+
+@given(st.floats(1, 1e25), st.floats(0, 12), st.integers(1, 8))
+def test_ticks_are_few_and_within_the_axis(low: float, decades: float, most: int) -> None:
+    high = low * 10**decades
+    ticks = log_ticks(low, high, most)
+    assert ticks == sorted(set(ticks))
+    assert 1 <= len(ticks) <= max(2, most)
+    assert low / 1.03 <= ticks[0]
+    assert ticks[-1] <= high * 1.03
+
+
+def test_large_numbers_are_labelled_in_powers_of_ten() -> None:
+    assert power_label(1e15) == "$10^{15}$"
+    assert power_label(2e15) == r"$2{\times}10^{15}$"
 
 
 def test_an_axis_of_step_0_alone_can_be_drawn() -> None:
