@@ -27,9 +27,7 @@ def _curve(final: float, steps: tuple[int, ...] = (0, 2, 8), **changes) -> list[
     for step in steps:
         value = round(0.5 + (final - 0.5) * step / 8, 4)
         for split in ("all", "equal", "good_longer", "bad_longer"):
-            rows += [
-                score_row(step, value, split=split, phenomenon=name, **changes) for name in ("all", "BA", "passive")
-            ]
+            rows += [score_row(step, value, split=split, phenomenon=name, **changes) for name in names]
     return rows
 
 
