@@ -6,7 +6,7 @@ The manifest names the hash of every file and closes with a digest of itself, so
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,35 +15,13 @@ from safetensors.torch import load_file
 from transformers import GPTNeoXForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from train.plan import CheckpointFacts
 from ucurve.errors import RunError
 from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, write_text
 
 MANIFEST = "manifest.json"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
-
-
-@dataclass(frozen=True)
-class CheckpointFacts:
-    """Where in its run a checkpoint stands.
-
-    Attributes:
-        step: optimizer steps taken.
-        tokens: training tokens seen.
-        flops: training FLOPs so far by 6ND.
-        flops_exact: training FLOPs so far, matrix products counted.
-        epoch: tokens seen divided by the tokens of the corpus.
-        data_sha256: content hash of the token stream.
-        config_sha256: hash of the configuration that decides the outcome.
-    """
-
-    step: int
-    tokens: int
-    flops: float
-    flops_exact: float
-    epoch: float
-    data_sha256: str
-    config_sha256: str
 
 
 def checkpoint_folder(run: Path, step: int) -> Path:

@@ -2,13 +2,35 @@
 
 from dataclasses import asdict, dataclass
 
-from train.checkpoint import CheckpointFacts
 from train.config import RunSettings, config_sha256
 from train.flops import Parameters, count_parameters, flops_6nd, flops_exact
 from train.schedule import checkpoint_steps
 
 _BYTES_PER_WEIGHT = 4
 _STATES_KEPT, _VALUES_PER_STATE = 2, 3  # weights and two moments
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """Where in its run a checkpoint stands.
+
+    Attributes:
+        step: optimizer steps taken.
+        tokens: training tokens seen.
+        flops: training FLOPs so far by 6ND.
+        flops_exact: training FLOPs so far, matrix products counted.
+        epoch: tokens seen divided by the tokens of the corpus.
+        data_sha256: content hash of the token stream.
+        config_sha256: hash of the configuration that decides the outcome.
+    """
+
+    step: int
+    tokens: int
+    flops: float
+    flops_exact: float
+    epoch: float
+    data_sha256: str
+    config_sha256: str
 
 
 @dataclass(frozen=True)

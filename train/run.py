@@ -19,10 +19,10 @@ from train.engine import Engine, TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.model import build_model, parameters_by_group
 from train.order import DataOrder
-from train.plan import Plan, describe, make_plan
+from train.plan import Plan, make_plan
 from train.records import MetricsLog, RunRecord, read_record
 from train.resume import newest_state, save_state
-from train.text import build_tokenizer, end_of_document, expected_vocabulary, load_tokenizer
+from train.text import build_tokenizer, end_of_document, load_tokenizer
 from train.tokens import TokenStore, build_token_store, check_budget
 from train.tracking import Tracker, make_tracker
 from ucurve.command import plain
@@ -48,15 +48,12 @@ class Prepared:
 
 
 def train_cell(settings: RunSettings) -> None:
-    """Train, score and record one run, or go on with it, or print its plan under ``dry_run``.
+    """Train, score and record one run, or go on with it.
 
     Raises:
         UserError: when something the user gave does not fit; the run folder is then as it was.
         RunError: when the run cannot go on; ``run.json`` then says failed.
     """
-    if settings.dry_run:
-        print(describe(*_planned(settings)))  # noqa: T201 - the plan is what was asked for
-        return
     prepared = prepare(settings)
     with _only_writer(prepared.folder):
         _refuse_other_run(prepared)
@@ -85,11 +82,6 @@ def load_settings(run: Path) -> RunSettings:
         UserError: when ``config.yaml`` is missing or is no configuration of a run.
     """
     return read_settings(_read_configuration(run))
-
-
-def _planned(settings: RunSettings) -> tuple[Plan, str]:
-    vocabulary, note = expected_vocabulary(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
-    return make_plan(settings, vocabulary), note
 
 
 def _read_configuration(run: Path) -> dict[str, Any]:

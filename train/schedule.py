@@ -80,7 +80,7 @@ def linear_steps(count: int, total_steps: int) -> tuple[int, ...]:
         UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
     """
     _check_count(count, total_steps)
-    return tuple(round(index * total_steps / (count - 1)) for index in range(count))
+    return tuple((2 * index * total_steps + count - 1) // (2 * (count - 1)) for index in range(count))
 
 
 def pythia_steps(total_steps: int) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from ucurve.errors import UcurveError, UserError, nearest
 
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
+_NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 Settings = TypeVar("Settings")
 
 
@@ -83,8 +84,14 @@ def _load(file: str) -> dict[str, Any]:
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
-    """Turn a composed configuration into plain values, interpolations resolved."""
-    return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+    """Turn a composed configuration into plain values, interpolations resolved, keys without a value left out."""
+    return cast(dict[str, Any], _without_missing(OmegaConf.to_container(config, resolve=True)))
+
+
+def _without_missing(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_missing(item) for key, item in value.items() if item != _NO_VALUE}
+    return value
 
 
 def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
@@ -108,12 +115,12 @@ def task_overrides() -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Turn tuples inside mappings and sequences into lists, so that a value equals what YAML or JSON reads back."""
+    """Turn tuples into lists and paths into text, so that a value equals what YAML or JSON reads back."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    return value
+    return str(value) if isinstance(value, Path) else value
 
 
 def check(kind: type[Settings], values: dict[str, Any]) -> Settings:

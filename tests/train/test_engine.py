@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -102,5 +104,5 @@ def test_learning_rate_warms_up_from_above_zero_and_ends_at_the_minimum():
     assert rates[9] == max(rates)
     assert rates[-1] == pytest.approx(1e-4)
     assert rates[54] == pytest.approx(5.5e-4), "half-way between peak and minimum in the middle of the decay"
-    assert all(later <= earlier for earlier, later in zip(rates[9:], rates[10:], strict=False))
+    assert all(later <= earlier for earlier, later in itertools.pairwise(rates[9:]))
     assert learning_rate(OPTIMIZER, 1, 1) == 1e-3
