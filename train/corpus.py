@@ -1,7 +1,6 @@
 """A corpus: where its text comes from, its documents in order, and a fingerprint of its content."""
 
 import functools
-import hashlib
 import itertools
 import re
 from collections.abc import Iterator
@@ -64,7 +63,8 @@ class CorpusSettings:
     @property
     def paths(self) -> tuple[str, ...]:
         """The files, folders and globs, always as a tuple."""
-        return (self.path,) if isinstance(self.path, str) else self.path or ()
+        paths = (self.path,) if isinstance(self.path, str) else self.path or ()
+        return tuple(path for path in paths if path)
 
     @property
     def run_name(self) -> str:
@@ -114,8 +114,8 @@ class Corpus:
     def fingerprint(self) -> str:
         """Return a hex SHA-256 that changes when the documents can change.
 
-        It covers the names and bytes of the files (for a demo corpus its text; for a hub dataset, which is not read
-        for this, its id, subset, split and bound) and how documents are cut.
+        It covers the names and bytes of the files and how documents are cut. For the demo the files are its grammar
+        and engine. A hub dataset is not read for this: its id, subset, split and bound stand for it.
         """
         settings = self.settings
         return sha256_json([_FORMAT, settings.kind, settings.unit, settings.text_field, self._content])
@@ -128,10 +128,7 @@ class Corpus:
             return [[names[file], _sha256(file)] for file in self.files]
         if settings.kind == "hub":
             return [settings.dataset, settings.subset, settings.split, settings.max_documents]
-        digest = hashlib.sha256()
-        for text in _demo_records():
-            digest.update(text.encode() + b"\0")
-        return digest.hexdigest()
+        return _demo_sources()
 
     @property
     def _place(self) -> str:
@@ -161,10 +158,20 @@ def _sha256(file: Path) -> str:
         raise UserError(f"{file}: cannot be read ({error.strerror})") from error
 
 
-def _demo_records() -> Iterator[str]:
+@functools.cache
+def _demo_records() -> tuple[str, ...]:
+    """Make the demo's text, a few megabytes, once: it takes seconds and every tokenizer needs it again."""
     from eval.generation.demo import training_text
 
-    return iter(training_text())
+    return tuple(training_text())
+
+
+def _demo_sources() -> list[str]:
+    """Return the hashes of the files that make the demo's text: its grammar and the engine."""
+    from eval.generation import demo
+
+    files = sorted(Path(demo.__file__).parent.rglob("*"))
+    return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]
 
 
 def _hub_records(settings: CorpusSettings) -> Iterator[str]:

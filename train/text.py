@@ -16,6 +16,7 @@ from ucurve.progress import say
 
 STATISTICS = "statistics.json"
 UNIGRAM_COUNTS = "unigram_counts.npy"
+_WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 
 
@@ -115,8 +116,8 @@ def expected_vocabulary(
 
 
 def tokenizer_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 by name of the files that make a tokenizer what it is, without the reports beside them."""
-    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    """Return, by name, the SHA-256 of the files that make a tokenizer what it is: no reports, no model weights."""
+    files = [file for file in sorted(folder.iterdir()) if file.is_file() and file.suffix not in _WEIGHTS]
     return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
 
 

@@ -108,7 +108,7 @@ def build_token_store(
     """
     files = tokenizer_files(tokenizer_folder)
     key = sha256_json([_FORMAT, corpus.fingerprint(), files])
-    count = processes or min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
+    count = processes or min(_MOST_PROCESSES, _cores())
 
     def build(temporary: Path) -> None:
         say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
@@ -144,6 +144,11 @@ def check_budget(store: TokenStore | int, tokens: int, max_epochs: int, where: s
         f"tokens={tokens:,} means {epochs:.2f} epochs of {where}, which has {length:,} tokens; data.max_epochs="
         f"{max_epochs} allows {length * max_epochs:,} tokens. Lower tokens, or set data.max_epochs={math.ceil(epochs)}"
     )
+
+
+def _cores() -> int:
+    """Return the cores that this process may use, as far as the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, shard_tokens: int) -> None:

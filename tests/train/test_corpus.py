@@ -1,13 +1,14 @@
 import gzip
 import json
-import sys
-import types
+import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from train.corpus import Corpus, CorpusSettings
+from eval.generation import demo
+from train.corpus import Corpus, CorpusSettings, _demo_records
 from ucurve.command import check
 from ucurve.errors import UserError
 
@@ -176,8 +177,9 @@ class TestFiles:
         with pytest.raises(UserError, match=message):
             documents(tmp_path / path)
 
-    def test_no_path(self):
-        settings = check(CorpusSettings, {"kind": "text"})
+    @pytest.mark.parametrize("path", [None, "", []])
+    def test_no_path(self, path):
+        settings = check(CorpusSettings, {"kind": "text", "path": path})
         assert settings.run_name == "text"
         with pytest.raises(UserError, match=r"data\.path: no value given"):
             list(Corpus(settings).documents())
@@ -251,17 +253,28 @@ class TestSettings:
             check(CorpusSettings, values)
 
 
-def test_demo_trains_on_the_text_of_the_grammar(monkeypatch):
-    stand_in = types.ModuleType("eval.generation.demo")
-    stand_in.training_text = lambda: iter(["一\n二", "", "三"])
-    monkeypatch.setitem(sys.modules, "eval.generation.demo", stand_in)
-    demo = Corpus(check(CorpusSettings, {"kind": "demo"}))
-    assert demo.settings.run_name == "demo"
-    assert list(demo.documents()) == ["一\n二", "三"]
-    before = demo.fingerprint()
-    assert Corpus(demo.settings).fingerprint() == before
-    stand_in.training_text = lambda: iter(["一"])
-    assert Corpus(demo.settings).fingerprint() != before
+class TestDemo:
+    def test_trains_on_the_text_of_the_grammar(self, monkeypatch):
+        made = []
+        monkeypatch.setattr(demo, "training_text", lambda: made.append(1) or iter(["一\n二", "", "三"]))
+        _demo_records.cache_clear()
+        corpus = Corpus(check(CorpusSettings, {"kind": "demo"}))
+        assert corpus.settings.run_name == "demo"
+        assert list(corpus.documents()) == ["一\n二", "三"]
+        assert list(corpus.documents()) == ["一\n二", "三"]
+        assert made == [1]
+        _demo_records.cache_clear()
+
+    def test_fingerprint_follows_the_grammar(self, monkeypatch, tmp_path):
+        settings = check(CorpusSettings, {"kind": "demo"})
+        original = Path(demo.__file__).parent
+        shutil.copytree(original, tmp_path / "generation", ignore=shutil.ignore_patterns("__pycache__"))
+        before = Corpus(settings).fingerprint()
+        monkeypatch.setattr(demo, "__file__", str(tmp_path / "generation" / "demo.py"))
+        assert Corpus(settings).fingerprint() == before
+        with (tmp_path / "generation" / "demo_grammar" / "vocabulary.tsv").open("a") as file:
+            file.write("x")
+        assert Corpus(settings).fingerprint() != before
 
 
 class TestHub:

@@ -21,6 +21,7 @@ from train.text import (
     expected_vocabulary,
     load_tokenizer,
     read_statistics,
+    tokenizer_files,
 )
 from train.tokenizer_training import train_bpe, train_char, train_word
 from train.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
@@ -258,6 +259,13 @@ class TestForeign:
         ids = ids_of(tokenizer, "<s>")
         assert 0 not in ids
         assert tokenizer.decode(ids) == "<s>"
+
+    def test_is_the_same_wherever_it_came_from_and_whatever_weights_lie_beside_it(self, tmp_path):
+        sources = [save_bert(tmp_path / name / "source") for name in ("one", "two")]
+        (sources[1] / "model.safetensors").write_bytes(b"weights")
+        folders = [self.build(source.parent, source) for source in sources]
+        assert folders[0].name == folders[1].name
+        assert tokenizer_files(folders[0]) == tokenizer_files(folders[1])
 
     def test_what_does_not_round_trip_is_reported(self, tmp_path):
         folder = self.build(tmp_path, save_bert(tmp_path / "source"), "中a 丙")
