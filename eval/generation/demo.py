@@ -12,13 +12,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final
 
-from eval.generation.engine import DrawFailed, Pair, fill, generate, sentence
+from eval.generation.engine import DrawFailed, Pair, fill, generate, pair_record, sentence
 from eval.generation.grammar import Choices, Grammar, Paradigm
-from eval.generation.template import Template, read_patterns, read_phrases, read_templates
+from eval.generation.template import read_patterns, read_phrases, read_templates
 from eval.generation.vocabulary import read_vocabulary
 
 PAIRS_PER_PARADIGM: Final = 100
-SENTENCES: Final = 80_000
+SENTENCES: Final = 72_000
 _SEED: Final = 0
 _MAX_MISSES: Final = 200
 
@@ -37,17 +37,6 @@ def demo_pairs() -> list[dict[str, Any]]:
     ]
 
 
-def pair_record(template: Template, number: int, pair: Pair) -> dict[str, Any]:
-    """Return a pair in the line format of the published benchmark."""
-    return {
-        "UID": template.uid,
-        "phenomenon": template.phenomenon,
-        "sentence_good": pair.good,
-        "sentence_bad": pair.bad,
-        "pairID": number,
-    }
-
-
 def training_text(sentences: int | None = None) -> Iterator[str]:
     """Yield grammatical sentences to train on, one a document, all different, in an order that mixes all patterns.
 
@@ -61,7 +50,7 @@ def training_text(sentences: int | None = None) -> Iterator[str]:
     wanted = SENTENCES if sentences is None else sentences
     held_out = frozenset(text for _, pairs in _benchmark() for pair in pairs for text in (pair.good, pair.bad))
     rng = random.Random(_SEED)  # noqa: S311 - reproducible sampling, no secret
-    sources, seen = _sources(), set[str]()
+    sources, seen = [paradigm.good for paradigm in _paradigms() + _patterns()], set[str]()
     while sources and len(seen) < wanted:
         open_sources = []
         for source in sources:
@@ -105,11 +94,10 @@ def _paradigms() -> tuple[Paradigm, ...]:
         return tuple(_grammar().tie(template) for template in read_templates(folder / "templates"))
 
 
-def _sources() -> list[tuple[Choices, ...]]:
-    """Return what training sentences are drawn from: each template's good rule and each further pattern."""
+@cache
+def _patterns() -> tuple[Paradigm, ...]:
     with _data() as folder:
-        patterns = read_patterns(folder / "patterns.json")
-    return [paradigm.good for paradigm in _paradigms()] + [_grammar().tie(pattern).good for pattern in patterns]
+        return tuple(_grammar().tie(pattern) for pattern in read_patterns(folder / "patterns.json"))
 
 
 def _data() -> AbstractContextManager[Path]:

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from eval.generation.grammar import Choice, Choices, Paradigm, Pool
 from eval.generation.rules import Direct, Relation
+from eval.generation.template import Template
 from eval.generation.vocabulary import Words
 
 DRAWS_PER_PAIR: Final = 50
@@ -112,6 +113,17 @@ def draw_pair(paradigm: Paradigm, rng: random.Random) -> Pair:
     return pair
 
 
+def pair_record(template: Template, number: int, pair: Pair) -> dict[str, Any]:
+    """Return a pair in the line format of the published benchmark."""
+    return {
+        "UID": template.uid,
+        "phenomenon": template.phenomenon,
+        "sentence_good": pair.good,
+        "sentence_bad": pair.bad,
+        "pairID": number,
+    }
+
+
 def sentence(slots: Sequence[Filled], separator: str) -> str:
     """Join the words of all slots."""
     return separator.join(word for slot in slots for word in slot.text if word)
@@ -119,7 +131,7 @@ def sentence(slots: Sequence[Filled], separator: str) -> str:
 
 def length(text: str, separator: str) -> int:
     """Return the length strict templates compare: in characters, or in words where words are separated."""
-    return len(text.split(separator)) if separator else len(text)
+    return len(text.split(separator)) if separator and text else len(text)
 
 
 def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Random, depth: int = 0) -> list[Filled]:
@@ -212,6 +224,8 @@ def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random,
     if depth == MAX_DEPTH:
         raise DrawFailed(Reason.NO_SAMPLE)
     expansion = _pick(choice.expansions, rng)
+    if len(expansion) == 1:  # no relations to resolve
+        return Filled(_fill_slot(expansion[0][0], None, rng, depth + 1).text)
     inside = fill(expansion, [None] * len(expansion), rng, depth + 1)
     return Filled(tuple(word for slot in inside for word in slot.text))
 

@@ -70,7 +70,7 @@ class Grammar:
         """
         good = self._tie_slots(template.good, f"{template.file}: good_rule")
         where = f"{template.file}: bad_rule"
-        sources = [_source(position, slot, template.good) for position, slot in enumerate(template.bad)]
+        sources = _sources(template)
         bad = (
             self._tie_slot(position, template.bad, where) if source is None else source
             for position, source in enumerate(sources)
@@ -116,11 +116,31 @@ class Grammar:
         return self._groups[phrase]
 
 
+def _sources(template: Template) -> list[int | None]:
+    """Find for each bad slot the good slot whose words it takes, or None where it is drawn anew.
+
+    A slot that reads as in the good list keeps its words; another one takes those of the first good slot that reads the
+    same. Only a copy of a word that is drawn anew (``expression``) is made anew with it.
+    """
+    same = [_source(position, slot, template.good) for position, slot in enumerate(template.bad)]
+    return [
+        None if source is None or _copies_new(slot, same) else source
+        for slot, source in zip(template.bad, same, strict=True)
+    ]
+
+
 def _source(position: int, slot: Slot, good: tuple[Slot, ...]) -> int | None:
-    """Find the good slot whose words a bad slot takes: its own place first, then the first that reads the same."""
     if good[position] == slot:
         return position
     return good.index(slot) if slot in good else None
+
+
+def _copies_new(slot: Slot, sources: Sequence[int | None]) -> bool:
+    relations = (relation for rule in slot if isinstance(rule, Word) for relation in rule.relations)
+    return any(
+        relation.agrees and SURFACE in relation.properties and sources[relation.position] is None
+        for relation in relations
+    )
 
 
 def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:

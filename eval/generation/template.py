@@ -82,7 +82,9 @@ def read_patterns(path: Path) -> list[Template]:
     if not isinstance(record, dict) or not all(isinstance(slots, list) for slots in record.values()):
         raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
     patterns = [(name, _slots(record, name, path)) for name in record]
-    return [Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns]
+    return [
+        Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns
+    ]
 
 
 def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
@@ -144,14 +146,19 @@ def _slots(record: Mapping[str, Any], name: str, path: Path) -> tuple[Slot, ...]
     return tuple(all_or_error(enumerate(record[name]), read))
 
 
+def _pattern(name: str, slots: tuple[Slot, ...], path: Path) -> Template:
+    return Template(f"{path}: {name}", name, "", strict_length=False, separator="", good=slots, bad=slots)
+
+
 def _expansions(name: str, value: Any, path: Path) -> tuple[Expansion, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
         raise UserError(f"{path}: phrase {name!r} must be a list of expansions, each a list of elements")
-    return tuple(
-        tuple((_element(element, f"{path}: phrase {name!r}, expansion {number}, element {position}"),)
-              for position, element in enumerate(elements))
-        for number, elements in enumerate(value)
-    )  # fmt: skip
+    places = [f"{path}: phrase {name!r}, expansion {number}" for number in range(len(value))]
+    return tuple(_expansion(elements, where) for elements, where in zip(value, places, strict=True))
+
+
+def _expansion(elements: list[Any], where: str) -> Expansion:
+    return tuple((_element(element, f"{where}, element {position}"),) for position, element in enumerate(elements))
 
 
 def _element(element: Any, where: str) -> Rule:
