@@ -1,0 +1,78 @@
+from dataclasses import asdict, replace
+
+import pytest
+
+from train.config import config_sha256, differing_keys, identity_of, read_settings
+from ucurve.command import compose, plain
+from ucurve.errors import UserError
+
+
+def read(*overrides):
+    return read_settings(compose("train", ["tokens=10M", *overrides]))
+
+
+def test_run_names_are_the_identity():
+    named = read("model=14m", "tokenizer=char", "data.path=../shared/corpora/zh-books")
+    assert named.run_name == "14m-10M-char-zh_books-s0"
+    assert read("seed=3", "name=again").run_name == "14m-10M-char-text-s3-again"
+    assert read("seeds.init=1").run_name == "14m-10M-char-text-si1d0"
+    assert read("tokens=3e9", "model=160m").run_name == "160m-3B-char-text-s0"
+
+
+def test_zero_is_a_seed_and_one_seed_sets_both():
+    assert asdict(read("seed=0").seeds) == {"init": 0, "data": 0}
+    assert asdict(read("seed=7").seeds) == {"init": 7, "data": 7}
+    assert asdict(read("seed=7", "seeds.data=0").seeds) == {"init": 7, "data": 0}
+
+
+@pytest.mark.parametrize("text", ["3B", "3e9", "3000000000", "3_000_000_000", "3000M"])
+def test_a_budget_may_be_written_in_several_ways(text):
+    settings = read(f"tokens={text}")
+    assert settings.tokens == 3_000_000_000
+    assert settings.steps == 183_105
+
+
+def test_all_problems_come_in_one_message():
+    with pytest.raises(UserError) as caught:
+        read("optimizer.clip=-1", "batch.length=1", "tokenizer.vocab_size=many", "seed=-4")
+    message = str(caught.value)
+    assert "problems in the configuration" in message
+    for part in ("optimizer.clip: got -1", "batch.length: got 1", "tokenizer.vocab_size: got 'many'", "seed: got -4"):
+        assert part in message
+
+
+@pytest.mark.parametrize("tokens", ["many", "-5", "0", "1.5", "10Q", "true"])
+def test_what_is_no_count_is_refused(tokens):
+    with pytest.raises(UserError, match=r"tokens: .* is not a (whole number|count)"):
+        read(f"tokens={tokens}")
+
+
+def test_a_budget_below_one_batch_is_refused():
+    with pytest.raises(UserError, match=r"tokens=100 is less than one global batch of 16384 tokens"):
+        read("tokens=100")
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(UserError, match=r"width 64 must be 3 heads times a multiple of 8"):
+        read("model=tiny", "model.heads=3")
+
+
+def test_a_missing_budget_is_named():
+    with pytest.raises(UserError, match=r"tokens: no value given"):
+        read_settings(compose("train", []))
+
+
+def test_the_identity_leaves_out_how_and_where():
+    base = read()
+    same = read("eval.when=never", "engine.micro_batch=8", "paths.runs=elsewhere", "data.path=x", "data.name=text")
+    assert config_sha256(base.identity()) != config_sha256(read("seed=1").identity())
+    assert config_sha256(base.identity()) == config_sha256(replace(same, data=base.data).identity())
+    assert differing_keys(base.identity(), read("optimizer.clip=2", "schedule.count=9").identity()) == [
+        "optimizer.clip: 1.0 -> 2.0",
+        "schedule.count: 47 -> 9",
+    ]
+
+
+def test_the_identity_survives_the_file():
+    settings = read("data.path=[a,b]")
+    assert identity_of(plain(asdict(settings))) == plain(settings.identity())
