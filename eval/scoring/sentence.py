@@ -13,6 +13,7 @@ import torch
 
 from eval.scoring.output import OutputLayer, output_layer
 from eval.scoring.sentences import Ids, Sentences
+from eval.scoring.trie import ForestScorer, can_share, plant
 
 Scores = npt.NDArray[np.float64]
 _LOGITS = 2**25  # most logits held at once for a model that must be asked for them
@@ -49,13 +50,35 @@ def score_sentences(
     if layer is None:
         batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     scores = np.full(len(sentences.texts), np.nan)
-    for batch in length_batches(sentences.lengths, batch_tokens):
-        targets = np.stack([sentences.ids(index) for index in batch])
-        scores[batch] = _score_batch(model, layer, targets, start)
-        check_finite(scores, batch)
+    if layer is not None and can_share(model):
+        scored = _by_forest(model, layer, sentences, start, batch_tokens)
+    else:
+        scored = _by_length(model, layer, sentences, start, batch_tokens)
+    for batch, values in scored:
+        scores[batch] = values
+        if not np.isfinite(values).all():
+            raise NotFiniteError(int(batch[~np.isfinite(values)][0]))
         if advance is not None:
             advance(len(batch))
     return scores
+
+
+def _by_forest(
+    model: Any, layer: OutputLayer, sentences: Sentences, start: int, batch_tokens: int
+) -> Iterator[tuple[Ids, Scores]]:
+    for batch, values in ForestScorer(model, layer, plant(sentences, start), batch_tokens).batches():
+        wrong = np.flatnonzero(~np.isfinite(values))
+        for place in wrong:  # one such number spoils its whole block, so look again, sentence by sentence
+            values[place] = _score_batch(model, layer, sentences.ids(batch[place])[None], start)[0]
+        yield batch, values
+
+
+def _by_length(
+    model: Any, layer: OutputLayer | None, sentences: Sentences, start: int, batch_tokens: int
+) -> Iterator[tuple[Ids, Scores]]:
+    for batch in length_batches(sentences.lengths, batch_tokens):
+        targets = np.stack([sentences.ids(index) for index in batch])
+        yield batch, _score_batch(model, layer, targets, start)
 
 
 def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:
@@ -73,13 +96,6 @@ def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:
     for group in np.split(order, edges):
         rows = max(1, batch_tokens // int(lengths[group[0]]))
         yield from (group[first : first + rows] for first in range(0, len(group), rows))
-
-
-def check_finite(scores: Scores, batch: Ids) -> None:
-    """Raise ``NotFiniteError`` for the first sentence of a batch whose score is not finite."""
-    wrong = batch[~np.isfinite(scores[batch])]
-    if len(wrong):
-        raise NotFiniteError(int(wrong[0]))
 
 
 def _score_batch(model: Any, layer: OutputLayer | None, targets: Ids, start: int) -> Scores:

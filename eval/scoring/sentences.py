@@ -12,7 +12,7 @@ from ucurve.errors import UserError
 Ids = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sentences:
     """Distinct sentences and where the pairs use them.
 

@@ -15,7 +15,9 @@ def bigram_model():
 
         class Bigram:
             device = torch.device("cpu")
-            config = SimpleNamespace(get_text_config=lambda: SimpleNamespace(vocab_size=len(table)))
+            config = SimpleNamespace(
+                model_type="bigram", get_text_config=lambda: SimpleNamespace(vocab_size=len(table))
+            )
 
             def base_model(self, input_ids, **_):
                 return SimpleNamespace(last_hidden_state=torch.eye(len(table))[input_ids])

@@ -6,6 +6,7 @@ from eval.benchmarks import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, decide
 from eval.pairs import pair_table
+from eval.scoring import sentence
 from eval.scoring.sentence import NotFiniteError, length_batches, score_sentences
 from eval.scoring.sentences import encode
 
@@ -26,8 +27,15 @@ def plain(model, sentences, plain_score):
     return np.array([plain_score(model, sentences.ids(place), EOS) for place in range(len(sentences.texts))])
 
 
+@pytest.fixture(params=["forest", "length"])
+def way(request, monkeypatch):
+    """Score by shared contexts, or by batches of equal lengths."""
+    if request.param == "length":
+        monkeypatch.setattr(sentence, "can_share", lambda _: False)
+
+
 @pytest.mark.parametrize("batch_tokens", [1, 7 * 10, 64 * 10, 10**6])
-def test_equals_sentence_at_a_time_whatever_the_batch(model, sentences, plain, batch_tokens):
+def test_equals_sentence_at_a_time_whatever_the_batch(model, sentences, plain, batch_tokens, way):
     scores = score_sentences(model, sentences, EOS, batch_tokens)
     assert np.abs(scores - plain).max() < 1e-4
     np.testing.assert_array_equal(wins(sentences, scores), wins(sentences, plain))
@@ -90,7 +98,7 @@ def test_model_that_caps_its_logits_is_asked_for_them(bigram_model, tokenizer):
     np.testing.assert_allclose(score_sentences(model, sentences, EOS, 100), wanted, atol=1e-5)
 
 
-def test_sentence_that_spells_the_separator(model, tokenizer, plain_score):
+def test_sentence_that_spells_the_separator(model, tokenizer, plain_score, way):
     sentences = encode(one_pair("一<eos>丁", "一<eos>"), tokenizer)
     scores = score_sentences(model, sentences, EOS, 1000)
     wanted = [plain_score(model, ids, EOS) for ids in id_lists(sentences)]
@@ -98,7 +106,7 @@ def test_sentence_that_spells_the_separator(model, tokenizer, plain_score):
     assert sentences.lengths.tolist() == [3, 2]
 
 
-def test_equal_logits_decide_nothing(make_model, pairs, sentences):
+def test_equal_logits_decide_nothing(make_model, pairs, sentences, way):
     model = make_model()
     with torch.no_grad():
         for weights in model.parameters():
@@ -126,17 +134,17 @@ def test_two_passes_are_one(model, sentences):
     np.testing.assert_array_equal(first, second)
 
 
-def test_not_finite_score_names_the_sentence(make_model, tokenizer):
+def test_not_finite_score_names_the_sentence(make_model, tokenizer, way):
     model = make_model()
-    pairs = one_pair("一丁", "七万")
+    pairs = one_pair("一丁万", "一七丁")
     with torch.no_grad():
         model.gpt_neox.embed_in.weight[tokenizer.convert_tokens_to_ids("七")] = torch.nan
     with pytest.raises(NotFiniteError) as caught:
-        score_sentences(model, encode(pairs, tokenizer), EOS, 1)
+        score_sentences(model, encode(pairs, tokenizer), EOS, 512)
     assert caught.value.sentence == 1
 
 
-def test_progress_counts_every_sentence(model, sentences):
+def test_progress_counts_every_sentence(model, sentences, way):
     done = []
     score_sentences(model, sentences, EOS, 512, done.append)
     assert sum(done) == len(sentences.texts)
