@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from eval.pairs import pair_table, read_json_lines
-from ucurve.errors import UserError, nearest, unknown_name
+from ucurve.errors import UserError, missing_folder, nearest, unknown_name
 from ucurve.progress import say
 
 Records = Iterable[tuple[str, Mapping[str, Any]]]
@@ -100,7 +100,12 @@ def _fingerprint(name: str, root: Path | None) -> tuple[object, ...]:
 
 def json_lines(benchmark: Benchmark, root: Path | None) -> Records:
     """Load ``<root>/<name>/*.jsonl`` in the order of file names, or every part of the hub data set without a root."""
-    return _from_hub(benchmark) if root is None else read_json_lines(_files(benchmark.name, root))
+    if root is None:
+        return _from_hub(benchmark)
+    records = read_json_lines(_files(benchmark.name, root))
+    if not records:
+        raise UserError(f"benchmark {benchmark.name!r} has no pairs in {root / benchmark.name}/*.jsonl")
+    return records
 
 
 def demo(benchmark: Benchmark, root: Path | None) -> Records:
@@ -114,7 +119,7 @@ def demo(benchmark: Benchmark, root: Path | None) -> Records:
 
 def _files(name: str, root: Path) -> list[Path]:
     if not root.is_dir():
-        raise UserError(f"benchmark_root: no folder {root}")
+        raise missing_folder("benchmark_root", root)
     folder = root / name
     if not folder.is_dir():
         present = sorted(entry.name for entry in root.iterdir() if entry.is_dir())

@@ -11,8 +11,8 @@ from pydantic.dataclasses import dataclass
 from eval.benchmarks import REGISTRY, load_benchmark
 from eval.linking import parse_linking
 from eval.metrics import TiesRule
-from eval.targets import Target, missing_folder, model_target, run_targets
-from ucurve.errors import UserError, unknown_name
+from eval.targets import Target, model_target, run_targets
+from ucurve.errors import UserError, missing_folder, unknown_name
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 

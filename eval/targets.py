@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.scoring.model import tokenizer_hash, weights_hash
-from ucurve.errors import UserError, nearest
+from ucurve.errors import UserError, missing_folder
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
 
@@ -89,15 +89,6 @@ def model_target(model: str) -> Target:
     else:
         raise missing_folder("model", local)
     return Target(name, MODEL_STEP, folder, _manifest(folder), folder / "unigram_counts.npy")
-
-
-def missing_folder(kind: str, path: Path) -> UserError:
-    """Build the error for a folder that is not there, with the nearest one beside it."""
-    beside = path.parent
-    present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
-    close = nearest(path.name, present)
-    hint = f" Did you mean {str(beside / close)!r}?" if close else ""
-    return UserError(f"{kind}: no folder {path}.{hint}")
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from transformers import GPTNeoXForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from train.plan import CheckpointFacts
+from train.text import tokenizer_files
 from ucurve.errors import RunError
 from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, write_text
 
@@ -52,17 +53,11 @@ def write_checkpoint(run: Path, model: GPTNeoXForCausalLM, tokenizer: Path, fact
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
         _save_model(model, temporary)
-        for file in tokenizer_files(tokenizer):
-            shutil.copyfile(file, temporary / file.name)
+        for name in tokenizer_files(tokenizer):
+            shutil.copyfile(tokenizer / name, temporary / name)
         _write_manifest(temporary, facts)
     _compare(folder, model)
     return folder
-
-
-def tokenizer_files(folder: Path) -> list[Path]:
-    """Return the files of a tokenizer folder that ``from_pretrained`` reads, not the statistics beside them."""
-    skipped = {"statistics.json", "unigram_counts.npy"}
-    return sorted(file for file in folder.iterdir() if file.is_file() and file.name not in skipped)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -30,7 +30,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 # Keys that change how or where a run is made, but not what comes out of it.
 _NOT_IDENTITY = ("eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")
-_NOT_IDENTITY_OF_DATA = ("path", "processes", "max_epochs")
+_NOT_IDENTITY_OF_DATA = ("path", "max_epochs")
 
 
 @dataclass(frozen=True, config=STRICT)

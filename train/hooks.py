@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from eval.benchmarks import load_benchmark
 from eval.run import ScoreSettings, check_benchmarks, score_run
 
 
@@ -16,11 +17,22 @@ class EvalSettings(ScoreSettings):
     when: Literal["each", "end", "never"]
 
 
-def check_before(settings: EvalSettings, tokenizer: Any, context: int) -> None:
-    """Check before training that every benchmark is there, whole, and fits the tokenizer and the context.
+def check_benchmarks_exist(settings: EvalSettings) -> None:
+    """Check, before anything is built, that every benchmark is there and whole.
 
     Raises:
-        UserError: naming the benchmark and, for a pair that does not fit, the pair.
+        UserError: naming the benchmark and the place of what is wrong.
+    """
+    if settings.when != "never":
+        for name in settings.benchmarks:
+            load_benchmark(name, settings.benchmark_root)
+
+
+def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
+    """Check before training that the model's context holds every sentence.
+
+    Raises:
+        UserError: naming the pair that does not fit.
     """
     if settings.when != "never" and settings.benchmarks:
         check_benchmarks(settings, tokenizer, context)

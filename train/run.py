@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 from filelock import FileLock, Timeout
 
@@ -15,7 +14,7 @@ from train import hooks
 from train.checkpoint import checkpoint_folder, faults, read_manifest, write_checkpoint
 from train.config import RunSettings, differing_keys, identity_of, read_settings
 from train.corpus import Corpus
-from train.engine import Engine, TorchEngine
+from train.engine import Engine, TorchEngine, choose_device
 from train.loop import Batches, Callbacks, run_steps
 from train.model import build_model, parameters_by_group
 from train.order import DataOrder
@@ -23,8 +22,9 @@ from train.plan import Plan, make_plan
 from train.records import MetricsLog, RunRecord, read_record
 from train.resume import newest_state, save_state
 from train.text import build_tokenizer, end_of_document, load_tokenizer
-from train.tokens import TokenStore, build_token_store, check_budget
+from train.tokens import TokenStore, build_token_store, check_budget, save_unigram_counts
 from train.tracking import Tracker, make_tracker
+from train.vocabulary import vocabulary_size
 from ucurve.command import plain
 from ucurve.errors import RunError, UcurveError, UserError
 from ucurve.files import new_folder, remove_leftovers, write_text
@@ -32,7 +32,6 @@ from ucurve.progress import ProgressBar, say
 from ucurve.provenance import code_revision, hardware, versions
 
 CONFIGURATION = "config.yaml"
-UNIGRAM_COUNTS = "unigram_counts.npy"
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,13 @@ def prepare(settings: RunSettings) -> Prepared:
     """Build what is missing of tokenizer and token shards, and check all that can be checked before training."""
     folder = Path(settings.paths.runs) / settings.run_name
     _refuse_other_configuration(folder, settings)
+    choose_device(settings.engine.device)
+    hooks.check_benchmarks_exist(settings.eval)
     corpus = Corpus(settings.data)
     tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     tokenizer = load_tokenizer(tokenizer_folder)
-    plan = make_plan(settings, len(tokenizer))
-    hooks.check_before(settings.eval, tokenizer, settings.batch.length)
+    plan = make_plan(settings, vocabulary_size(tokenizer))
+    hooks.check_pairs_fit(settings.eval, tokenizer, settings.batch.length)
     store = build_token_store(corpus, tokenizer_folder, Path(settings.paths.cache))
     tokens = settings.steps * settings.batch.tokens
     check_budget(store.length, tokens, settings.data.max_epochs, f"data={settings.data.run_name}")
@@ -159,7 +160,7 @@ def _lay_out(prepared: Prepared) -> None:
     if not (run / "tokenizer").exists():
         with new_folder(run / "tokenizer") as temporary:
             shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
-            np.save(temporary / UNIGRAM_COUNTS, prepared.store.unigram_counts)
+            save_unigram_counts(prepared.store, temporary)
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

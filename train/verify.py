@@ -11,7 +11,7 @@ from train.plan import Plan, make_plan
 from train.records import read_record
 from train.run import load_settings
 from ucurve.command import check
-from ucurve.errors import RunError, UserError
+from ucurve.errors import RunError, missing_folder
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -30,7 +30,7 @@ def verify_command(values: dict[str, Any]) -> None:
     """
     run = Path(check(VerifySettings, values).run)
     if not run.is_dir():
-        raise UserError(f"run={run}: no such folder; a run folder is runs/<model>-<tokens>-<tokenizer>-<data>-s<seed>")
+        raise missing_folder("run", run)
     problems = run_faults(run)
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UcurveError(Exception):
@@ -46,3 +47,17 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], where: str = "") 
     place = f" in {where}" if where else ""
     hint = f" Did you mean {close!r}?" if close else ""
     return UserError(f"unknown {kind} {name!r}{place}; allowed: {', '.join(choices)}.{hint}")
+
+
+def missing_folder(kind: str, path: Path) -> UserError:
+    """Build the error for a folder that is not there, with the nearest one beside it.
+
+    Args:
+        kind: the key it was given for, e.g. ``"run"``.
+        path: the folder.
+    """
+    beside = path.parent
+    present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
+    close = nearest(path.name, present)
+    hint = f" Did you mean {str(beside / close)!r}?" if close else ""
+    return UserError(f"{kind}: no folder {path}.{hint}")

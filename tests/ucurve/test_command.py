@@ -115,7 +115,10 @@ def program(tmp_path_factory):
 def test_task_gets_plain_values(program):
     done = program("need=1", "size=large")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "{'size': {'name': 'large', 'width': 2}, 'need': 1, 'fail': None, 'twice': 1, 'name': 'large'}"
+    assert (
+        done.stdout.strip()
+        == "{'size': {'name': 'large', 'width': 2}, 'need': 1, 'fail': None, 'twice': 1, 'name': 'large'}"
+    )
 
 
 def test_hydra_leaves_no_folders(program):

@@ -1,0 +1,177 @@
+"""Thirty mistakes of a user's, through the commands: exit code 2, one message, nothing half-written.
+
+The commands run in this process, as ``python train.py ...`` would run them; that the scripts themselves call the same
+functions is tested where they are started as programs.
+"""
+
+import gzip
+import json
+import re
+import sys
+
+import pytest
+import torch
+from hydra.core.global_hydra import GlobalHydra
+
+from train.commands import train_command
+from train.verify import verify_command
+from ucurve.command import run_command
+
+TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]
+PAIR = {"UID": "one", "phenomenon": "P", "sentence_good": "天地", "sentence_bad": "地天", "pairID": 0}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a corpus and a benchmark, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "train.jsonl").write_text("\n".join(TEXT) + "\n")
+    (tmp_path / "bench" / "zhoblimp").mkdir(parents=True)
+    (tmp_path / "bench" / "zhoblimp" / "one.jsonl").write_text(json.dumps(PAIR, ensure_ascii=False) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(place, monkeypatch, capsys):
+    """A function that runs a command and returns its exit code and what it wrote to standard error."""
+
+    def call(name, task, *arguments):
+        GlobalHydra.instance().clear()
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+        before = entries(place)
+        with pytest.raises(SystemExit) as caught:
+            run_command(name, task)
+        return caught.value.code, capsys.readouterr().err, entries(place) - before
+
+    return call
+
+
+def entries(place):
+    """Return what lies below the current folder, without finished caches: those are whole and used again."""
+    kept = [path.relative_to(place) for path in place.rglob("*")]
+    return {str(path) for path in kept if path.parts[0] not in ("cache", "tokenizers")}
+
+
+TRAIN = [
+    "model=tiny",
+    "tokens=512",
+    "batch.sequences=4",
+    "batch.length=16",
+    "schedule.count=3",
+    "data.path=corpus",
+    "benchmark_root=bench",
+    "eval.benchmarks=[zhoblimp]",
+]
+
+MISTAKES = {
+    "unknown model": (["model=15m"], r"unknown model '15m'; allowed: .*Did you mean '14m'\?"),
+    "unknown tokenizer": (["tokenizer=chars"], r"unknown tokenizer 'chars'; allowed: .*Did you mean 'char'\?"),
+    "unknown data": (["data=txt"], r"unknown data 'txt'; allowed: .*Did you mean 'text'\?"),
+    "unknown schedule": (["schedule=logs"], r"unknown schedule 'logs'.*Did you mean 'log'\?"),
+    "unknown engine": (["engine=torchy"], r"unknown engine 'torchy'.*Did you mean 'torch'\?"),
+    "unknown experiment": (["experiment=dem"], r"unknown experiment 'dem'.*Did you mean 'demo'\?"),
+    "unknown key": (["optimizer.clp=1"], r"optimizer\.clp.*Did you mean 'optimizer\.clip'\?"),
+    "unknown group": (["modle=14m"], r"modle.*Did you mean 'model'\?"),
+    "no count": (["tokens=lots"], r"tokens: 'lots' is not a count; allowed: 10M"),
+    "budget below a batch": (["tokens=10"], r"tokens=10 is less than one global batch of 64 tokens"),
+    "negative seed": (["seed=-1"], r"seed: got -1"),
+    "wrong type": (["optimizer.clip=high"], r"optimizer\.clip: got 'high'"),
+    "malformed override": (["batch.length=[16"], r"batch\.length"),
+    "schedule does not fit": (["schedule.count=47"], r"schedule\.count=47 does not fit a run of 8 steps"),
+    "steps not ascending": (["schedule=list", "schedule.count=null", "schedule.steps=[3,2]"], r"2 follows 3"),
+    "missing corpus": (["data.path=korpus"], r"data\.path: no file or folder 'korpus'.*corpus"),
+    "no corpus": (["data.path=null"], r"data\.path: no value given"),
+    "glob without match": (["data.path='corpus/*.txt'"], r"corpus/\*\.txt"),
+    "corpus too short": (
+        ["tokens=1M", "schedule=linear", "schedule.count=5"],
+        r"epochs of data=corpus.*data\.max_epochs=1",
+    ),
+    "unknown benchmark": (["eval.benchmarks=[zhoblim]"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
+    "missing benchmark folder": (["benchmark_root=benhc"], r"benhc.*Did you mean .*bench"),
+    "no tokenizer of that path": (
+        ["tokenizer=hub", "tokenizer.path=./nothing"],
+        r"tokenizer\.path: no folder './nothing'",
+    ),
+    "hub tokenizer without a path": (["tokenizer=hub"], r"tokenizer\.path|path: no tokenizer given"),
+    "when is no time": (["eval.when=always"], r"eval\.when: got 'always'.*'each', 'end' or 'never'"),
+    "name that is no file name": (["name=a/b"], r"name: got 'a/b'"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_train_is_one_message_and_exit_code_2(run, mistake):
+    overrides, message = MISTAKES[mistake]
+    keys = {override.split("=")[0] for override in overrides}
+    given = [override for override in TRAIN if override.split("=")[0] not in keys]
+    code, error, written = run("train", train_command, *given, *overrides)
+    check(code, error, written, message)
+
+
+BROKEN_CORPORA = {
+    "line that is no JSON": (b'{"text": "a"}\n{"text": \n', r"train\.jsonl:2"),
+    "record without the field": (
+        b'{"text": "a"}\n{"body": "b"}\n',
+        r"text_field 'text' in .*train\.jsonl:2; allowed: body",
+    ),
+    "field that is no text": (b'{"text": 5}\n', r"train\.jsonl:1"),
+    "invalid UTF-8": (b'{"text": "a"}\n{"text": "\xff\xfe"}\n', r"train\.jsonl:2.*UTF-8"),
+    "empty corpus": (b"\n\n", r"corpus corpus is empty"),
+}
+
+
+@pytest.mark.parametrize("mistake", BROKEN_CORPORA)
+def test_a_broken_corpus_names_file_and_line(run, place, mistake):
+    content, message = BROKEN_CORPORA[mistake]
+    (place / "corpus" / "train.jsonl").write_bytes(content)
+    check(*run("train", train_command, *TRAIN), message)
+
+
+def test_a_torn_gzip_names_the_file(run, place):
+    (place / "corpus" / "more.jsonl.gz").write_bytes(gzip.compress("\n".join(TEXT).encode())[:-20])
+    check(*run("train", train_command, *TRAIN), r"more\.jsonl\.gz")
+
+
+BROKEN_BENCHMARKS = {
+    "line that is no JSON": ("{", r"one\.jsonl:1"),
+    "pair without a member": (
+        json.dumps({key: PAIR[key] for key in PAIR if key != "sentence_bad"}),
+        r"one\.jsonl:1.*sentence_bad",
+    ),
+    "empty sentence": (json.dumps(PAIR | {"sentence_good": ""}), r"one\.jsonl:1"),
+    "no pair": ("", r"has no pairs in bench/zhoblimp"),
+    "pair longer than the context": (json.dumps(PAIR | {"sentence_good": "天" * 40}), r"40 tokens.*context holds 16"),
+}
+
+
+@pytest.mark.parametrize("mistake", BROKEN_BENCHMARKS)
+def test_a_broken_benchmark_is_found_before_training(run, place, mistake):
+    content, message = BROKEN_BENCHMARKS[mistake]
+    (place / "bench" / "zhoblimp" / "one.jsonl").write_text(content + "\n")
+    check(*run("train", train_command, *TRAIN), message)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
+def test_a_device_that_is_not_there(run):
+    check(*run("train", train_command, *TRAIN, "engine.device=cuda"), r"engine\.device='cuda': no CUDA device")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], r"run: no value given"),
+        (["run=runs/none"], r"run: no folder runs/none"),
+        (["run=corpus"], r"corpus/config\.yaml: no readable configuration"),
+        (["rnu=corpus"], r"rnu.*Did you mean 'run'\?"),
+    ],
+)
+def test_a_mistake_in_verify(run, arguments, message):
+    check(*run("verify", verify_command, *arguments), message)
+
+
+def check(code, error, written, message):
+    assert code == 2, error
+    assert re.search(message, error, re.DOTALL), error
+    assert error.count("error: ") == 1
+    assert "Traceback" not in error
+    assert not written
