@@ -53,7 +53,8 @@ class TorchEngine:
 
     def __init__(self, model: GPTNeoXForCausalLM, optimizer: OptimizerSettings, engine: EngineSettings) -> None:
         self.device = choose_device(engine.device)
-        self.model = model.to(self.device).train()
+        self.model: GPTNeoXForCausalLM = model.train()
+        torch.nn.Module.to(self.model, self.device)
         self._micro_batch = engine.micro_batch
         self._clip = optimizer.clip
         self._optimizer = torch.optim.AdamW(
@@ -102,7 +103,7 @@ class TorchEngine:
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state; see ``Engine.state``. Nothing in training draws from other generators than torch's."""
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        names: dict[torch.Tensor, str] = {parameter: name for name, parameter in self.model.named_parameters()}
         state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
         for parameter, moments in self._optimizer.state.items():
             state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}

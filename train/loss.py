@@ -39,7 +39,7 @@ def output_loss(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tenso
         weight: the output layer, shape [vocabulary, width].
         targets: token ids, shape [positions].
     """
-    return cast(torch.Tensor, _OutputLoss.apply(hidden, weight, targets))
+    return cast(torch.Tensor, _OutputLoss.apply(hidden, weight, targets))  # type: ignore[no-untyped-call]
 
 
 def _loss_and_gradient(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

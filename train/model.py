@@ -29,7 +29,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         num_attention_heads=shape.heads,
         intermediate_size=shape.feed_forward,
         max_position_embeddings=context,
-        rotary_pct=0.25,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25},
         use_parallel_residual=True,
         tie_word_embeddings=False,
         bos_token_id=document_token,
@@ -37,7 +37,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         use_cache=False,
     )
     with torch.random.fork_rng(devices=[]):
-        model = GPTNeoXForCausalLM(config).float()
+        model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
     initialise(model, seed)
     return model
 

@@ -83,7 +83,7 @@ def as_transformers(tokenizer: Tokenizer) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     unknown = {"unk_token": UNKNOWN} if tokenizer.token_to_id(UNKNOWN) is not None else {}
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=END_OF_DOCUMENT,
         eos_token=END_OF_DOCUMENT,

@@ -138,7 +138,7 @@ def load_model(folder: Path) -> Any:
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, output_loading_info=True
