@@ -31,10 +31,10 @@ class NotFiniteError(Exception):
 def score_sentences(
     model: Any, sentences: Sentences, start: int, batch_tokens: int, advance: Callable[[int], None] | None = None
 ) -> Scores:
-    """Score every distinct sentence.
+    """Score every distinct sentence, without dropout whatever mode the model is in.
 
     Args:
-        model: a causal ``PreTrainedModel`` in evaluation mode, with float32 weights.
+        model: a causal ``PreTrainedModel`` with float32 weights.
         sentences: at least one token each.
         start: id of the start token.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
@@ -46,6 +46,17 @@ def score_sentences(
     Raises:
         NotFiniteError: when a score is not finite.
     """
+    training = model.training
+    model.eval()
+    try:
+        return _score(model, sentences, start, batch_tokens, advance)
+    finally:
+        model.train(training)
+
+
+def _score(
+    model: Any, sentences: Sentences, start: int, batch_tokens: int, advance: Callable[[int], None] | None
+) -> Scores:
     layer = output_layer(model, torch.tensor([[start, *sentences.ids(0)[:-1]]], device=model.device))
     if layer is None:
         batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))

@@ -13,7 +13,7 @@ def bigram_model():
         layer = torch.nn.Linear(len(table), len(table), bias=False)
         layer.weight.data = table.T.contiguous()
 
-        class Bigram:
+        class Bigram(torch.nn.Module):
             device = torch.device("cpu")
             config = SimpleNamespace(
                 model_type="bigram", get_text_config=lambda: SimpleNamespace(vocab_size=len(table))
@@ -25,7 +25,7 @@ def bigram_model():
             def get_output_embeddings(self):
                 return layer
 
-            def __call__(self, input_ids, **_):
+            def forward(self, input_ids, **_):
                 return SimpleNamespace(logits=table[input_ids])
 
         return Bigram()

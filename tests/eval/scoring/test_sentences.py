@@ -39,6 +39,15 @@ def test_nothing_is_cut_even_by_a_tokenizer_that_would(tokenizer, make_tokenizer
     assert encode(pairs, cutting).lengths.tolist() == encode(pairs, tokenizer).lengths.tolist() == [4, 1]
 
 
+def test_no_token_is_added_by_a_tokenizer_that_would(make_tokenizer):
+    from tokenizers.processors import TemplateProcessing
+
+    adding = make_tokenizer()
+    adding.backend_tokenizer.post_processor = TemplateProcessing(single="<eos> $A <eos>", special_tokens=[("<eos>", 0)])
+    assert adding("一丁")["input_ids"] == [0, 2, 3, 0]
+    assert encode(table(("一丁", "丁")), adding).ids(0).tolist() == [2, 3]
+
+
 def test_spelled_special_token_is_a_token_of_the_sentence(tokenizer):
     assert encode(table(("一<eos>丁", "丁")), tokenizer).ids(0).tolist() == [2, 0, 3]
 
