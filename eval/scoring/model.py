@@ -9,6 +9,8 @@ from eval.scoring.sentences import Sentences
 from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
 
+_OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
+_THEIRS = ("bos", "eos")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt", "spiece.model")
 
 
@@ -76,13 +78,13 @@ def start_token(tokenizer: Any, ours: bool) -> StartToken:
             Any other model gets its own start token, or its end token when it has none.
 
     Raises:
-        UserError: when the tokenizer has neither.
+        UserError: when the tokenizer has none.
     """
-    for rule in ("eos", "bos") if ours else ("bos", "eos"):
+    for rule in _OURS if ours else _THEIRS:
         token = getattr(tokenizer, f"{rule}_token_id")
         if token is not None:
             return StartToken(int(token), str(getattr(tokenizer, f"{rule}_token")), rule)
-    raise UserError(f"{tokenizer.name_or_path}: the tokenizer has neither a bos nor an eos token to start a sentence")
+    raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no bos or eos token to start a sentence with")
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def test_gpt2_scores_as_plainly(pairs, tokenizer, tmp_path, plain_score):
         ({"bos_token": "一", "eos_token": "<eos>"}, False, "一", "bos"),
         ({"bos_token": None, "eos_token": "<eos>"}, False, "<eos>", "eos"),
         ({"bos_token": "<eos>", "eos_token": None}, True, "<eos>", "bos"),
+        ({"bos_token": None, "eos_token": None, "sep_token": "<eos>"}, True, "<eos>", "sep"),
     ],
 )
 def test_start_token(make_tokenizer, special, ours, text, rule):
@@ -68,7 +69,7 @@ def test_start_token(make_tokenizer, special, ours, text, rule):
 
 
 def test_start_token_is_needed(make_tokenizer):
-    with pytest.raises(UserError, match="neither a bos nor an eos token"):
+    with pytest.raises(UserError, match="no bos or eos token to start a sentence"):
         start_token(make_tokenizer(bos_token=None, eos_token=None), ours=False)
 
 
