@@ -1,10 +1,8 @@
-"""Reads the JSON and YAML files of a run folder; a broken one is an error that names the file and the line."""
+"""Reads the JSON files of a run folder; a broken one is an error that names the file and the line."""
 
 import json
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from ucurve.errors import UserError
 
@@ -19,23 +17,6 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}:{error.lineno}: broken JSON: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8: {error.reason}") from error
-    return _mapping(path, value)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML mapping, plain values only.
-
-    Raises:
-        UserError: with file and line, when it is no YAML mapping in UTF-8.
-    """
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{line}: broken YAML: {getattr(error, 'problem', error)}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8: {error.reason}") from error
     return _mapping(path, value)

@@ -10,20 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.documents import read_json, read_yaml
+from analysis.documents import read_json
 from ucurve.errors import UserError, nearest
 
 ACCURACY = Path("eval") / "accuracy.csv"
 METRICS = Path("metrics.jsonl")
-_MARKS = ("run.json", "config.yaml", str(ACCURACY))
+_MARKS = ("run.json", str(ACCURACY))
 _STEP = re.compile(r"step(\d+)")
 _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
-
-# Keys of config.yaml in which runs of one line may differ: the seeds, and what changes how but not what is computed.
-_FREE = frozenset(
-    {"seed", "seeds", "eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid"},
-)
-_FREE_OF_DATA = frozenset({"path", "processes", "max_epochs"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,6 @@ class Run:
         planned: steps at which checkpoints were planned; empty when the run does not say.
         saved: steps of the checkpoints that are complete.
         record: what run.json holds.
-        config: what config.yaml holds.
     """
 
     folder: Path
@@ -48,7 +41,6 @@ class Run:
     planned: tuple[int, ...]
     saved: tuple[int, ...]
     record: dict[str, Any]
-    config: dict[str, Any]
 
     @property
     def model(self) -> str:
@@ -131,10 +123,9 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 def _read(folder: Path, label: str) -> Run:
     record = read_json(folder / "run.json") if (folder / "run.json").is_file() else {}
-    config = read_yaml(folder / "config.yaml") if (folder / "config.yaml").is_file() else {}
-    status = str(record.get("status", "unknown")) if record or config else "not trained here"
+    status = str(record.get("status", "unknown")) if record else "not trained here"
     planned = tuple(int(step) for step in record.get("checkpoint_steps") or ())
-    return Run(folder, label, label, status, planned, _saved_steps(folder), record, config)
+    return Run(folder, label, label, status, planned, _saved_steps(folder), record)
 
 
 def _by_size(run: Run) -> tuple[float, float]:
@@ -151,7 +142,7 @@ def _saved_steps(folder: Path) -> tuple[int, ...]:
 def _grouped(runs: Sequence[Run]) -> list[Run]:
     alike: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        alike[_identity(run)].append(run)
+        alike[run.record.get("cell_sha256") or run.label].append(run)
     lines = [line for members in alike.values() for line in _without_repeats(members)]
     names = [_line_name(line) for line in lines]
     uses = Counter(names)
@@ -173,14 +164,5 @@ def _line_name(line: list[Run]) -> str:
     return names.pop() if len(names) == 1 else line[0].label
 
 
-def _identity(run: Run) -> str:
-    if not run.config:
-        return run.label
-    kept = {key: value for key, value in run.config.items() if key not in _FREE}
-    if isinstance(kept.get("data"), dict):
-        kept["data"] = {key: value for key, value in kept["data"].items() if key not in _FREE_OF_DATA}
-    return json.dumps(kept, sort_keys=True, default=str)
-
-
 def _seeds(run: Run) -> str:
-    return json.dumps(run.record.get("seeds") or run.config.get("seeds"), sort_keys=True)
+    return json.dumps(run.record.get("seeds"), sort_keys=True)

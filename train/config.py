@@ -194,6 +194,11 @@ def identity_of(values: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def without_seeds(identity: dict[str, Any]) -> dict[str, Any]:
+    """Leave the seeds out of an identity: what is left is shared by the runs that a band is drawn over."""
+    return {key: value for key, value in identity.items() if key != "seeds"}
+
+
 def read_settings(values: dict[str, Any]) -> RunSettings:
     """Check a composed configuration.
 

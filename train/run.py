@@ -12,7 +12,14 @@ from filelock import FileLock, Timeout
 
 from train import hooks
 from train.checkpoint import checkpoint_folder, faults, read_manifest, write_checkpoint
-from train.config import RunSettings, differing_keys, identity_of, read_settings
+from train.config import (
+    RunSettings,
+    config_sha256,
+    differing_keys,
+    identity_of,
+    read_settings,
+    without_seeds,
+)
 from train.corpus import Corpus
 from train.engine import Engine, TorchEngine, choose_device
 from train.loop import Batches, Callbacks, run_steps
@@ -176,6 +183,7 @@ def _facts(prepared: Prepared) -> dict[str, Any]:
         "corpus": {"documents": prepared.store.documents, "tokens": prepared.store.length},
         "seeds": asdict(settings.seeds),
         "config_sha256": plan.config_sha256,
+        "cell_sha256": config_sha256(without_seeds(settings.identity())),
         "parameters": _parameters(plan),
         "checkpoint_steps": list(plan.checkpoint_steps),
         "code_revision": code_revision(),

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 HEADER = (
     "run,step,tokens,flops,benchmark,scorer,linking,phenomenon,paradigm,split,ties_rule,n,ties,accuracy,ci_low,ci_high"
 )
@@ -60,17 +58,16 @@ def run_maker(root: Path) -> MakeRun:
         saved: Sequence[int] | None = None,
         bits: Mapping[int, float | None] | None = None,
         parent: str = "runs",
-        config: Mapping[str, Any] | None = None,
+        cell: str = "",
         suffix: str = "",
     ) -> Path:
         name = f"{model}-{tokens}-{tokenizer}-demo-s{seed}{suffix}"
         folder = root / parent / name
         folder.mkdir(parents=True)
         steps = sorted({row["step"] for row in rows or ()})
-        _write_record(folder, name, model, tokens, tokenizer, seed, status, steps if planned is None else planned)
-        settings = {"model": model, "tokens": tokens, "tokenizer": {"name": tokenizer}, "data": {"name": "demo"}}
-        text = yaml.safe_dump(settings | dict(config or {}) | {"seed": seed, "seeds": {"init": seed, "data": seed}})
-        (folder / "config.yaml").write_text(text, encoding="utf-8")
+        record = _record(name, model, tokens, tokenizer, seed, status, steps if planned is None else planned)
+        record["cell_sha256"] = cell or f"{model}-{tokens}-{tokenizer}"
+        (folder / "run.json").write_text(json.dumps(record, indent=2), encoding="utf-8")
         for step in steps if saved is None else saved:
             checkpoint = folder / "checkpoints" / f"step{step:08d}"
             checkpoint.mkdir(parents=True)
@@ -84,10 +81,10 @@ def run_maker(root: Path) -> MakeRun:
     return make
 
 
-def _write_record(
-    folder: Path, name: str, model: str, tokens: str, tokenizer: str, seed: int, status: str, planned: Sequence[int]
-) -> None:
-    record = {
+def _record(
+    name: str, model: str, tokens: str, tokenizer: str, seed: int, status: str, planned: Sequence[int]
+) -> dict[str, Any]:
+    return {
         "name": name,
         "model": model,
         "tokens_budget": int(tokens.removesuffix("M")) * 10**6,
@@ -102,4 +99,3 @@ def _write_record(
         "versions": {"ucurve": "0.1.0", "torch": "2.0"},
         "hardware": {"cores": 2, "accelerators": []},
     }
-    (folder / "run.json").write_text(json.dumps(record, indent=2), encoding="utf-8")
