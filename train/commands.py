@@ -8,23 +8,39 @@ from train.grid import cells
 from train.plan import describe, make_plan
 from train.text import expected_vocabulary
 from ucurve.command import compose, task_overrides
-from ucurve.errors import UserError
+from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.progress import say
 
 
 def train_command(values: dict[str, Any]) -> None:
     """Run what one composed configuration asks for, or print the plan under ``dry_run``.
 
+    A run of a grid that fails does not stop the others.
+
     Raises:
         UserError: for a mistake in the configuration or the files it names.
         RunError: when a run cannot go on.
     """
-    for settings in grid_settings(values):
-        if settings.dry_run:
-            print(plan_text(settings), end="\n\n")  # noqa: T201 - the plan is what was asked for
-        else:
-            from train.run import train_cell
+    grid = grid_settings(values)
+    if grid[0].dry_run:
+        print("\n\n".join(map(plan_text, grid)))  # noqa: T201 - the plan is what was asked for
+        return
+    failed = [settings.run_name for settings in grid if not _train_one_of(settings, grid)]
+    if failed:
+        raise RunError(f"{len(failed)} of {len(grid)} runs failed: {', '.join(failed)}")
 
-            train_cell(settings)
+
+def _train_one_of(settings: RunSettings, grid: list[RunSettings]) -> bool:
+    from train.run import train_cell
+
+    try:
+        train_cell(settings)
+    except UcurveError as error:
+        if len(grid) == 1:
+            raise
+        say(f"{settings.run_name}: {error}")
+        return False
+    return True
 
 
 def grid_settings(values: dict[str, Any]) -> list[RunSettings]:

@@ -1,9 +1,9 @@
 import pytest
 
-from train.commands import grid_settings, plan_text
+from train.commands import grid_settings, plan_text, train_command
 from train.grid import cells
 from ucurve.command import CONFIGURATION, compose
-from ucurve.errors import UserError
+from ucurve.errors import RunError, UserError
 
 
 def test_cells_are_products_in_order_without_repeats():
@@ -54,6 +54,21 @@ def test_the_users_own_choice_narrows_an_experiment(given):
     assert sorted(settings.run_name for settings in grid)[0] == "14m-100M-cllama-text-s1"
     assert {settings.model.name for settings in grid} == {"14m"}
     assert {settings.seeds.init for settings in grid} == {1}
+
+
+def test_a_run_that_fails_does_not_stop_the_others(given, monkeypatch, capsys):
+    trained = []
+
+    def train(settings):
+        if settings.seeds.init == 1:
+            raise RunError("the disk is full")
+        trained.append(settings.run_name)
+
+    monkeypatch.setattr("train.run.train_cell", train)
+    with pytest.raises(RunError, match=r"1 of 3 runs failed: 14m-10M-char-text-s1"):
+        train_command(given("tokens=10M") | {"grid": [{"seed": [0, 1, 2]}]})
+    assert trained == ["14m-10M-char-text-s0", "14m-10M-char-text-s2"]
+    assert "14m-10M-char-text-s1: the disk is full" in capsys.readouterr().err
 
 
 def test_two_cells_of_one_name_are_refused(given):
