@@ -29,6 +29,8 @@ def analyze(settings: AnalyzeSettings) -> Path:
 
 
 def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
+    import pandas as pd
+
     from analysis.figures import render, write_drawing, write_table
     from analysis.report import report_html
     from analysis.study import make_results, read_study
@@ -45,4 +47,6 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     write_text(report, report_html("Learning curves on minimal pairs", results.sections, images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
     say(f"{count}; wrote {len(written)} files and the report to {out}")
+    for row in results.tables.get("headline", pd.DataFrame()).itertuples():
+        say(f"{row.run}, {row.benchmark}: {row.start:.1%} -> {row.accuracy:.1%} ({settings.linking})")
     return report
