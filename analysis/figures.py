@@ -97,10 +97,12 @@ class Sheet:
         centre = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
         self.figure.text(_EDGE / width, centre, y_label, rotation=90, ha="left", va="center")
         if self._legend:
-            self.figure.legend(
+            legend = self.figure.legend(
                 list(self._legend.values()), list(self._legend), loc="lower center", ncols=self._per_row,
                 bbox_to_anchor=(0.5, 0), borderpad=0.2, labelspacing=0.25, handlelength=2.2,
             )  # fmt: skip
+            for text in legend.get_texts():
+                text.set_parse_math(False)
         return self.figure
 
     @property

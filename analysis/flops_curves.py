@@ -15,7 +15,10 @@ from analysis.style import drawing_style, log_axis, percent_axis, power_label, r
 from ucurve.counts import format_count
 
 _MARKERS = "osD^vPX"
-_NOTE = f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: budgets of one size; pale: checkpoints on the way"
+_NOTE = (
+    f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: runs named alike but for the budget; pale: checkpoints on "
+    "the way"
+)
 
 
 def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -26,13 +29,13 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         runs: the runs.
 
     Returns:
-        The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data) and
-        ``final``: the end of a finished run. Only those are models of their own; on the way there the learning rate
-        has not come down yet.
+        The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data),
+        ``series`` (name without the budget) and ``final``: the end of a finished run. Only those are models of their
+        own; on the way there the learning rate has not come down yet.
     """
     lines = pd.DataFrame([_line(run) for run in runs]).groupby("group", as_index=False).agg(
         model=("model", "first"), parameters=("parameters", "first"), variant=("variant", "first"),
-        ended=("ended", "any"),
+        series=("series", "first"), ended=("ended", "any"),
     )  # fmt: skip
     last = curves.groupby("group")["step"].max()  # gaps included: the last checkpoint that was planned or saved
     table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="group")
@@ -50,7 +53,8 @@ def draw_flops_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawin
     """
     note = (
         f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "
-        "where there are several; a dotted line joins the budgets of one size. Pale lines: checkpoints on the way."
+        "where there are several. A dotted line joins runs whose names are alike but for the budget; run.json does not "
+        "tell whether other settings differ too. Pale lines: checkpoints on the way."
     )
     overall = table[table["phenomenon"] == "all"]
     drawings = [Drawing(f"{name}_overall", "FLOPs curves, overall", note, _draw(overall, ["all"]), overall)]
@@ -65,7 +69,8 @@ def draw_flops_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawin
 def _line(run: Run) -> dict[str, object]:
     ended = run.status in ("finished", "unknown")
     return {
-        "group": run.group, "model": run.model, "parameters": run.parameters, "variant": run.variant, "ended": ended,
+        "group": run.group, "model": run.model, "parameters": run.parameters, "variant": run.variant,
+        "series": run.series, "ended": ended,
     }  # fmt: skip
 
 
@@ -79,7 +84,7 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
             _draw_panel(axes, rows, colours, markers, size=4.0 if single else 2.8)
             percent_axis(axes, table["accuracy"].min())
             log_axis(axes, table["flops"], power_label, most_ticks=7 if single else 4, minor=single)
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3)
+            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
         return sheet.finish("Training FLOPs (6ND, log scale)", "Accuracy (%)")
 
 
@@ -87,7 +92,7 @@ def _draw_panel(axes: Axes, table: pd.DataFrame, colours: dict[str, str], marker
     for (model, _), rows in table.groupby(["model", "group"]):
         way = rows.sort_values("flops")
         axes.plot(way["flops"], way["accuracy"], color=colours[str(model)], linewidth=0.7, alpha=0.35)
-    for (model, variant), rows in table[table["final"]].groupby(["model", "variant"]):
+    for (model, variant, _), rows in table[table["final"]].groupby(["model", "variant", "series"]):
         ends = rows.sort_values("flops")
         colour, marker = colours[str(model)], markers[str(variant)]
         bars = (ends["high"] - ends["accuracy"]).where(ends["band"] == OVER_RUNS)

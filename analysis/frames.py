@@ -4,7 +4,7 @@ One row per run, step, benchmark, scorer, linking function, phenomenon, paradigm
 score has no row: nothing is filled in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import pandas as pd
@@ -14,6 +14,7 @@ from pandas.api.types import union_categoricals
 
 from analysis.reading import Kind, read_records, read_table
 from analysis.runs import ACCURACY, METRICS, Run
+from ucurve.errors import UserError
 
 SCORE_COLUMNS: dict[str, Kind] = {
     "step": "integer",
@@ -35,7 +36,7 @@ SCORE_COLUMNS: dict[str, Kind] = {
 METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
 KEYS = ["run", "step", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split"]
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
-_TIES_RULES = ("half", "wrong", "right")  # the first that a benchmark was scored with is used
+_TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
 
 
 def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
@@ -46,8 +47,8 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
         where: rows to keep, such as ``AGGREGATES``; the others never take memory.
 
     Returns:
-        Columns ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1. Of a
-        benchmark with accuracies under several rules for ties, the rows of the rule ``half`` are kept.
+        Columns ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1,
+        under every rule for ties (see ``one_ties_rule``).
 
     Raises:
         UserError: with file and line, when a file is broken.
@@ -95,14 +96,33 @@ def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows of the last scored step of each run and benchmark."""
-    last = frame.groupby(["run", "benchmark", "scorer"], observed=True)["step"].transform("max")
+    """Keep the rows of the last scored step of each run, benchmark and linking function."""
+    last = frame.groupby(["run", "benchmark", "scorer", "linking"], observed=True)["step"].transform("max")
     return frame[frame["step"] == last]
 
 
 def overall(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the overall rows: all pairs of the benchmark, whatever their length (the mean over pairs)."""
     return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
+
+
+def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
+
+    Args:
+        frame: rows of ``score_frame``.
+
+    Returns:
+        The rows of the first of ``half``, ``wrong`` and ``right`` that all runs with a score were scored under.
+
+    Raises:
+        UserError: naming runs and rules, when the runs of a benchmark share no rule.
+    """
+    parts = []
+    for benchmark, scorer in targets(frame):
+        rows = frame[(frame["benchmark"] == benchmark) & (frame["scorer"] == scorer)]
+        parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark)])
+    return frame[frame.index.isin([place for part in parts for place in part])]
 
 
 def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -112,7 +132,7 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
-    return _named(run, _one_ties_rule(read_table(run.folder / ACCURACY, SCORE_COLUMNS, where)))
+    return _named(run, read_table(run.folder / ACCURACY, SCORE_COLUMNS, where))
 
 
 def _metrics(run: Run) -> pd.DataFrame:
@@ -126,11 +146,21 @@ def _named(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
 
 
-def _one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
-    rank = frame["ties_rule"].astype(str).map({rule: place for place, rule in enumerate(_TIES_RULES)})
-    rank = rank.fillna(len(_TIES_RULES))
-    best = rank.groupby([frame["benchmark"], frame["scorer"]], observed=True).transform("min")
-    return frame[rank == best]
+def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
+    pairs = rows[["run", "ties_rule"]].drop_duplicates().astype(str)
+    rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
+    shared: set[str] = set.intersection(*rules_of.values())
+    if not shared:
+        raise UserError(_no_shared_rule(benchmark, rules_of))
+    return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))
+
+
+def _no_shared_rule(benchmark: str, rules_of: Mapping[str, set[str]]) -> str:
+    found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
+    return (
+        f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give the "
+        "runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of runs="
+    )
 
 
 def _stack(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:

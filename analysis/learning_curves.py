@@ -105,8 +105,8 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
         for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
             _draw_panel(axes, table[table["phenomenon"] == phenomenon], styles, axis, marker=2.2 if single else 1.2)
             axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, table["low"].min())
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3)
+            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))  # a lone seed of several has no low
+            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
         return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
 
 

@@ -10,12 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.documents import read_json
+from analysis.documents import check_types, read_json
+from ucurve.counts import format_count
 from ucurve.errors import UserError, nearest
 
 ACCURACY = Path("eval") / "accuracy.csv"
 METRICS = Path("metrics.jsonl")
 _MARKS = ("run.json", str(ACCURACY))
+_TYPES = {
+    "model": str, "tokenizer": str, "data": str, "status": str, "tokens_budget": int, "checkpoint_steps": list,
+    "parameters": dict, "seeds": dict, "versions": dict, "hardware": dict, "cell_sha256": str,
+}  # fmt: skip
 _STEP = re.compile(r"step(\d+)")
 _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
@@ -50,8 +55,8 @@ class Run:
     @property
     def parameters(self) -> int | None:
         """All parameters of the model, where run.json counts them."""
-        total = (self.record.get("parameters") or {}).get("total")
-        return int(total) if total is not None else None
+        total: int | None = (self.record.get("parameters") or {}).get("total")
+        return total
 
     @property
     def variant(self) -> str:
@@ -59,12 +64,19 @@ class Run:
         named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
         return ", ".join(named) or self.group
 
+    @property
+    def series(self) -> str:
+        """Label of the line without the token budget; lines that share it are the budgets of one model."""
+        budget = self.record.get("tokens_budget")
+        return self.group if budget is None else self.group.replace(f"-{format_count(budget)}-", "-", 1)
+
 
 def find_runs(patterns: Iterable[str]) -> list[Run]:
     """Read every run folder that matches one of the patterns.
 
     Args:
-        patterns: paths of run folders, with ``*``, ``?`` and ``[...]`` as wildcards.
+        patterns: paths of run folders, with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name
+            written is meant literally.
 
     Returns:
         The runs by size, then token budget, then the name of their folder.
@@ -80,11 +92,19 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 
 def _matching(pattern: str) -> list[Path]:
-    paths = [Path(path) for path in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob refuses absolute patterns
+    literal = _literal_as_far_as_it_exists(pattern)
+    paths = [Path(path) for path in sorted(glob.glob(literal))]  # noqa: PTH207 - Path.glob refuses absolute patterns
     found = [path for path in paths if _is_run(path)]
     if not found:
         raise UserError(_no_match(pattern, paths))
     return found
+
+
+def _literal_as_far_as_it_exists(pattern: str) -> str:
+    """Protect the folders that are there as written: brackets are wildcards, and may stand in a folder's name too."""
+    path = Path(pattern)
+    there = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path())
+    return str(Path(glob.escape(str(there)), *path.parts[len(there.parts) :]))
 
 
 def _is_run(path: Path) -> bool:
@@ -122,15 +142,25 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, label: str) -> Run:
-    record = read_json(folder / "run.json") if (folder / "run.json").is_file() else {}
-    status = str(record.get("status", "unknown")) if record else "not trained here"
-    planned = tuple(int(step) for step in record.get("checkpoint_steps") or ())
+    record = _record(folder / "run.json") if (folder / "run.json").is_file() else {}
+    status = str(record.get("status") or "unknown") if record else "not trained here"
+    planned = tuple(record.get("checkpoint_steps") or ())
     return Run(folder, label, label, status, planned, _saved_steps(folder), record)
+
+
+def _record(path: Path) -> dict[str, Any]:
+    record = read_json(path)
+    check_types(path, record, _TYPES)
+    check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")
+    for step in record.get("checkpoint_steps") or ():
+        if type(step) is not int:
+            raise UserError(f"{path}: checkpoint_steps holds {step!r}, which is not a whole number")
+    return record
 
 
 def _by_size(run: Run) -> tuple[float, float]:
     budget = run.record.get("tokens_budget")
-    return run.parameters or math.inf, budget if isinstance(budget, int) else math.inf
+    return run.parameters or math.inf, math.inf if budget is None else budget
 
 
 def _saved_steps(folder: Path) -> tuple[int, ...]:

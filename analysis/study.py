@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.config import AnalyzeSettings
 from analysis.figures import Drawing
 from analysis.flops_curves import draw_flops_curves, flops_table, has_points
-from analysis.frames import AGGREGATES, metric_frame, score_frame, targets
+from analysis.frames import AGGREGATES, metric_frame, one_ties_rule, score_frame, targets
 from analysis.learning_curves import curve_table, draw_learning_curves
 from analysis.loss_curves import draw_loss_curves, loss_table
 from analysis.report import Section
@@ -62,7 +62,7 @@ def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     functions = set(scores["linking"].astype(str))
     if settings.linking not in functions:
         raise unknown_name("linking function", settings.linking, functions, "linking")
-    return scores
+    return one_ties_rule(scores)
 
 
 def _nothing_to_draw(runs: Sequence[Run]) -> str:
@@ -94,7 +94,8 @@ def make_results(study: Study, settings: AnalyzeSettings) -> Results:
 def _add_benchmark(results: Results, study: Study, benchmark: str, scorer: str, linking: str) -> None:
     name = _file_name(benchmark, scorer, study.scores)
     rows = study.scores[(study.scores["benchmark"] == benchmark) & (study.scores["scorer"] == scorer)]
-    curves = _curves(rows, study.runs, linking, name, f"{benchmark}, {linking}")
+    title = f"{benchmark}, {linking}, ties counted {rows['ties_rule'].iloc[0]}"
+    curves = _curves(rows, study.runs, linking, name, title)
     by_run = linking_by_run(rows)
     by_line = linking_by_line(by_run)
     results.drawings.extend(curves)

@@ -14,18 +14,19 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor", "morcela")
 
 
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate the last scored checkpoint of each run by linking function (ZhoBLiMP, Table 5).
+    """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
     Args:
         scores: rows of ``score_frame``, all linking functions and splits.
 
     Returns:
         One row per run, benchmark, scorer and linking function: ``step``, ``tokens``, ``n`` (pairs), ``ties``,
-        ``accuracy`` (all pairs), then accuracy and pairs of each length split, and ``delta_acc``: the mean of the two
-        absolute differences to the equal split (section 4.2). A split without pairs leaves NaN.
+        ``ties_rule`` (what a tie counts), ``accuracy`` (all pairs), then accuracy and pairs of each length split, and
+        ``delta_acc``: the mean of the two absolute differences to the equal split (section 4.2). A split without pairs
+        leaves NaN.
     """
     rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
-    keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking"]
+    keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
     rows = rows.astype({key: str for key in keys if key not in ("step", "tokens")} | {"split": str})
     whole = rows[rows["split"] == "all"][[*keys, "n", "ties", "accuracy"]]
     on = [key for key in keys if key not in ("group", "tokens")]
@@ -40,10 +41,10 @@ def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of each line that stand at the same step.
 
     Returns:
-        One row per line, step, benchmark, scorer and linking function: ``runs``, mean ``accuracy``, its sample
-        standard deviation ``accuracy_sd``, and the means of the splits' accuracies and of ``delta_acc``.
+        One row per line, step, benchmark, scorer, linking function and ties rule: ``runs``, mean ``accuracy``, its
+        sample standard deviation ``accuracy_sd``, and the means of the splits' accuracies and of ``delta_acc``.
     """
-    keys = ["benchmark", "scorer", "group", "step", "tokens", "linking"]
+    keys = ["benchmark", "scorer", "group", "step", "tokens", "linking", "ties_rule"]
     means = {name: (name, "mean") for name in (*SPLITS, "delta_acc")}
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
         runs=("run", "count"), accuracy=("accuracy", "mean"), accuracy_sd=("accuracy", "std"), **means
@@ -56,17 +57,19 @@ def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.Data
 
     Returns:
         One row per run and benchmark: ``start`` (step 0, NaN where it has no score), ``accuracy``, ``ci_low``,
-        ``ci_high``, ``step`` and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score).
+        ``ci_high``, ``n`` (pairs), ``ties`` (how many of them score equal), ``ties_rule`` (what a tie counts), ``step``
+        and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score).
     """
     rows = overall(scores[scores["linking"] == linking]).astype({"run": str, "benchmark": str, "scorer": str})
     keys = ["run", "benchmark", "scorer"]
-    last = last_scored(rows)[[*keys, "step", "tokens", "n", "accuracy", "ci_low", "ci_high"]]
+    last = last_scored(rows)[[*keys, "step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]]
     start = rows[rows["step"] == 0][[*keys, "accuracy"]].rename(columns={"accuracy": "start"})
     counts = rows.groupby(keys, as_index=False).agg(checkpoints=("step", "nunique"))
     status = pd.DataFrame([{"run": run.label, "status": run.status} for run in runs])
     table = last.merge(start, on=keys, how="left").merge(counts, on=keys).merge(status, on="run")
     first = ["run", "status", "benchmark", "scorer", "checkpoints", "start", "accuracy", "ci_low", "ci_high"]
-    return table[[*first, "n", "step", "tokens"]].sort_values(["benchmark", "scorer"], kind="stable", ignore_index=True)
+    columns = [*first, "n", "ties", "ties_rule", "step", "tokens"]
+    return table[columns].sort_values(["benchmark", "scorer"], kind="stable", ignore_index=True)
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
@@ -75,7 +78,9 @@ def provenance(runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """List what is not there: unfinished runs, checkpoints that are absent, without scores, or without ``linking``.
+    """List what is not there: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
+
+    A benchmark is missing of a run when others were scored on it.
 
     Returns:
         Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
@@ -137,7 +142,8 @@ def _problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
         problems.append(("checkpoints", _steps(absent)))
     if run.status != "not trained here" and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
-    return problems + _unscored(run, scores[scores["run"] == run.label], linking)
+    own = scores[scores["run"] == run.label]
+    return problems + _unscored(run, own, linking) + _benchmarks_left_out(own, scores)
 
 
 def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
@@ -152,6 +158,13 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
         if linking not in set(rows["linking"].astype(str)):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems
+
+
+def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
+    if own.empty:
+        return []  # said once, of all benchmarks
+    left_out = sorted(set(scores["benchmark"].astype(str)) - set(own["benchmark"].astype(str)))
+    return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
 
 
 def _has_scores(folder: Path) -> bool:

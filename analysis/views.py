@@ -16,6 +16,8 @@ _HEADLINE = (
     Column("ci_low", "95 % from", "percent"),
     Column("ci_high", "to", "percent"),
     Column("n", "Pairs", "count"),
+    Column("ties", "Ties", "count"),
+    Column("ties_rule", "A tie counts"),
     Column("step", "Step", "count"),
     Column("tokens", "Tokens", "count"),
     Column("checkpoints", "Checkpoints scored", "count"),
@@ -25,6 +27,7 @@ _LINKING = (
     Column("runs", "Runs", "count"),
     Column("step", "Step", "count"),
     Column("linking", "Linking function"),
+    Column("ties_rule", "A tie counts"),
     Column("accuracy", "Accuracy (%)", "percent"),
     Column("accuracy_sd", "sd", "percent"),
     Column("equal", "Equal length (%)", "percent"),
@@ -68,10 +71,10 @@ def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> S
 def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
     """The table of linking functions of one benchmark."""
     note = (
-        "Last scored checkpoint, mean over the runs that differ in the seed only and stand at the same step (sd: "
-        "sample standard deviation over them). Length is counted in the model's own tokens. Δacc, in percentage "
-        "points, is the mean absolute difference of the two unequal splits to the equal one: the length bias, 0 is "
-        "best."
+        "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
+        "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
+        "Δacc, in percentage points, is the mean absolute difference of the two unequal splits to the equal one: the "
+        "length bias, 0 is best."
     )
     return Section(f"Linking functions and length on {benchmark}", (TableView(note, _LINKING, table),))
 

@@ -65,3 +65,13 @@ def test_nothing_but_step_0_has_no_points(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.5)])
     runs = find_runs([f"{tmp_path}/runs/*"])
     assert not has_points(curve_table(score_frame(runs), runs))
+
+
+def test_runs_of_other_settings_are_not_joined(make_run: MakeRun, table_of) -> None:
+    make_run(_rows(1e15, 0.7), tokens="10M")
+    make_run(_rows(3e15, 0.8), tokens="30M")
+    make_run(_rows(2e15, 0.6), tokens="20M", suffix="-slow", cell="slow")
+    overall = draw_flops_curves(table_of(), "n", "t")[0]
+    dotted = [line for line in overall.figure.axes[0].lines if line.get_linestyle() == ":" and line.get_marker() == "o"]
+    assert sorted(list(line.get_xdata()) for line in dotted) == [[1e15, 3e15], [2e15]]
+    assert "alike but for the budget" in overall.note

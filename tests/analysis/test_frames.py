@@ -3,7 +3,16 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.frames import AGGREGATES, last_scored, metric_frame, overall, score_frame, targets, with_gaps
+from analysis.frames import (
+    AGGREGATES,
+    last_scored,
+    metric_frame,
+    one_ties_rule,
+    overall,
+    score_frame,
+    targets,
+    with_gaps,
+)
 from analysis.runs import find_runs
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from ucurve.errors import UserError
@@ -32,8 +41,31 @@ def test_aggregates_leave_out_paradigms_and_means_over_them(make_run: MakeRun, t
 def test_of_several_ties_rules_half_is_used_and_a_lone_other_is_kept(make_run: MakeRun, tmp_path) -> None:
     rows = [score_row(0, 0.7, ties_rule="right"), score_row(0, 0.6), score_row(0, 0.5, ties_rule="wrong")]
     make_run([*rows, score_row(0, 0.3, benchmark="tse", ties_rule="wrong")])
-    frame = score_frame(find_runs([f"{tmp_path}/runs/*"]))
+    frame = one_ties_rule(score_frame(find_runs([f"{tmp_path}/runs/*"])))
     assert dict(zip(frame["benchmark"].astype(str), frame["accuracy"], strict=True)) == {"zho": 0.6, "tse": 0.3}
+
+
+def test_all_runs_of_a_benchmark_are_read_under_one_ties_rule(make_run: MakeRun, tmp_path) -> None:
+    make_run([score_row(0, 0.6), score_row(0, 0.5, ties_rule="wrong")], seed=0)
+    make_run([score_row(0, 0.4, ties_rule="wrong")], seed=1)
+    frame = one_ties_rule(score_frame(find_runs([f"{tmp_path}/runs/*"])))
+    assert frame["accuracy"].tolist() == [0.5, 0.4]
+
+
+def test_runs_without_a_ties_rule_in_common_are_refused(make_run: MakeRun, tmp_path) -> None:
+    make_run([score_row(0, 0.6)], seed=0)
+    make_run([score_row(0, 0.4, ties_rule="wrong")], seed=1)
+    frame = score_frame(find_runs([f"{tmp_path}/runs/*"]))
+    with pytest.raises(
+        UserError, match=r"zho was scored under different rules .*-s0: half; .*-s1: wrong\).*ties_rules="
+    ):
+        one_ties_rule(frame)
+
+
+def test_the_last_step_of_one_linking_function_does_not_hide_another(make_run: MakeRun, tmp_path) -> None:
+    make_run([score_row(4, 0.2), score_row(9, 0.3, linking="lp")])
+    last = last_scored(score_frame(find_runs([f"{tmp_path}/runs/*"])))
+    assert dict(zip(last["linking"].astype(str), last["step"], strict=True)) == {"slln_lp": 4, "lp": 9}
 
 
 def test_last_scored_step_is_that_of_each_run_and_benchmark(make_run: MakeRun, tmp_path) -> None:

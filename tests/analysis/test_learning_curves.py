@@ -93,3 +93,10 @@ def test_the_line_breaks_at_a_missing_checkpoint(make_run: MakeRun, table_of) ->
     (drawing,) = draw_learning_curves(table_of(), "n", "t")
     drawn = np.asarray(drawing.figure.axes[0].lines[0].get_ydata(), dtype=float)
     assert np.isnan(drawn).tolist() == [False, False, True, False]
+
+
+def test_the_axis_reaches_a_lone_seed_that_has_no_band(make_run: MakeRun, table_of) -> None:
+    make_run([score_row(0, 0.5), score_row(2, 0.1)], seed=0)
+    make_run([score_row(0, 0.5)], seed=1)
+    (drawing,) = draw_learning_curves(table_of(), "n", "t")
+    assert drawing.figure.axes[0].get_ylim()[0] <= 0.1

@@ -113,6 +113,35 @@ def test_chinese_names_are_drawn_whatever_fonts_there_are(make_run: MakeRun) -> 
     assert set(pd.read_csv(report.parent / "learning_curves_zho_phenomena.csv")["phenomenon"]) >= {"量词"}
 
 
+def test_names_are_drawn_as_written_never_as_formulas(make_run: MakeRun) -> None:
+    names = ("all", r"$\frac$", "BA")
+    for seed in (0, 1):
+        make_run(_curve(0.8, names=names), seed=seed, suffix=r"-$\bad$", tokenizer=r"$\t$", model=r"$\m$")
+    make_run(_curve(0.7, names=names), tokenizer="word", bits={1: 8.0, 2: 7.0}, suffix=r"-$\bad$")
+    folder = analyze(_settings(formats=["svg"])).parent
+    assert {path.stem for path in folder.glob("*.svg")} > {
+        "learning_curves_zho_phenomena",
+        "flops_curves_zho_phenomena",
+    }
+
+
+def test_captions_and_tables_name_the_ties_rule(make_run: MakeRun) -> None:
+    make_run(_curve(0.8, ties=3, ties_rule="wrong"))
+    page = Page(analyze(_settings()).read_text(encoding="utf-8"))
+    assert page.text.count("zho, slln_lp, ties counted wrong") == 4
+    headings, row = page.tables[0]
+    assert (row[headings.index("Ties")], row[headings.index("A tie counts")]) == ("3", "wrong")
+
+
+def test_runs_of_different_ties_rules_are_refused_before_anything_is_written(make_run: MakeRun) -> None:
+    make_run(_curve(0.8) + _curve(0.8, benchmark="tse"), seed=0)
+    make_run(_curve(0.8) + _curve(0.8, benchmark="tse", ties_rule="wrong"), seed=1)
+    with pytest.raises(UserError, match=r"tse was scored under different rules for ties"):
+        analyze(_settings())
+    assert not Path("figures").exists()
+    analyze(_settings(benchmark="zho"))
+
+
 def test_unknown_names_are_answered_with_those_present(make_run: MakeRun) -> None:
     make_run(_curve(0.8))
     with pytest.raises(UserError, match=r"unknown linking function 'slln' in linking; allowed: slln_lp\. Did you mean"):

@@ -1,4 +1,6 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,3 +98,51 @@ def test_broken_files_of_a_run_are_named(make_run: MakeRun) -> None:
     (folder / "run.json").write_text("{")
     with pytest.raises(UserError, match=r"run\.json:1: broken JSON"):
         find_runs(["runs/*"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("parameters", [1], r"parameters holds \[1\], which is not a mapping"),
+        ("parameters", {"total": "big"}, r"parameters\.total holds 'big', which is not a whole number"),
+        ("checkpoint_steps", ["x"], r"checkpoint_steps holds 'x', which is not a whole number"),
+        ("checkpoint_steps", 3, r"checkpoint_steps holds 3, which is not a list"),
+        ("seeds", [0], r"seeds holds \[0\], which is not a mapping"),
+        ("tokens_budget", "10M", r"tokens_budget holds '10M', which is not a whole number"),
+        ("tokens_budget", True, r"tokens_budget holds True, which is not a whole number"),
+        ("cell_sha256", ["a"], r"cell_sha256 holds \['a'\], which is not text"),
+        ("versions", "2.0", r"versions holds '2\.0', which is not a mapping"),
+    ],
+)
+def test_values_of_the_wrong_type_are_named(make_run: MakeRun, key: str, value: Any, message: str) -> None:
+    path = make_run() / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(UserError, match=rf"run\.json: {message}"):
+        find_runs(["runs/*"])
+
+
+def test_values_that_are_not_given_are_no_mistake(make_run: MakeRun) -> None:
+    path = make_run() / "run.json"
+    path.write_text(json.dumps(dict.fromkeys(json.loads(path.read_text()))))
+    (run,) = find_runs(["runs/*"])
+    assert (run.parameters, run.planned, run.series) == (None, (), "14m-10M-char-demo")
+    assert run.status == "unknown"
+
+
+def test_a_folder_with_brackets_in_its_name_is_found_as_written(make_run: MakeRun) -> None:
+    folder = make_run(parent="runs[1]", suffix="[a]")
+    for pattern in (f"runs[1]/{folder.name}", "runs[1]/*", str(folder), f"{folder.parent}/14m*"):
+        assert [run.label for run in find_runs([pattern])] == [folder.name]
+
+
+def test_brackets_are_wildcards_where_no_folder_is_named_so(make_run: MakeRun) -> None:
+    for seed in (0, 1, 2):
+        make_run(seed=seed)
+    assert [run.label[-2:] for run in find_runs(["runs/*-s[01]"])] == ["s0", "s1"]
+
+
+def test_budgets_of_one_model_are_one_series(make_run: MakeRun) -> None:
+    for tokens in ("10M", "30M"):
+        make_run(tokens=tokens)
+    make_run(tokens="30M", suffix="-slow", cell="slow")
+    assert [run.series for run in find_runs(["runs/*"])] == ["14m-char-demo", "14m-char-demo", "14m-char-demo-slow"]

@@ -90,6 +90,23 @@ def test_what_is_missing_is_listed(make_run: MakeRun, study, tmp_path) -> None:
     ]
 
 
+def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: MakeRun, study) -> None:
+    make_run([score_row(0, 0.5), score_row(0, 0.5, benchmark="tse", scorer="pll")], seed=0, bits={1: 1.0})
+    make_run([score_row(0, 0.5, scorer="pll")], seed=1, bits={1: 1.0})
+    runs, scores = study()
+    (row,) = missing(runs, scores, "slln_lp").to_dict("records")
+    assert (row["run"][-2:], row["missing"]) == ("s1", "scores on tse")
+
+
+def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRun, study) -> None:
+    make_run([score_row(3, 0.6, ties=7, ties_rule="wrong")])
+    runs, scores = study()
+    (first,) = headline(scores, runs, "slln_lp").to_dict("records")
+    assert (first["n"], first["ties"], first["ties_rule"]) == (100, 7, "wrong")
+    by_run = linking_by_run(scores)
+    assert by_run["ties_rule"].tolist() == linking_by_line(by_run)["ties_rule"].tolist() == ["wrong"]
+
+
 def test_many_missing_steps_are_shortened(make_run: MakeRun, study) -> None:
     make_run([score_row(0, 0.5)], saved=range(40), bits={1: 1.0})
     runs, scores = study()
