@@ -55,7 +55,7 @@ def write_checkpoint(run: Path, model: GPTNeoXForCausalLM, tokenizer: Path, fact
         _save_model(model, temporary)
         for name in tokenizer_files(tokenizer):
             shutil.copyfile(tokenizer / name, temporary / name)
-        _write_manifest(temporary, facts)
+        _write_manifest(temporary, tokenizer, facts)
     _compare(folder, model)
     return folder
 
@@ -68,7 +68,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode()  # as it is: reading as text would let a changed line end pass
         manifest: dict[str, Any] = json.loads(text)
         digest = manifest.pop("manifest_sha256")
     except (OSError, ValueError, KeyError, AttributeError) as error:
@@ -89,11 +89,17 @@ def faults(folder: Path) -> list[str]:
     problems = [f"{folder / name}: missing" for name in sorted(set(listed) - found)]
     problems += [f"{folder / name}: not in the manifest" for name in sorted(found - set(listed))]
     for name in sorted(found & set(listed)):
-        if sha256_file(folder / name) != listed[name]:
+        if not (folder / name).is_file() or sha256_file(folder / name) != listed[name]:
             problems.append(f"{folder / name}: its hash is not the manifest's")
     if checkpoint_folder(folder.parent.parent, manifest["step"]).name != folder.name:
         problems.append(f"{folder}: the manifest is of step {manifest['step']}")
     return problems
+
+
+def holds_weights(folder: Path, model: GPTNeoXForCausalLM) -> bool:
+    """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
+    saved, live = load_file(folder / WEIGHTS), dict(_saved_names(model))
+    return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 
 
 def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
@@ -101,11 +107,11 @@ def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
     model.save_pretrained(folder, max_shard_size="1000GB")
 
 
-def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
+def _write_manifest(folder: Path, tokenizer: Path, facts: CheckpointFacts) -> None:
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     manifest = asdict(facts) | {
         "weights_sha256": files[WEIGHTS],
-        "tokenizer_sha256": files.get(TOKENIZER) or sha256_json(files),
+        "tokenizer_sha256": files.get(TOKENIZER) or sha256_json(tokenizer_files(tokenizer)),
         "files": files,
     }
     write_text(folder / MANIFEST, _manifest_text(manifest))
@@ -119,9 +125,7 @@ def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
     problems = faults(folder)
     if problems:
         raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
-    saved = load_file(folder / WEIGHTS)
-    live = dict(_saved_names(model))
-    if saved.keys() != live.keys() or any(not torch.equal(saved[name], live[name].detach().cpu()) for name in live):
+    if not holds_weights(folder, model):
         raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
 
 

@@ -52,6 +52,8 @@ def grid_settings(values: dict[str, Any]) -> list[RunSettings]:
     blocks = values.get("grid") or []
     if not blocks:
         return [read_settings(values)]
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise UserError(f"grid: got {blocks!r}; a list of axes is expected, as [{{seed: [0, 1]}}]")
     overrides = task_overrides()
     grid = [read_settings(compose("train", [*overrides, *cell, "grid=[]"])) for cell in cells(blocks, overrides)]
     _refuse_twins([settings.run_name for settings in grid])

@@ -23,9 +23,12 @@ from ucurve.command import check
 from ucurve.counts import format_count, parse_count
 from ucurve.files import sha256_json
 
-STRICT = ConfigDict(extra="forbid")
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 TokenCount = Annotated[int, BeforeValidator(parse_count)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", coerce_numbers_to_str=True)]
+Folder = Annotated[str, Field(min_length=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 # Keys that change how or where a run is made, but not what comes out of it.
@@ -37,7 +40,7 @@ _NOT_IDENTITY_OF_DATA = ("path", "max_epochs")
 class ModelSettings:
     """A size of the Pythia family: its shape and the learning rate that Pythia trains it with."""
 
-    name: str
+    name: Name
     layers: PositiveInt
     width: PositiveInt
     heads: PositiveInt
@@ -86,7 +89,7 @@ class OptimizerSettings:
     learning_rate: PositiveFloat
     minimum: Share
     warmup: Share
-    betas: tuple[Share, Share]
+    betas: tuple[Decay, Decay]
     eps: PositiveFloat
     weight_decay: NonNegativeFloat
     clip: PositiveFloat
@@ -135,9 +138,9 @@ class ResumeSettings:
 class Paths:
     """Folders written to: run folders, tokenized corpora, built tokenizers."""
 
-    runs: str
-    cache: str
-    tokenizers: str
+    runs: Folder
+    cache: Folder
+    tokenizers: Folder
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -159,7 +162,7 @@ class RunSettings:
     resume: ResumeSettings
     paths: Paths
     benchmark_root: str | None = None
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] | None = None
+    name: Name | None = None
     dry_run: bool = False
     grid: tuple[dict[str, Any], ...] = field(default=())
 

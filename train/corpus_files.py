@@ -21,7 +21,7 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> list[Path]:
     Raises:
         UserError: when a path does not exist, names a format that is not read, or yields no file.
     """
-    files = {file.resolve() for path in paths for file in _files_of(path, exclude)}
+    files = {file.absolute() for path in paths for file in _files_of(path, exclude)}
     names = relative_names(list(files))
     return sorted(files, key=lambda file: names[file])
 
@@ -29,7 +29,7 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> list[Path]:
 def relative_names(files: Sequence[Path]) -> dict[Path, str]:
     """Name absolute files by their path below the folder they have in common, so that a moved corpus is the same."""
     common = os.path.commonpath([file.parent for file in files])
-    return {file: file.relative_to(common).as_posix() for file in files}
+    return {file: os.fsencode(file.relative_to(common)).decode("utf-8", "backslashreplace") for file in files}
 
 
 def _files_of(path: str, exclude: Sequence[str]) -> list[Path]:
@@ -55,8 +55,8 @@ def _files_of(path: str, exclude: Sequence[str]) -> list[Path]:
 def _below(path: Path) -> Iterator[Path]:
     files = path.rglob("*") if path.is_dir() else [path]
     for file in files:
-        hidden = any(part.startswith(".") for part in file.relative_to(path.parent).parts[1:])
-        if file.is_file() and file_format(file) is not None and not hidden and not file.name.startswith("."):
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts or (file.name,))
+        if file.is_file() and file_format(file) is not None and not hidden:
             yield file
 
 

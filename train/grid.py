@@ -25,5 +25,9 @@ def cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list
             if not isinstance(values, list | tuple) or not values:
                 raise UserError(f"grid.{number}.{key}: got {values!r}; an axis is a list of at least one value")
         for chosen in itertools.product(*axes.values()):
-            found[tuple(f"{key}={value}" for key, value in zip(axes, chosen, strict=True))] = None
+            found[tuple(f"{key}={_written(value)}" for key, value in zip(axes, chosen, strict=True))] = None
     return [list(cell) for cell in found]
+
+
+def _written(value: Any) -> str:
+    return "null" if value is None else str(value)

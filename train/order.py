@@ -35,7 +35,9 @@ class DataOrder:
     @staticmethod
     def over(data_sha256: str, seed: int, length: int, tokens: int) -> "DataOrder":
         """Build the order over a stream of ``tokens`` tokens; the last target needs one token more than the inputs."""
-        return DataOrder(data_sha256, seed, length, max(0, (tokens - 1) // length))
+        sequences = (tokens - 1) // length
+        assert sequences > 0, "the budget check refuses a stream without a whole sequence"
+        return DataOrder(data_sha256, seed, length, sequences)
 
     def batch(self, step: int, batch_size: int) -> NDArray[np.int64]:
         """Return the start positions in the stream, shape [batch_size], of the sequences of 0-based ``step``."""

@@ -1,11 +1,15 @@
 """A run's own records: ``metrics.jsonl``, one line for each optimizer step, and ``run.json``."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ucurve.errors import UserError
 from ucurve.files import new_file, write_json
+
+_NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
 
 
 class MetricsLog:
@@ -22,6 +26,10 @@ class MetricsLog:
         """Write one line and hand it to the operating system, so that a killed process loses none."""
         self._file.write(json.dumps(dict(metrics), allow_nan=False) + "\n")
         self._file.flush()
+
+    def sync(self) -> None:
+        """Force the lines written so far to disk."""
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file."""
@@ -42,18 +50,27 @@ class RunRecord:
 
 
 def read_record(run: Path) -> dict[str, Any] | None:
-    """Return a run's record, or None where there is none."""
+    """Return a run's record, or None where there is none.
+
+    Raises:
+        UserError: when the file is not a record that was written here.
+    """
     path = run / "run.json"
     if not path.exists():
         return None
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(record, dict) or not set(record) >= _NEEDED:
+        raise UserError(f"{path}: not the record of a run; it needs {', '.join(sorted(_NEEDED))}")
     return record
 
 
 def _keep_lines_until(path: Path, step: int) -> None:
     with (
         new_file(path) as temporary,
-        path.open(encoding="utf-8") as lines,
+        path.open(encoding="utf-8", errors="replace") as lines,
         temporary.open("w", encoding="utf-8") as kept,
     ):
         for line in lines:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from ucurve.errors import UserError
 from ucurve.files import new_folder, remove_leftovers, sha256_file, write_json
 from ucurve.progress import say
 
@@ -19,18 +20,29 @@ _STATE, _FACTS = "state.safetensors", "state.json"
 _KEPT = 2
 
 
-def save_state(run: Path, step: int, state: dict[str, torch.Tensor]) -> None:
-    """Write the state after ``step`` and remove all but the newest states."""
+def save_state(run: Path, step: int, state: dict[str, torch.Tensor], owner: dict[str, str]) -> None:
+    """Write the state after ``step`` and remove all but the newest states.
+
+    Args:
+        run: run folder.
+        step: optimizer steps taken.
+        state: the engine's full state.
+        owner: hashes of what the state belongs to.
+    """
     folder = run / "resume"
     with new_folder(folder / f"step{step:08d}") as temporary:
         save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
-        write_json(temporary / _FACTS, {"step": step, "state_sha256": sha256_file(temporary / _STATE)})
+        write_json(temporary / _FACTS, owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)})
     for old in _states(folder)[_KEPT:]:
         shutil.rmtree(old)
 
 
-def newest_state(run: Path) -> tuple[int, dict[str, torch.Tensor]] | None:
-    """Return step and state of the newest state that is whole, or None; damaged ones are named on standard error."""
+def newest_state(run: Path, owner: dict[str, str]) -> tuple[int, dict[str, torch.Tensor]] | None:
+    """Return step and state of the newest state that is whole, or None; damaged ones are named on standard error.
+
+    Raises:
+        UserError: when a whole state belongs to another configuration or other data.
+    """
     folder = run / "resume"
     if not folder.is_dir():
         return None
@@ -38,9 +50,16 @@ def newest_state(run: Path) -> tuple[int, dict[str, torch.Tensor]] | None:
     for candidate in _states(folder):
         facts = _facts(candidate)
         if facts is not None and sha256_file(candidate / _STATE) == facts["state_sha256"]:
+            _refuse_stranger(candidate, facts, owner)
             return int(facts["step"]), load_file(candidate / _STATE)
         say(f"{candidate} is damaged; going on from an older state")
     return None
+
+
+def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
+    wrong = [key for key, value in owner.items() if facts.get(key) != value]
+    if wrong:
+        raise UserError(f"{folder} is the state of another run: {', '.join(wrong)} differ")
 
 
 def _states(folder: Path) -> list[Path]:

@@ -11,13 +11,10 @@ import yaml
 from filelock import FileLock, Timeout
 
 from train import hooks
-from train.checkpoint import checkpoint_folder, faults, read_manifest, write_checkpoint
+from train.checkpoint import MANIFEST, checkpoint_folder, faults, holds_weights, write_checkpoint
 from train.config import (
     RunSettings,
     config_sha256,
-    differing_keys,
-    identity_of,
-    read_settings,
     without_seeds,
 )
 from train.corpus import Corpus
@@ -27,18 +24,23 @@ from train.model import build_model, parameters_by_group
 from train.order import DataOrder
 from train.plan import Plan, make_plan
 from train.records import MetricsLog, RunRecord, read_record
+from train.refusals import (
+    refuse_other_configuration,
+    refuse_other_data,
+    refuse_text_without_bytes,
+    refuse_unwritable,
+)
 from train.resume import newest_state, save_state
+from train.stored import CONFIGURATION
 from train.text import build_tokenizer, end_of_document, load_tokenizer
 from train.tokens import TokenStore, build_token_store, check_budget, save_unigram_counts
-from train.tracking import Tracker, make_tracker
+from train.tracking import Tracker, check_tracker, make_tracker
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
 from ucurve.errors import RunError, UcurveError, UserError
 from ucurve.files import new_folder, remove_leftovers, write_text
 from ucurve.progress import ProgressBar, say
 from ucurve.provenance import code_revision, hardware, versions
-
-CONFIGURATION = "config.yaml"
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,18 @@ def train_cell(settings: RunSettings) -> None:
     """
     prepared = prepare(settings)
     with _only_writer(prepared.folder):
-        _refuse_other_run(prepared)
+        refuse_other_configuration(prepared.folder, settings)  # another process may have been first
+        refuse_other_data(prepared.folder, settings, prepared.store.sha256)
         _execute(prepared)
 
 
 def prepare(settings: RunSettings) -> Prepared:
     """Build what is missing of tokenizer and token shards, and check all that can be checked before training."""
     folder = Path(settings.paths.runs) / settings.run_name
-    _refuse_other_configuration(folder, settings)
+    refuse_unwritable(settings)
+    refuse_other_configuration(folder, settings)
     choose_device(settings.engine.device)
+    check_tracker(settings.tracker)
     hooks.check_benchmarks_exist(settings.eval)
     corpus = Corpus(settings.data)
     tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
@@ -79,48 +84,10 @@ def prepare(settings: RunSettings) -> Prepared:
     hooks.check_pairs_fit(settings.eval, tokenizer, settings.batch.length)
     store = build_token_store(corpus, tokenizer_folder, Path(settings.paths.cache))
     tokens = settings.steps * settings.batch.tokens
-    check_budget(store.length, tokens, settings.data.max_epochs, f"data={settings.data.run_name}")
+    where = f"data={settings.data.run_name}"
+    check_budget(store, settings.batch.length, tokens, settings.data.max_epochs, where)
+    refuse_text_without_bytes(store, where)
     return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
-
-
-def load_settings(run: Path) -> RunSettings:
-    """Read the settings back from a run folder.
-
-    Raises:
-        UserError: when ``config.yaml`` is missing or is no configuration of a run.
-    """
-    return read_settings(_read_configuration(run))
-
-
-def _read_configuration(run: Path) -> dict[str, Any]:
-    path = run / CONFIGURATION
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: no readable configuration ({error})") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path}: holds no configuration of a run")
-    return values
-
-
-def _refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
-    if not (folder / CONFIGURATION).exists():
-        return
-    keys = differing_keys(identity_of(_read_configuration(folder)), plain(settings.identity()))
-    if keys:
-        raise UserError(
-            f"{folder} holds a run of another configuration; these keys differ: {'; '.join(keys)}. "
-            "Add name=SUFFIX to make a run of its own"
-        )
-
-
-def _refuse_other_run(prepared: Prepared) -> None:
-    record = read_record(prepared.folder)
-    if record is not None and record["data_sha256"] != prepared.store.sha256:
-        raise UserError(
-            f"{prepared.folder} was trained on other data: data_sha256 {record['data_sha256'][:12]} -> "
-            f"{prepared.store.sha256[:12]} (data.path={prepared.settings.data.path}). Add name=SUFFIX"
-        )
 
 
 @contextlib.contextmanager
@@ -143,24 +110,25 @@ def _execute(prepared: Prepared) -> None:
         _guarded(record, lambda: _train(prepared, record))
     else:
         say(f"{prepared.folder} is finished")
+        _require_checkpoints(prepared.folder, prepared.plan)
     hooks.score_at_end(prepared.folder, prepared.settings.eval)
 
 
 def _guarded(record: RunRecord, work: Any) -> None:
     try:
         work()
-    except UcurveError as error:
-        record.write("failed", error=str(error))
-        raise
-    except OSError as error:
-        record.write("failed", error=str(error))
+    except (UcurveError, OSError) as error:
+        with contextlib.suppress(OSError):  # on a full disk the record cannot be written either
+            record.write("failed", error=str(error))
+        if isinstance(error, UcurveError):
+            raise
         raise RunError(f"{error}; the newest whole state is kept in resume/") from error
 
 
 def _lay_out(prepared: Prepared) -> None:
     run = prepared.folder
-    if (run / "checkpoints").is_dir():
-        remove_leftovers(run / "checkpoints")
+    for folder in (run, run / "checkpoints"):
+        remove_leftovers(folder)
     write_text(
         run / CONFIGURATION, yaml.safe_dump(plain(asdict(prepared.settings)), sort_keys=False, allow_unicode=True)
     )
@@ -200,7 +168,7 @@ def _parameters(plan: Plan) -> dict[str, int]:
 def _train(prepared: Prepared, record: RunRecord) -> None:
     settings, plan, run = prepared.settings, prepared.plan, prepared.folder
     engine = _build_engine(prepared)
-    done = _restore(engine, run)
+    done = _restore(engine, prepared)
     metrics = MetricsLog(run / "metrics.jsonl", done)
     tracker = make_tracker(settings, run, plain(asdict(settings)))
     exit_code = 1
@@ -208,10 +176,12 @@ def _train(prepared: Prepared, record: RunRecord) -> None:
         with ProgressBar(settings.run_name, plan.steps, done) as bar:
             callbacks = _callbacks(prepared, engine, metrics, tracker, bar)
             run_steps(engine, _batches(prepared), plan, done, callbacks)
+        _require_checkpoints(run, plan)
         record.write("finished", steps=plan.steps)
         exit_code = 0
     finally:
-        metrics.close()
+        with contextlib.suppress(OSError):  # a full disk must not keep the tracker from being closed
+            metrics.close()
         tracker.finish(exit_code)
 
 
@@ -224,14 +194,26 @@ def _build_engine(prepared: Prepared) -> Engine:
     return TorchEngine(model, settings.optimizer, settings.engine)
 
 
-def _restore(engine: Engine, run: Path) -> int:
-    found = newest_state(run)
+def _restore(engine: Engine, prepared: Prepared) -> int:
+    found = newest_state(prepared.folder, _state_owner(prepared))
     if found is None:
         return 0
     step, state = found
     engine.load(state)
-    say(f"{run.name}: going on after step {step}")
+    say(f"{prepared.folder.name}: going on after step {step}")
     return step
+
+
+def _state_owner(prepared: Prepared) -> dict[str, str]:
+    return {"config_sha256": prepared.plan.config_sha256, "data_sha256": prepared.store.sha256}
+
+
+def _require_checkpoints(run: Path, plan: Plan) -> None:
+    """Stop where a checkpoint of a finished run is gone: the steps before the resume state cannot be taken again."""
+    folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
+    missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
+    if missing:
+        raise RunError(f"{run}: checkpoints are missing: {', '.join(missing)}; train the run anew in another folder")
 
 
 def _batches(prepared: Prepared) -> Batches:
@@ -253,15 +235,18 @@ def _callbacks(
         hooks.score_checkpoint(prepared.folder, prepared.settings.eval, step)
 
     def on_state(step: int) -> None:
-        save_state(prepared.folder, step, engine.state())
+        metrics.sync()  # a state must not outlive the lines of the steps before it
+        save_state(prepared.folder, step, engine.state(), _state_owner(prepared))
 
     return Callbacks(on_step, on_checkpoint, on_state)
 
 
 def _checkpoint(prepared: Prepared, engine: Engine, step: int) -> None:
-    """Write a checkpoint unless a resumed run finds it whole from before it was cut off."""
+    """Write a checkpoint unless a resumed run finds it from before it was cut off, whole and with the same weights."""
     folder = checkpoint_folder(prepared.folder, step)
     facts = prepared.plan.facts(step, prepared.store.sha256, prepared.store.length)
-    if folder.exists() and not faults(folder) and read_manifest(folder)["config_sha256"] == facts.config_sha256:
+    if folder.exists() and not faults(folder) and holds_weights(folder, engine.model):
         return
+    if folder.exists():
+        say(f"{folder} is not what this run computes; it is written anew")
     write_checkpoint(prepared.folder, engine.model, prepared.tokenizer, facts)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Literal
 
-from pydantic import ConfigDict, PositiveInt
+from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
@@ -31,6 +31,14 @@ class ScheduleSettings:
     kind: Kind
     count: PositiveInt | None = None
     steps: tuple[int, ...] = field(default=())
+
+    @model_validator(mode="after")
+    def _only_what_the_kind_uses(self) -> "ScheduleSettings":
+        if self.count is not None and self.kind not in ("log", "linear"):
+            raise ValueError(f"count is for schedule=log and schedule=linear; this is schedule={self.kind}")
+        if self.steps and self.kind != "list":
+            raise ValueError(f"steps is for schedule=list; this is schedule={self.kind}")
+        return self
 
 
 def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:

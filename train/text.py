@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from train.build_once import build_once
 from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
-from ucurve.errors import UserError
+from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.files import sha256_file, sha256_json, write_json
 from ucurve.progress import say
 
@@ -164,10 +164,11 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
 
 def _load_foreign(path: str) -> Any:
     """Load a tokenizer that exists, changed in one thing only: text is never read as a special token."""
-    local = Path(path).is_dir()
-    if not local and path.startswith((".", "/", "~")):
-        raise UserError(f"tokenizer.path: no folder {path!r}")
-    tokenizer = _load(path, local_files_only=local, split_special_tokens=True)
+    folder = Path(path).expanduser()
+    if not folder.is_dir() and not may_be_hub_id(path):
+        raise missing_folder("tokenizer.path", folder)
+    source = str(folder) if folder.is_dir() else path
+    tokenizer = _load(source, local_files_only=folder.is_dir(), split_special_tokens=True)
     end_of_document(tokenizer)
     return tokenizer
 

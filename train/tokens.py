@@ -124,25 +124,31 @@ def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
         np.save(file, store.unigram_counts)
 
 
-def check_budget(store: TokenStore | int, tokens: int, max_epochs: int, where: str) -> None:
+def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
     """Refuse a token budget that would repeat the corpus more often than allowed.
 
     Args:
         store: the token stream, or its length in tokens.
+        sequence: tokens of a training sequence; an epoch has whole sequences only.
         tokens: the budget.
         max_epochs: how often the corpus may be gone through.
         where: the corpus, for the message.
 
     Raises:
-        UserError: saying how many epochs the budget means and what is allowed.
+        UserError: when the stream holds no whole sequence, or saying how many epochs the budget means and what is
+            allowed.
     """
     length = store if isinstance(store, int) else store.length
-    if tokens <= length * max_epochs:
+    usable = (length - 1) // sequence * sequence
+    if usable <= 0:
+        raise UserError(f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target")
+    if tokens <= usable * max_epochs:
         return
-    epochs = tokens / length
+    epochs = tokens / usable
     raise UserError(
-        f"tokens={tokens:,} means {epochs:.2f} epochs of {where}, which has {length:,} tokens; data.max_epochs="
-        f"{max_epochs} allows {length * max_epochs:,} tokens. Lower tokens, or set data.max_epochs={math.ceil(epochs)}"
+        f"tokens={tokens:,} means {epochs:.2f} epochs of {where}, which has {usable:,} tokens in whole sequences; "
+        f"data.max_epochs={max_epochs} allows {usable * max_epochs:,} tokens. Lower tokens, or set "
+        f"data.max_epochs={math.ceil(epochs)}"
     )
 
 

@@ -1,10 +1,12 @@
 """Experiment trackers beside ``metrics.jsonl``."""
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from train.config import RunSettings
+from train.config import RunSettings, TrackerSettings
+from ucurve.errors import UserError
 
 
 class Tracker(Protocol):
@@ -51,6 +53,16 @@ class WandbTracker:
     def finish(self, exit_code: int) -> None:
         """Close the record; see ``Tracker.finish``."""
         self._run.finish(exit_code=exit_code)
+
+
+def check_tracker(settings: TrackerSettings) -> None:
+    """Check that the tracker asked for is installed.
+
+    Raises:
+        UserError: saying how to install it.
+    """
+    if settings.kind == "wandb" and importlib.util.find_spec("wandb") is None:
+        raise UserError("tracker=wandb: the package wandb is not installed; install ucurve with the extra [wandb]")
 
 
 def make_tracker(settings: RunSettings, run: Path, configuration: Mapping[str, Any]) -> Tracker:

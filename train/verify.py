@@ -1,5 +1,6 @@
 """Checks that a run folder is what it says: every scheduled checkpoint there, whole, and the step it claims."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,11 +8,12 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from train.checkpoint import checkpoint_folder, checkpoints, faults, read_manifest
+from train.config import RunSettings
 from train.plan import Plan, make_plan
 from train.records import read_record
-from train.run import load_settings
+from train.stored import load_settings, stored_config_sha256
 from ucurve.command import check
-from ucurve.errors import RunError, missing_folder
+from ucurve.errors import RunError, UserError, missing_folder
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -44,17 +46,21 @@ def run_faults(run: Path) -> list[str]:
         UserError: when the folder holds no run.
     """
     settings = load_settings(run)
-    record = read_record(run)
+    try:
+        record = read_record(run)
+    except UserError as error:
+        return [str(error)]
     if record is None:
         return [f"{run / 'run.json'}: missing"]
-    plan = make_plan(settings, record["vocabulary"])
+    plan = replace(make_plan(settings, record["vocabulary"]), config_sha256=stored_config_sha256(run))
     problems = [] if record["status"] == "finished" else [f"{run}: the run is {record['status']}, not finished"]
     problems += _missing_or_foreign(run, plan)
-    weights: dict[str, Path] = {}
+    whole: list[Path] = []
     for folder in checkpoints(run):
         found = faults(folder)
-        problems += found or _misplaced(folder, plan, record, weights)
-    return problems
+        problems += found or _misplaced(folder, plan, record)
+        whole += [] if found else [folder]
+    return problems + _unlike("tokenizer_sha256", "another tokenizer than", whole) + _twins(whole, settings)
 
 
 def _missing_or_foreign(run: Path, plan: Plan) -> list[str]:
@@ -65,16 +71,30 @@ def _missing_or_foreign(run: Path, plan: Plan) -> list[str]:
     return missing + foreign
 
 
-def _misplaced(folder: Path, plan: Plan, record: dict[str, Any], weights: dict[str, Path]) -> list[str]:
-    """Compare a whole checkpoint with the run it stands in; ``weights`` collects the hashes seen so far."""
+def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
+    """Compare a whole checkpoint with the run it stands in."""
     manifest = read_manifest(folder)
     expected = plan.facts(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
-    problems = [
+    return [
         f"{folder}: {key} is {manifest[key]!r}, the run says {value!r}"
         for key, value in vars(expected).items()
         if manifest[key] != value
     ]
-    twin = weights.setdefault(manifest["weights_sha256"], folder)
-    if twin != folder:
-        problems.append(f"{folder}: the same weights as {twin.name}")
-    return problems
+
+
+def _unlike(key: str, what: str, folders: list[Path]) -> list[str]:
+    """Name the checkpoints whose manifest has another value of ``key`` than the first's."""
+    values = [read_manifest(folder)[key] for folder in folders]
+    return [
+        f"{folder}: {what} {folders[0].name}"
+        for folder, value in zip(folders, values, strict=True)
+        if value != values[0]
+    ]
+
+
+def _twins(folders: list[Path], settings: RunSettings) -> list[str]:
+    """Name checkpoints with equal weights; a learning rate that decays to 0 makes the last two steps equal."""
+    first: dict[str, Path] = {}
+    twins = [(folder, first.setdefault(read_manifest(folder)["weights_sha256"], folder)) for folder in folders]
+    found = [f"{folder}: the same weights as {twin.name}" for folder, twin in twins if folder != twin]
+    return found if settings.optimizer.minimum > 0 else []

@@ -4,6 +4,7 @@ Every command exits with 0, or 2 after a mistake of the user's, or 1 after any o
 """
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -24,6 +26,7 @@ from ucurve.errors import UcurveError, UserError, nearest
 
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
+_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM)
 Settings = TypeVar("Settings")
 
 
@@ -34,6 +37,7 @@ def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
     process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
+    sys.argv[1:] = [quoted_where_needed(argument) for argument in sys.argv[1:]]
     codes: list[int] = []
     composed: list[DictConfig] = []
 
@@ -45,6 +49,9 @@ def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
             codes.append(_report(configuration_message(error, name), UserError.exit_code))
         except UcurveError as error:  # kept from Hydra, which would add a line of its own
             codes.append(_report(str(error), error.exit_code))
+        except OSError as error:
+            failed = error.errno in _MACHINE_FAULTS
+            codes.append(_report(str(error), UcurveError.exit_code if failed else UserError.exit_code))
 
     try:
         hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(call)()
@@ -58,6 +65,24 @@ def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
         codes.append(_report("interrupted", 130))
     if codes:
         sys.exit(max(codes))
+
+
+def quoted_where_needed(argument: str) -> str:
+    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese."""
+    key, equals, value = argument.partition("=")
+    if not equals or argument.startswith("-") or _is_readable(argument):
+        return argument
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    quoted = f"{key}='{escaped}'"
+    return quoted if not set(value) & set("[]{}") and _is_readable(quoted) else argument
+
+
+def _is_readable(argument: str) -> bool:
+    try:
+        OverridesParser.create().parse_override(argument)
+    except HydraException:
+        return False
+    return True
 
 
 def _search_path(name: str) -> str | None:

@@ -4,7 +4,8 @@ import re
 from decimal import Decimal
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
-_COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d+)?)(?P<unit>[KMBGT]?)", re.IGNORECASE)
+_LARGEST = 10**18
+_COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KMBGT]?)", re.IGNORECASE)
 
 
 def parse_count(value: object) -> int:
@@ -23,13 +24,13 @@ def parse_count(value: object) -> int:
     if match is None:
         raise ValueError(f"{value!r} is not a count; allowed: 10M, 1.5B, 3e9, 1000000")
     number = Decimal(match["number"].replace("_", "")) * _UNITS[match["unit"].upper()]
-    if number < 1 or number != int(number):
-        raise ValueError(f"{value!r} is not a whole number of at least 1; allowed: 10M, 1.5B, 3e9, 1000000")
+    if not 1 <= number <= _LARGEST or number != int(number):
+        raise ValueError(f"{value!r} is not a whole number from 1 to 1e18; allowed: 10M, 1.5B, 3e9, 1000000")
     return int(number)
 
 
 def format_count(count: int) -> str:
-    """Write a count the shortest way that reads back exactly: 10000000 as ``10M``, 1500 as ``1500``."""
+    """Write a count the shortest way that reads back exactly: 10000000 as ``10M``, 1500 as ``1.5K``."""
     for unit in ("T", "B", "M", "K"):
         scaled = Decimal(count) / _UNITS[unit]
         if scaled >= 1 and scaled == scaled.quantize(Decimal("0.1")):

@@ -61,3 +61,12 @@ def missing_folder(kind: str, path: Path) -> UserError:
     close = nearest(path.name, present)
     hint = f" Did you mean {str(beside / close)!r}?" if close else ""
     return UserError(f"{kind}: no folder {path}.{hint}")
+
+
+def may_be_hub_id(name: str) -> bool:
+    """Tell a name on the hub, ``owner/name`` or an old one without owner, from a mistyped path.
+
+    A path begins as paths do, has more parts, or begins with a folder or file that is here.
+    """
+    parts = name.split("/")
+    return len(parts) <= 2 and all(parts) and name[0] not in ".~" and not Path(parts[0]).exists()

@@ -47,6 +47,22 @@ def test_what_is_no_count_is_refused(tokens):
         read(f"tokens={tokens}")
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "optimizer.clip=inf",
+        "optimizer.betas=[1,0.95]",
+        "model.name=../x",
+        "paths.runs=''",
+        "tokens=1e40",
+        "schedule=pythia schedule.count=20",
+    ],
+)
+def test_values_that_fit_the_type_but_nothing_else_are_refused(override):
+    with pytest.raises(UserError, match=override.split("=")[0].split(".")[0]):
+        read(*override.split())
+
+
 def test_a_budget_below_one_batch_is_refused():
     with pytest.raises(UserError, match=r"tokens=100 is less than one global batch of 16384 tokens"):
         read("tokens=100")

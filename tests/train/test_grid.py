@@ -38,6 +38,16 @@ def given(monkeypatch):
     return set_overrides
 
 
+@pytest.mark.parametrize("grid", [5, [1], {"seed": [0]}])
+def test_a_grid_must_be_a_list_of_axes(given, grid):
+    with pytest.raises(UserError, match=r"grid: got .*; a list of axes is expected"):
+        grid_settings(given("tokens=10M") | {"grid": grid})
+
+
+def test_an_axis_may_hold_nothing():
+    assert cells([{"name": [None, "again"]}], []) == [["name=null"], ["name=again"]]
+
+
 def test_zh_pythia_is_the_papers_66_cells_and_every_one_plans(given):
     grid = grid_settings(given("experiment=zh_pythia"))
     assert len(grid) == 66

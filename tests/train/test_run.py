@@ -191,6 +191,18 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_state(settings_of, monkey
     assert len(metrics(run)) == 6
 
 
+def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    settings = settings_of()
+    with monkeypatch.context() as patch:
+        patch.setattr("train.checkpoint._save_model", full)
+        patch.setattr("train.records.write_json", lambda path, facts: full() if facts["status"] == "failed" else None)
+        with pytest.raises(RunError, match="No space left on device"):
+            train_cell(settings)
+
+
 def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -209,6 +221,64 @@ def test_a_corpus_shorter_than_the_budget_says_how_many_epochs(settings_of):
         train_cell(settings_of("tokens=100352"))
     settings = settings_of("tokens=100352", "data.max_epochs=40", "dry_run=true")
     assert prepare(settings).plan.steps == 784
+
+
+def test_a_corpus_without_one_whole_sequence_is_refused(settings_of, corpus):
+    (corpus / "train.jsonl").write_text(json.dumps({"text": "天地"}) + "\n")
+    with pytest.raises(UserError, match=r"has 3 tokens, too few for one sequence of 16"):
+        train_cell(settings_of("data.max_epochs=1000"))
+
+
+def test_a_folder_that_is_no_run_is_refused(settings_of):
+    settings = settings_of()
+    folder = Path(settings.paths.runs) / settings.run_name
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"exists and is no run of this suite"):
+        train_cell(settings)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("key", ["runs", "cache", "tokenizers"])
+def test_a_place_that_cannot_be_written_is_refused(settings_of, tmp_path, key):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=rf"paths\.{key}=.*file is no folder that can be written to"):
+        train_cell(settings_of(f"paths.{key}={tmp_path / 'file' / 'below'}"))
+
+
+def test_a_name_too_long_for_a_file_system_is_refused(settings_of):
+    with pytest.raises(UserError, match=r"is longer than 200 bytes"):
+        train_cell(settings_of(f"name={'a' * 250}"))
+
+
+def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_of, capsys):
+    whole = (finished / LAST).read_bytes()
+    record = read_record(finished)
+    (finished / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    other = settings_of("seed=1")
+    train_cell(other)
+    strange = Path(other.paths.runs) / other.run_name / LAST
+    folder = finished / Path(LAST).parent
+    (folder / "model.safetensors").write_bytes(strange.read_bytes())
+    from train.checkpoint import _write_manifest
+    from train.plan import CheckpointFacts
+
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").unlink()
+    _write_manifest(
+        folder,
+        finished / "tokenizer",
+        CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__}),
+    )
+    train_cell(settings_of())
+    assert (finished / LAST).read_bytes() == whole
+    assert "is not what this run computes; it is written anew" in capsys.readouterr().err
+
+
+def test_a_finished_run_with_a_checkpoint_gone_says_so(finished, settings_of):
+    shutil.rmtree(finished / "checkpoints/step00000002")
+    with pytest.raises(RunError, match=r"checkpoints are missing: step00000002"):
+        train_cell(settings_of())
 
 
 def test_two_writers_of_one_run_are_refused(settings_of):
@@ -247,6 +317,28 @@ def test_verify_compares_with_the_configuration(finished):
     config = finished / "config.yaml"
     config.write_text(config.read_text().replace("clip: 1.0", "clip: 2.0"))
     assert any("config_sha256 is" in fault for fault in run_faults(finished))
+
+
+def test_verify_finds_a_tokenizer_that_is_not_the_others(finished):
+    folder = finished / "checkpoints/step00000005"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    from train.checkpoint import _write_manifest
+    from train.plan import CheckpointFacts
+
+    (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text() + "\n")
+    (folder / "manifest.json").unlink()
+    _write_manifest(
+        folder,
+        finished / "tokenizer",
+        CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__}),
+    )
+    assert run_faults(finished) == [f"{folder}: another tokenizer than step00000000"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}"])
+def test_verify_names_a_broken_record(finished, text):
+    (finished / "run.json").write_text(text)
+    assert "run.json" in run_faults(finished)[0]
 
 
 def test_verify_refuses_what_is_no_run(tmp_path):

@@ -217,20 +217,26 @@ class TestCache:
 class TestBudget:
     @pytest.mark.parametrize(("tokens", "epochs"), [(1, 1), (100, 1), (101, 2), (300, 3)])
     def test_that_fits(self, tokens, epochs):
-        check_budget(100, tokens, epochs, "data=x")
+        check_budget(101, 10, tokens, epochs, "data=x")
 
     def test_that_does_not(self):
         message = (
-            r"tokens=1,250 means 2\.50 epochs of data=x, which has 500 tokens; data\.max_epochs=2 "
+            r"tokens=1,250 means 2\.50 epochs of data=x, which has 500 tokens in whole sequences; data\.max_epochs=2 "
             r"allows 1,000 tokens\. Lower tokens, or set data\.max_epochs=3"
         )
         with pytest.raises(UserError, match=message):
-            check_budget(500, 1250, 2, "data=x")
+            check_budget(501, 10, 1250, 2, "data=x")
 
     def test_of_a_store(self, sharded):
-        check_budget(sharded, sharded.length, 1, "data=x")
+        whole = (sharded.length - 1) // 4 * 4
+        check_budget(sharded, 4, whole, 1, "data=x")
         with pytest.raises(UserError, match=r"data\.max_epochs=1 allows"):
-            check_budget(sharded, sharded.length + 1, 1, "data=x")
+            check_budget(sharded, 4, whole + 1, 1, "data=x")
+
+    @pytest.mark.parametrize("length", [0, 1, 64])
+    def test_of_a_stream_without_a_whole_sequence(self, length):
+        with pytest.raises(UserError, match=rf"data=x has {length} tokens, too few for one sequence of 64"):
+            check_budget(length, 64, 64, 100, "data=x")
 
 
 class TestEncoding:
