@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -308,3 +309,27 @@ class TestHub:
     def test_dataset_out_of_reach(self):
         with pytest.raises(UserError, match=r"data\.dataset=some/set .* cannot be read: Couldn't reach 'some/set'"):
             list(self.hub(dataset="some/set").documents())
+
+
+def test_a_link_is_read_by_its_own_name(tmp_path):
+    (tmp_path / "blob-abc").write_text('{"text": "天"}\n')
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.jsonl").symlink_to(tmp_path / "blob-abc")
+    assert list(Corpus(CorpusSettings("text", path=str(folder))).documents()) == ["天"]
+
+
+def test_the_current_folder_leaves_hidden_folders_out(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "x.txt").write_text("no text")
+    (tmp_path / "a.txt").write_text("天")
+    monkeypatch.chdir(tmp_path)
+    assert list(Corpus(CorpusSettings("text", path=".")).documents()) == ["天"]
+
+
+def test_a_file_name_that_is_not_utf8_is_no_obstacle(tmp_path):
+    name = os.fsdecode(b"\xd5\xc5.txt")  # GBK
+    (tmp_path / name).write_text("天")
+    corpus = Corpus(CorpusSettings("text", path=str(tmp_path)))
+    assert list(corpus.documents()) == ["天"]
+    assert len(corpus.fingerprint()) == 64

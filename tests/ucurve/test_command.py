@@ -183,3 +183,46 @@ def test_commands_of_the_project_have_their_configuration():
     for script in ROOT.glob("*.py"):
         if "run_command(" in script.read_text():
             assert (command.CONFIGURATION / f"{script.stem}.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("data.path=语料", "语料"),
+        ("data.path=语料/a(1).txt", "语料/a(1).txt"),
+        ("run=runs/x-语料-s0", "runs/x-语料-s0"),
+        ("data.path=it's", "it's"),
+        ("data.path=~/x y", "~/x y"),
+    ],
+)
+def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    quoted = command.quoted_where_needed(argument)
+    assert OverridesParser.create().parse_override(quoted).value() == value
+
+
+@pytest.mark.parametrize(
+    "argument", ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1"]
+)
+def test_other_arguments_are_left_as_they_are(argument):
+    assert command.quoted_where_needed(argument) == argument
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(PermissionError(13, "Permission denied"), 2), (OSError(28, "No space left"), 1)]
+)
+def test_what_the_system_refuses_is_one_message(monkeypatch, capsys, error, code):
+    from hydra.core.global_hydra import GlobalHydra
+
+    def fail(_):
+        raise error
+
+    GlobalHydra.instance().clear()
+    monkeypatch.setattr(sys, "argv", ["verify.py", "run=x"])
+    with pytest.raises(SystemExit) as caught:
+        command.run_command("verify", fail)
+    assert caught.value.code == code
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert "Traceback" not in message
