@@ -1,7 +1,8 @@
 """Accuracies from stored scores: by paradigm, phenomenon and overall, by length split, with intervals.
 
-A pair is right when the good sentence's value is higher than the bad one's. Equal values are a tie, counted as one half
-(``ties_rule`` half), as wrong or as right. Pairs of two identical sentences count in nothing.
+A pair is right when the good sentence's value is higher than the bad one's (lower where lower is better). Equal values
+are a tie, counted as one half (``ties_rule`` half), as wrong or as right. Pairs of two identical sentences count in
+nothing.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,8 @@ def accuracy_table(
         its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and over
         phenomena (``macro_phenomena``). A row without a pair is left out. Accuracies are fractions.
     """
-    merged = pairs.merge(scores, on="pair", validate="one_to_one")
+    ours = ["pair", "phenomenon", "paradigm", "good", "bad"]  # a published column may have the name of a score
+    merged = pairs[ours].merge(scores, on="pair", validate="one_to_one")
     merged = merged[~identical(merged)]
     if not len(merged):
         return pd.DataFrame(columns=list(COLUMNS))
@@ -53,7 +55,7 @@ def accuracy_table(
     conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
     if not len(conditions):
         return pd.DataFrame(columns=list(COLUMNS))
-    decisions = [decide(*(_linked(merged, linking, side) for side in ("good", "bad"))) for linking in linkings]
+    decisions = [_decisions(merged, linking) for linking in linkings]
     counts = np.stack([_count(paradigm_of, *both, mask) for both in decisions for mask in masks.values()])
     tables = [_table(labels, conditions, counts, membership, rule) for rule in ties_rules]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
@@ -123,8 +125,13 @@ def stratified_mean(right: Array, n: Array) -> tuple[Array, Array, Array]:
     return mean, *exact_interval(mean * effective, effective)
 
 
-def _linked(merged: pd.DataFrame, linking: Linking, side: str) -> Array:
-    return linking(*(merged[f"{name}_{side}"].to_numpy(dtype=np.float64) for name in ("lp", "n", "unigram")))
+def _decisions(merged: pd.DataFrame, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    good, bad = (_compared(merged, linking, side) for side in ("good", "bad"))
+    return decide(bad, good) if linking.lower_is_better else decide(good, bad)
+
+
+def _compared(merged: pd.DataFrame, linking: Linking, side: str) -> Array:
+    return linking.compared(*(merged[f"{name}_{side}"].to_numpy(dtype=np.float64) for name in ("lp", "n", "unigram")))
 
 
 def _group(merged: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.int64], Array]:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from ucurve.errors import UserError, nearest
-from ucurve.files import canonical_json
 
 PAIR_COLUMNS = ("benchmark", "language", "paradigm", "phenomenon", "pair", "good", "bad")
 RESERVED = ("all", "macro", "macro_phenomena")  # these names stand for aggregates in accuracy.csv
 UNNAMED = "unnamed"  # the phenomenon of pairs published without one
+_LARGEST = 2**63  # of an int64
+_EXACT = 2**53  # up to it, every integer is a float64
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read_json_lines(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
         One ``(place, record)`` per line, the place being ``file:line``.
 
     Raises:
-        UserError: naming file and line of what is not UTF-8, not JSON or not an object.
+        UserError: naming file and line of what is not UTF-8, not JSON, not an object or holds half a character.
     """
     return [
         (f"{file}:{number}", _record(line, f"{file}:{number}"))
@@ -59,8 +59,13 @@ def read_json_lines(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
 def _record(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8-sig"))
+        if b"\\u" in line:
+            json.dumps(record, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise UserError(f"{place}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise UserError(f"{place}: {half} is half a character, a lone surrogate, and no text") from error
     except ValueError as error:
         raise UserError(f"{place}: not JSON ({error})") from error
     if not isinstance(record, dict):
@@ -80,8 +85,8 @@ def pair_table(
         keys: what the published records call paradigm, phenomenon and the two sentences.
 
     Returns:
-        The pair table. A published column whose name is one of ours is kept as ``published_<name>``; one whose values
-        are of several kinds is kept as JSON text.
+        The pair table. A published column whose name is one of ours is kept as ``published_<name>``; one that holds
+        something else than text alone, numbers alone or truth values alone is kept as JSON text.
 
     Raises:
         UserError: when there is no record, or one lacks a key, holds something else than text or an empty sentence,
@@ -91,7 +96,8 @@ def pair_table(
     rows = [_row(record, place, names) for place, record in records]
     if not rows:
         raise UserError(f"benchmark {benchmark!r} has no pairs")
-    table = pd.DataFrame(rows).infer_objects().apply(_storable)
+    columns = dict.fromkeys(name for row in rows for name in row)
+    table = pd.DataFrame({name: _storable([row.get(name) for row in rows]) for name in columns})
     table.insert(0, "benchmark", benchmark)
     table.insert(1, "language", language)
     table.insert(4, "pair", range(len(table)))
@@ -104,7 +110,7 @@ def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
         if not value.strip():
             raise UserError(f"{place}: {key!r} is empty")
     for key, value in ((keys.paradigm, paradigm), (keys.phenomenon, phenomenon)):
-        if value in RESERVED:
+        if value.strip() in RESERVED:
             raise UserError(f"{place}: {key!r} is {value!r}, a name kept for aggregates ({', '.join(RESERVED)})")
     ours = {"paradigm": paradigm, "phenomenon": phenomenon.strip() or UNNAMED, "good": good, "bad": bad}
     return ours | {_published(key): value for key, value in record.items() if key not in keys.all()}
@@ -125,12 +131,29 @@ def _published(key: str) -> str:
     return f"published_{key}" if key in PAIR_COLUMNS else key
 
 
-def _storable(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    try:
-        pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return column.map(canonical_json, na_action="ignore")
-    return column
+def _storable(values: list[Any]) -> "pd.Series[Any]":
+    """Make a column that storage gives back as it is, whatever was published."""
+    present = [value for value in values if value is not None]
+    kind = _kind(present)
+    if kind is None:
+        return pd.Series([None if value is None else json.dumps(value, ensure_ascii=False) for value in values])
+    if len(present) < len(values):
+        kind = {"int64": "Int64", "bool": "boolean"}.get(kind, kind)
+    return pd.Series(values) if kind == "text" else pd.Series(values, dtype=kind)
+
+
+def _kind(present: list[Any]) -> str | None:
+    """Name the type that holds all values exactly: text, bool, int64 or float64; None when there is no such type."""
+    kinds = {type(value) for value in present}
+    if kinds <= {str}:
+        return "text"
+    if kinds == {bool}:
+        return "bool"
+    if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present):
+        return "int64"
+    if float in kinds <= {int, float} and all(abs(value) <= _EXACT for value in present if isinstance(value, int)):
+        return "float64"
+    return None
 
 
 def identical(pairs: pd.DataFrame) -> "pd.Series[bool]":
@@ -142,6 +165,7 @@ def data_hash(pairs: pd.DataFrame) -> str:
     """Return the hex SHA-256 of a pair table: of its column names and every value."""
     digest = hashlib.sha256()
     for name in pairs.columns:
-        values = json.dumps(pairs[name].tolist(), ensure_ascii=False, default=lambda value: value.tolist())
+        column = pairs[name].astype(object)
+        values = json.dumps(column.where(column.notna(), None).tolist(), ensure_ascii=False)
         digest.update(f"{name}\n{values}\n".encode())
     return digest.hexdigest()

@@ -89,3 +89,21 @@ def test_unknown_name():
 def test_wrong_parameters(name):
     with pytest.raises(UserError, match=f"linking function '{name}': .* allowed after the name"):
         parse_linking(name)
+
+
+@given(lps, lengths)
+def test_surprisals_are_what_their_names_say(lp, n):
+    np.testing.assert_array_equal(linked("nll", lp, n), -lp)
+    np.testing.assert_allclose(np.log(linked("ppl", lp, n)), -lp / n)
+
+
+def test_functions_take_numbers_and_need_no_unigrams():
+    assert FAMILIES["slln_lp"].function(-6.0, 9) == -2.0
+    assert FAMILIES["mean_lp"].function(-6.0, 3) == -2.0
+    assert FAMILIES["nll"].function(-6.0, 3) == 6.0
+    assert FAMILIES["ppl"].function(-6.0, 3) == pytest.approx(np.exp(2))
+    assert FAMILIES["ppl"].function(-6000.0, 3) == np.inf
+
+
+def test_lower_is_better_for_surprisals_alone():
+    assert {name for name in FAMILIES if parse_linking(name).lower_is_better} == {"nll", "ppl"}

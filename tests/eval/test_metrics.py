@@ -107,6 +107,24 @@ def test_slor_needs_unigrams(scores_of):
     assert accuracy_table(pairs_of("a"), scores_of(rows), [parse_linking("slor")]).empty
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_surprisals_decide_like_the_log_probabilities_they_are_made_of(scores_of, seed):
+    draw = np.random.default_rng(seed)
+    rows = np.column_stack([draw.integers(-9, -1, size=(60, 2)) * 10.0 ** draw.integers(0, 5), *np.ones((2, 60))])
+    rows[:, 2:] = draw.integers(1, 4, size=(60, 2))
+    linkings = [parse_linking(name) for name in ("lp", "nll", "mean_lp", "ppl")]
+    table = accuracy_table(pairs_of("ab" * 30), scores_of(rows), linkings)
+    parts = {name: part.drop(columns="linking").reset_index(drop=True) for name, part in table.groupby("linking")}
+    pd.testing.assert_frame_equal(parts["nll"], parts["lp"])
+    pd.testing.assert_frame_equal(parts["ppl"], parts["mean_lp"])
+
+
+def test_published_columns_may_have_the_names_of_scores(scores_of):
+    pairs = pairs_of("aa").assign(n_good=9, lp_bad="x", linking="y", split=0)
+    table = accuracy_table(pairs, scores_of([(-1, -2, 1, 1), (-1, -2, 1, 1)]), LP)
+    assert row(table, "all", "all")["accuracy"] == 1.0
+
+
 @pytest.mark.parametrize(("gap", "tied"), [(0.0, True), (5e-5, True), (7e-5, False)])
 def test_a_tie_is_relative_to_the_magnitude(gap, tied):
     wins, ties = decide(np.array([-60.0 + gap]), np.array([-60.0]))

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,6 +53,7 @@ def test_column_of_several_kinds_is_stored_as_json(tmp_path):
         ({"sentence_good": 3}, r"f\.jsonl:2: 'sentence_good' must be text, not 3"),
         ({"UID": "macro"}, r"f\.jsonl:2: 'UID' is 'macro', a name kept for aggregates \(all, macro, macro_phenomena\)"),
         ({"phenomenon": "all"}, r"f\.jsonl:2: 'phenomenon' is 'all', a name kept"),
+        ({"phenomenon": " all"}, r"f\.jsonl:2: 'phenomenon' is ' all', a name kept"),
     ],
 )
 def test_broken_record_names_its_line(changes, message):
@@ -76,6 +79,7 @@ def test_no_pairs():
         (b'{"UID": ', r"x\.jsonl:3: not JSON"),
         (b"[1]", r"x\.jsonl:3: a JSON object is expected, with one pair; this is a list"),
         (b'{"UID": "\xff"}', r"x\.jsonl:3: not UTF-8"),
+        (b'{"UID": "\\ud800"}', r"x\.jsonl:3: '\\ud800' is half a character"),
     ],
 )
 def test_broken_line_names_file_and_line(tmp_path, line, message):
@@ -101,3 +105,36 @@ def test_data_hash_follows_every_value_and_survives_storage(tmp_path):
     assert data_hash(pd.read_parquet(tmp_path / "pairs.parquet")) == data_hash(pairs)
     changed = {data_hash(pairs.assign(**{name: pairs[name].iloc[::-1].tolist()})) for name in ("pair", "good", "spans")}
     assert len(changed | {data_hash(pairs)}) == 4
+
+
+COLUMNS = {
+    "lists": ([[1, 2], [0.5], []], ["[1, 2]", "[0.5]", "[]"]),
+    "objects": ([{}, {"a": 1}, {"b": 2.5}], ["{}", '{"a": 1}', '{"b": 2.5}']),
+    "several kinds": ([1, "x", None], ["1", '"x"', None]),
+    "truth with missing": ([True, None, False], [True, None, False]),
+    "truth and numbers": ([True, 1, 0], ["true", "1", "0"]),
+    "integers with missing": ([2**62 + 1, None, 3], [2**62 + 1, None, 3]),
+    "large integers": ([2**70, 1, -(2**63) - 1], [str(2**70), "1", str(-(2**63) - 1)]),
+    "large integers and fractions": ([2**53 + 1, 0.5, None], [str(2**53 + 1), "0.5", None]),
+    "numbers": ([1, 0.5, None], [1.0, 0.5, None]),
+    "no number in a list": ([[float("nan")], [1], None], ["[NaN]", "[1]", None]),
+    "text with missing": (["x", None, "y"], ["x", None, "y"]),
+    "nothing": ([None, None, None], [None, None, None]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_published_values_survive_storage(tmp_path, name):
+    values, wanted = COLUMNS[name]
+    pairs = table(*(record(extra=value) for value in values))
+    pairs.to_parquet(tmp_path / "pairs.parquet", index=False)
+    stored = pd.read_parquet(tmp_path / "pairs.parquet")
+    assert [None if pd.isna(value) else value for value in stored["extra"].tolist()] == wanted
+    assert data_hash(stored) == data_hash(pairs)
+
+
+def test_a_key_that_some_records_lack_survives_storage(tmp_path):
+    pairs = table(record(), record(spans=[{"from": 1}]), record(flag=True), record(count=3))
+    pairs.to_parquet(tmp_path / "pairs.parquet", index=False)
+    assert data_hash(pd.read_parquet(tmp_path / "pairs.parquet")) == data_hash(pairs)
+    assert json.loads(pairs.loc[1, "spans"]) == [{"from": 1}]
