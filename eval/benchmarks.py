@@ -110,6 +110,8 @@ def json_lines(benchmark: Benchmark, root: Path | None) -> Records:
 
 def demo(benchmark: Benchmark, root: Path | None) -> Records:
     """Load the embedded demo; a folder of its name under ``root`` comes first."""
+    if root is not None and not root.is_dir():
+        raise missing_folder("benchmark_root", root)
     if root is not None and (root / benchmark.name).is_dir():
         return json_lines(benchmark, root)
     from eval.generation.demo import demo_pairs

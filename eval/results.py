@@ -4,10 +4,11 @@ Layout below ``<run>/eval``: ``<benchmark>/pairs.parquet``, ``<benchmark>/<score
 ``.json``, and ``accuracy.csv``. Every file appears complete or not at all.
 """
 
+import fcntl
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pandas as pd
 from filelock import FileLock
 
 from eval.pairs import data_hash
-from ucurve.files import new_file, sha256_file, write_json
+from ucurve.errors import UserError
+from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json, write_json
 from ucurve.progress import say
 from ucurve.provenance import versions
 
@@ -28,6 +30,7 @@ _ACCURACY_TYPES = {
     "step": "int64", "tokens": "Int64", "flops": "float64", "n": "int64", "ties": "int64", "accuracy": "float64",
     "ci_low": "float64", "ci_high": "float64",
 }  # fmt: skip
+_SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,23 @@ class Key:
 
     Attributes:
         weights_sha256: of the model's weights.
+        config_sha256: of the model's ``config.json``.
         tokenizer_sha256: of the tokenizer.
+        tokens_sha256: of the token ids the sentences became, whatever made the tokenizer give these.
         data_sha256: of the pair table.
         settings: of the scorer, as a JSON object.
     """
 
     weights_sha256: str
+    config_sha256: str
     tokenizer_sha256: str
+    tokens_sha256: str
     data_sha256: str
     settings: Mapping[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the key as it is stored."""
-        return {name: getattr(self, name) for name in ("weights_sha256", "tokenizer_sha256", "data_sha256", "settings")}
+        """Return the key as it is stored, with a hash of the settings beside them."""
+        return {**asdict(self), "settings_sha256": sha256_json(self.settings)}
 
 
 def step_name(step: int) -> str:
@@ -59,6 +66,46 @@ def step_name(step: int) -> str:
 def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
     """Return where a step's scores are, below the run folder ``folder``."""
     return folder / "eval" / benchmark / scorer / f"{step_name(step)}.parquet"
+
+
+def check_out(out: Path, weights_sha256: str | None = None) -> None:
+    """Check that a folder may get the scores of a model alone.
+
+    Args:
+        out: the folder.
+        weights_sha256: of the model; None when it is not known yet.
+
+    Raises:
+        UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model.
+    """
+    if any(path.is_file() for path in (out, *out.parents)):
+        raise UserError(f"out={out} is a file or lies below one; give a folder")
+    if (out / "run.json").exists():
+        raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
+    for file in () if weights_sha256 is None else (out / "eval").glob("*/*/step*.json"):
+        if _weights_of(file) != weights_sha256:
+            raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
+
+
+def _weights_of(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))["weights_sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Mark a run folder as being scored; what killed scorers left in it goes first, if no other is at work."""
+    lock = folder / "eval" / ".scoring.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        with suppress(BlockingIOError):  # another scorer is at work
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for place in (lock.parent, *lock.parent.glob("*/"), *lock.parent.glob("*/*/")):
+                remove_leftovers(place)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
 
 
 def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
@@ -113,26 +160,72 @@ def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str,
 
 def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
     """Return stored scores if they are whole and made with this very key, else None."""
+    return pd.read_parquet(path) if has_scores(path, key) else None
+
+
+def has_scores(path: Path, key: Key) -> bool:
+    """Say whether whole scores made with this very key are stored."""
     try:
         record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         wanted = {**json.loads(json.dumps(key.as_json())), "scores_sha256": sha256_file(path)}
     except (OSError, ValueError):
-        return None
-    if not isinstance(record, dict) or {name: record.get(name) for name in wanted} != wanted:
-        return None
-    return pd.read_parquet(path)
+        return False
+    return isinstance(record, dict) and {name: record.get(name) for name in wanted} == wanted
 
 
 def read_accuracy(path: Path) -> pd.DataFrame:
-    """Read ``accuracy.csv``; without a file, an empty table with its columns."""
+    """Read ``accuracy.csv``; without a file, an empty table with its columns.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
     if not path.exists():
         return pd.DataFrame(columns=list(ACCURACY_COLUMNS)).astype(_ACCURACY_TYPES)
+    names = {name: "str" for name in ACCURACY_COLUMNS if name not in _ACCURACY_TYPES}
     blanks = {name: [""] for name in _ACCURACY_TYPES}
-    return pd.read_csv(path, dtype=_ACCURACY_TYPES, keep_default_na=False, na_values=blanks)
+    try:
+        table = pd.read_csv(path, dtype=names | _ACCURACY_TYPES, keep_default_na=False, na_values=blanks)
+    except ValueError as error:
+        raise _not_accuracies(path, str(error).splitlines()[0]) from error
+    if set(table.columns) != set(ACCURACY_COLUMNS):
+        raise _not_accuracies(path, f"its columns are {', '.join(map(str, table.columns))}")
+    return table
+
+
+def _not_accuracies(path: Path, reason: str) -> UserError:
+    return UserError(
+        f"{path}: not a table of accuracies ({reason}); remove it and score again, which computes no stored score anew"
+    )
+
+
+def scores_shown(folder: Path) -> set[tuple[int, str, str]]:
+    """Return step, benchmark and scorer of every score that ``accuracy.csv`` has rows of.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
+    rows = read_accuracy(folder / "eval" / "accuracy.csv")[_SCORE].drop_duplicates()
+    return set(rows.itertuples(index=False, name=None))
+
+
+def drop_accuracy(folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
+    """Take the rows of scores that are going to be replaced out of ``accuracy.csv``, whatever their linking function.
+
+    Args:
+        folder: the run folder.
+        scores: step, benchmark and scorer of each.
+    """
+    if not scores:
+        return
+    with _accuracy(folder) as path:
+        old = read_accuracy(path)
+        _write_accuracy(path, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
 
 
 def refresh_accuracy(folder: Path, tables: Sequence[pd.DataFrame]) -> None:
-    """Put accuracy rows into ``accuracy.csv``, in place of older ones of the same step, benchmark and scorer.
+    """Put accuracy rows into ``accuracy.csv``.
+
+    They take the place of older rows of the same step, benchmark, scorer, linking function and ties rule.
 
     Args:
         folder: the run folder.
@@ -142,7 +235,7 @@ def refresh_accuracy(folder: Path, tables: Sequence[pd.DataFrame]) -> None:
     if not fresh:
         return
     added = pd.concat(fresh, ignore_index=True).astype(_ACCURACY_TYPES)
-    identity = ["step", "benchmark", "scorer"]
+    identity = [*_SCORE, "linking", "ties_rule"]
     with _accuracy(folder) as path:
         old = read_accuracy(path)
         replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))

@@ -3,18 +3,27 @@
 import glob
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks import REGISTRY, load_benchmark
-from eval.linking import parse_linking
+from eval.linking import Linking, parse_linking
 from eval.metrics import TiesRule
-from eval.targets import Target, model_target, run_targets
+from eval.results import check_out
+from eval.targets import Target, has_checkpoint, model_target, run_targets
 from ucurve.errors import UserError, missing_folder, unknown_name
+from ucurve.progress import say
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
+Value = TypeVar("Value")
+
+
+def _some(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not values:
+        raise ValueError("the list is empty; give at least one")
+    return tuple(dict.fromkeys(values))
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -24,15 +33,16 @@ class ScoreSettings:
     Attributes:
         benchmarks: registered names.
         benchmark_root: folder with one folder per benchmark; None takes benchmarks from the hub.
-        linking: linking functions of ``accuracy.csv``; a parameter follows the name, ``slln_lp:0.3``.
+        linking: linking functions of ``accuracy.csv``; a parameter follows the name, ``slln_lp:0.3``. One that needs
+            unigrams is an error for a model without counts, unless it is only there by default.
         ties_rules: what a tie counts in ``accuracy.csv``; one set of rows for each.
-        batch_tokens: most tokens of one forward pass; changes no decision.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
     """
 
     benchmarks: tuple[str, ...] = ()
     benchmark_root: Path | None = None
-    linking: tuple[str, ...] = LINKING
-    ties_rules: tuple[TiesRule, ...] = ("half",)
+    linking: Annotated[tuple[str, ...], AfterValidator(_some)] = LINKING
+    ties_rules: Annotated[tuple[TiesRule, ...], AfterValidator(_some)] = ("half",)
     batch_tokens: int = Field(default=4096, ge=1)
 
     @field_validator("benchmarks")
@@ -64,7 +74,7 @@ class ScoreCommand(ScoreSettings):
     """
 
     run: str | None = None
-    steps: tuple[int, ...] | None = None
+    steps: Annotated[tuple[int, ...], AfterValidator(_some)] | None = None
     model: str | None = None
     out: Path | None = None
 
@@ -98,6 +108,8 @@ def execute(command: ScoreCommand) -> None:
 def find_runs(pattern: str) -> list[Path]:
     """Return the run folders a path or a pattern such as ``runs/14m-*`` stands for, sorted.
 
+    A run of a pattern that has no checkpoint yet is passed over, and that is said.
+
     Raises:
         UserError: when there is none.
     """
@@ -109,7 +121,12 @@ def find_runs(pattern: str) -> list[Path]:
         raise UserError(f"run: no run folder matches {pattern!r}")
     if not runs:
         raise missing_folder("run", Path(pattern))
-    return runs
+    empty = [run for run in runs if not has_checkpoint(run)]
+    if len(empty) == len(runs):
+        raise UserError(f"run: no checkpoint yet in {', '.join(map(str, runs))}")
+    for run in empty:
+        say(f"{run}: no checkpoint yet; passed over")
+    return [run for run in runs if run not in empty]
 
 
 def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None) -> None:
@@ -138,10 +155,13 @@ def score_model(model: str, out: Path, settings: ScoreSettings) -> None:
         settings: what to score and how.
 
     Raises:
-        UserError: as ``score_run``.
+        UserError: as ``score_run``, or ``out`` is no folder for this model's scores.
         RunError: as ``score_run``.
     """
-    _score(out, [model_target(model)], settings)
+    check_out(out)
+    target = model_target(model)
+    check_out(out, target.weights_sha256())
+    _score(out, [target], settings)
 
 
 def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> None:
@@ -167,4 +187,15 @@ def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings) -> 
 
     benchmarks = [load_benchmark(name, settings.benchmark_root) for name in settings.benchmarks]
     linkings = [parse_linking(name) for name in settings.linking]
+    _check_unigrams(targets, linkings, asked=settings.linking != LINKING)
     Sweep(folder, benchmarks, linkings, settings.ties_rules, settings.batch_tokens).score(targets)
+
+
+def _check_unigrams(targets: Sequence[Target], linkings: Sequence[Linking], asked: bool) -> None:
+    needing = ", ".join(linking.name for linking in linkings if linking.needs_unigrams)
+    without = [target for target in targets if not target.counts.exists()]
+    if not needing or not without:
+        return
+    if asked:
+        raise UserError(f"linking: {needing} needs unigram counts, and there is no {without[0].counts}")
+    say(f"no {without[0].counts}: {needing} is left out")

@@ -1,5 +1,6 @@
 """Many checkpoints on several benchmarks: a text is tokenised once, a model loaded once, no score computed twice."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +16,15 @@ from eval.pairs import data_hash, identical
 from eval.results import (
     ACCURACY_COLUMNS,
     Key,
+    drop_accuracy,
+    has_scores,
     keep_pairs,
     read_scores,
     refresh_accuracy,
     score_path,
+    scores_shown,
     write_scores,
+    writing,
 )
 from eval.scoring.model import (
     StartToken,
@@ -29,6 +34,7 @@ from eval.scoring.model import (
     load_tokenizer,
     read_config,
     start_token,
+    tokenizer_files_hash,
 )
 from eval.scoring.sentences import Sentences, check_length, describe, encode
 from eval.targets import Target
@@ -40,7 +46,7 @@ from ucurve.progress import ProgressBar, say
 SCORER = "sentence"
 _REVISION = 1  # of the way this scorer scores; part of every key
 _ENCODED_TABLES = 8
-_encoded: dict[tuple[str, str], Sentences] = {}  # by hash of tokenizer and of pairs, for the next checkpoint
+_encoded: dict[tuple[str, str], Sentences] = {}  # by hash of tokenizer files and pairs, for the next checkpoint
 
 
 @dataclass(frozen=True)
@@ -79,40 +85,57 @@ class Sweep:
     ties_rules: Sequence[TiesRule]
     batch_tokens: int
     _accuracies: list[pd.DataFrame] = field(default_factory=list)
+    _loaded: tuple[Path, Any] | None = None
 
     def score(self, targets: Sequence[Target]) -> None:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
 
         Raises:
-            UserError: when a target does not fit a benchmark; then nothing has been scored.
+            UserError: when a target does not fit a benchmark, the first model to score does not load, or
+                ``accuracy.csv`` is broken; then nothing has been written.
             RunError: when a score is not finite.
         """
-        jobs = [prepare(target, self.benchmarks) for target in targets]
-        for pairs in self.benchmarks:
-            keep_pairs(self.folder, pairs)
-        total = sum(len(job.sentences.texts) for of_target in jobs for job in of_target)
-        try:
-            with ProgressBar(f"scoring {self.folder.name}", total) as bar:
-                for of_target in jobs:
-                    self._score_target(of_target, bar)
-        finally:
-            refresh_accuracy(self.folder, self._accuracies)
+        jobs = [job for target in targets for job in prepare(target, self.benchmarks)]
+        shown = scores_shown(self.folder)
+        due = [job for job in jobs if not has_scores(self._path(job), job.key)]
+        if due:
+            self._model(due[0].target)
+        with writing(self.folder):
+            for pairs in self.benchmarks:
+                keep_pairs(self.folder, pairs)
+            drop_accuracy(self.folder, shown & {(job.target.step, job.benchmark, SCORER) for job in due})
+            self._score_all(jobs)
         for pairs in self.benchmarks:
             _say_identical(pairs)
 
-    def _score_target(self, jobs: Sequence[Job], bar: ProgressBar) -> None:
-        model: Any = None
-        for job in jobs:
-            path = score_path(self.folder, job.benchmark, SCORER, job.target.step)
-            scores = read_scores(path, job.key)
-            if scores is None:
-                model = model or load_model(job.target.folder)
-                scores = score_job(job, model, self.batch_tokens, bar)
-                notes = {"start_token": job.start.text, "pairs": len(job.pairs)}
-                write_scores(path, scores, job.key, notes | {"identical_pairs": int(identical(job.pairs).sum())})
-            else:
-                bar.advance(len(job.sentences.texts))
-            self._accuracies.append(self._accuracy(job, scores))
+    def _path(self, job: Job) -> Path:
+        return score_path(self.folder, job.benchmark, SCORER, job.target.step)
+
+    def _model(self, target: Target) -> Any:
+        """Load a model, or give the one that was loaded last."""
+        if self._loaded is None or self._loaded[0] != target.folder:
+            self._loaded = None  # one model at a time in memory
+            self._loaded = (target.folder, load_model(target.folder))
+        return self._loaded[1]
+
+    def _score_all(self, jobs: Sequence[Job]) -> None:
+        try:
+            with ProgressBar(f"scoring {self.folder.name}", sum(len(job.sentences.texts) for job in jobs)) as bar:
+                for job in jobs:
+                    self._score_one(job, bar)
+        finally:
+            refresh_accuracy(self.folder, self._accuracies)
+
+    def _score_one(self, job: Job, bar: ProgressBar) -> None:
+        path = self._path(job)
+        scores = read_scores(path, job.key)
+        if scores is None:
+            scores = score_job(job, self._model(job.target), self.batch_tokens, bar)
+            notes = {"start_token": job.start.text, "pairs": len(job.pairs)}
+            write_scores(path, scores, job.key, notes | {"identical_pairs": int(identical(job.pairs).sum())})
+        else:
+            bar.advance(len(job.sentences.texts))
+        self._accuracies.append(self._accuracy(job, scores))
 
     def _accuracy(self, job: Job, scores: pd.DataFrame) -> pd.DataFrame:
         table = accuracy_table(job.pairs, scores, self.linkings, self.ties_rules)
@@ -132,7 +155,7 @@ def prepare(target: Target, benchmarks: Sequence[pd.DataFrame]) -> list[Job]:
     config = read_config(target.folder)
     tokenizer = load_tokenizer(target.folder)
     start = start_token(tokenizer, target.ours)
-    counts = read_counts(target.counts, len(tokenizer))
+    counts = read_counts(target.counts, len(tokenizer), 1 + max(tokenizer.get_vocab().values()))
     excluded = {*tokenizer.all_special_ids} - {tokenizer.unk_token_id} | {start.id}
     unigrams = None if counts is None else log_unigrams(counts, excluded)
     settings = {
@@ -141,22 +164,32 @@ def prepare(target: Target, benchmarks: Sequence[pd.DataFrame]) -> list[Job]:
         "dtype": "float32",
         "start_id": start.id,
         "start_rule": start.rule,
+        "unk_id": tokenizer.unk_token_id,
+        "ids_without_unigram": sorted(excluded),
         "unigram_counts_sha256": None if counts is None else sha256_file(target.counts),
     }
-    weights, words = target.weights_sha256(), target.tokenizer_sha256()
+    model = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
+    files = tokenizer_files_hash(target.folder)
     jobs = []
     for pairs in benchmarks:
         data = data_hash(pairs)
-        sentences = _encode(pairs, tokenizer, words, data)
+        sentences = _encode(pairs, tokenizer, files, data)
         check_vocabulary(target.folder, config, tokenizer, sentences)
         check_length(pairs, sentences, context_length(config))
-        key = Key(weights, words, data, settings)
+        key = Key(*model, _tokens_hash(sentences), data, settings)
         jobs.append(Job(target, pairs, sentences, tokenizer.unk_token_id, start, unigrams, key))
     return jobs
 
 
-def _encode(pairs: pd.DataFrame, tokenizer: Any, tokenizer_sha256: str, data_sha256: str) -> Sentences:
-    key = (tokenizer_sha256, data_sha256)
+def _tokens_hash(sentences: Sentences) -> str:
+    digest = hashlib.sha256()
+    for ids in (sentences.tokens, sentences.starts, sentences.good, sentences.bad):
+        digest.update(np.ascontiguousarray(ids, dtype="<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _encode(pairs: pd.DataFrame, tokenizer: Any, files_sha256: str, data_sha256: str) -> Sentences:
+    key = (files_sha256, data_sha256)
     if key not in _encoded:
         if len(_encoded) >= _ENCODED_TABLES:
             _encoded.clear()

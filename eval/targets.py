@@ -21,7 +21,7 @@ class Target:
         step: of the checkpoint; -1 for a model alone.
         folder: the Hugging Face folder.
         manifest: the checkpoint's manifest; empty for a model that is not this suite's.
-        counts: where the unigram counts of its training tokens would be.
+        counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
     """
 
     name: str
@@ -70,9 +70,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     absent = [step for step in steps or () if step not in manifests]
     if absent:
         raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(manifests))}")
-    counts = run / "tokenizer" / "unigram_counts.npy"
     wanted = sorted(manifests if steps is None else set(steps))
-    return [Target(run.resolve().name, step, *manifests[step], counts) for step in wanted]
+    return [Target(run.resolve().name, step, *manifests[step], _counts_of(run)) for step in wanted]
 
 
 def model_target(model: str) -> Target:
@@ -88,7 +87,33 @@ def model_target(model: str) -> Target:
         folder, name = _fetch(model), model
     else:
         raise missing_folder("model", local)
-    return Target(name, MODEL_STEP, folder, _manifest(folder), folder / "unigram_counts.npy")
+    manifest = _manifest(folder) if _is_ours(folder) else {}
+    return Target(name, MODEL_STEP, folder, manifest, _counts(folder.resolve()))
+
+
+def has_checkpoint(run: Path) -> bool:
+    """Say whether a run has a complete checkpoint."""
+    return any((run / "checkpoints").glob("step*/manifest.json"))
+
+
+def _counts(folder: Path) -> Path:
+    beside = folder / "unigram_counts.npy"
+    if folder.parent.name == "checkpoints" and not beside.exists():
+        return _counts_of(folder.parent.parent)
+    return beside
+
+
+def _counts_of(run: Path) -> Path:
+    return run / "tokenizer" / "unigram_counts.npy"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell a checkpoint's manifest from another tool's file of that name: ours vouches for the weights."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and "weights_sha256" in manifest
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

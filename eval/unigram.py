@@ -28,15 +28,16 @@ def log_unigrams(counts: npt.NDArray[np.int64], excluded: Collection[int]) -> np
     return np.asarray(np.log(raised) - np.log(raised[scorable].sum()))
 
 
-def read_counts(path: Path, vocabulary: int) -> npt.NDArray[np.int64] | None:
+def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDArray[np.int64] | None:
     """Read ``unigram_counts.npy``.
 
     Args:
         path: the file; it may be absent.
-        vocabulary: number of token ids; the counts must cover them.
+        vocabulary: number of tokens; there must be as many counts.
+        ids: one more than the largest id, which is larger where ids have gaps; ids beyond the counts were never seen.
 
     Returns:
-        int64[V], or None without a file.
+        int64[V], V at least ``ids``; or None without a file.
 
     Raises:
         UserError: when the file is not an array of that many counts.
@@ -52,4 +53,4 @@ def read_counts(path: Path, vocabulary: int) -> npt.NDArray[np.int64] | None:
             f"{path}: {vocabulary} counts are expected, one for each token id; "
             f"this is {counts.dtype} of shape {counts.shape}"
         )
-    return np.asarray(counts, dtype=np.int64)
+    return np.pad(counts.astype(np.int64), (0, max(0, (ids or vocabulary) - len(counts))))

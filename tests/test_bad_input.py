@@ -1,4 +1,4 @@
-"""Thirty mistakes of a user's, through the commands: exit code 2, one message, nothing half-written.
+"""Mistakes of a user's, through the commands: exit code 2, one message, nothing half-written.
 
 The commands run in this process, as ``python train.py ...`` would run them; that the scripts themselves call the same
 functions is tested where they are started as programs.
@@ -13,6 +13,9 @@ import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
 
+from analyze import _analyze as analyze_command
+from eval.results import ACCURACY_COLUMNS
+from score import main as score_command
 from train.commands import train_command
 from train.verify import verify_command
 from ucurve.command import run_command
@@ -91,7 +94,7 @@ MISTAKES = {
     "missing benchmark folder": (["benchmark_root=benhc"], r"benhc.*Did you mean .*bench"),
     "no tokenizer of that path": (
         ["tokenizer=hub", "tokenizer.path=./nothing"],
-        r"tokenizer\.path: no folder './nothing'",
+        r"tokenizer\.path: no folder '?(\./)?nothing",
     ),
     "hub tokenizer without a path": (["tokenizer=hub"], r"tokenizer\.path|path: no tokenizer given"),
     "when is no time": (["eval.when=always"], r"eval\.when: got 'always'.*'each', 'end' or 'never'"),
@@ -167,6 +170,78 @@ def test_a_device_that_is_not_there(run):
 )
 def test_a_mistake_in_verify(run, arguments, message):
     check(*run("verify", verify_command, *arguments), message)
+
+
+@pytest.fixture
+def scored(place):
+    """A run folder with a checkpoint of which only the manifest is there, and a line of accuracies."""
+    checkpoint = place / "runs" / "one" / "checkpoints" / "step00000000"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "manifest.json").write_text(json.dumps({"step": 0, "tokens": 0, "weights_sha256": "0"}))
+    (checkpoint / "config.json").write_text("[]")
+    run = place / "runs" / "one"
+    (run / "run.json").write_text(json.dumps({"name": "one", "model": "14m", "tokens_budget": 1000}))
+    (run / "eval").mkdir()
+    row = "one,0,0,0.0,zhoblimp,sentence,slln_lp,all,all,all,half,9,0,0.5,0.2,0.8"
+    (run / "eval" / "accuracy.csv").write_text(f"{','.join(ACCURACY_COLUMNS)}\n{row}\n")
+    return run
+
+
+SCORE = ["run=runs/one", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
+SCORE_MISTAKES = {
+    "nothing to score": (["run=null"], r"give exactly one of run=RUN and model=PATH_OR_HUB_ID"),
+    "no benchmark": (["benchmarks=[]"], r"give benchmarks=\[\.\.\.\]; there are demo, zhoblimp"),
+    "unknown benchmark": (["benchmarks=[zhoblim]"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
+    "missing benchmark root": (["benchmarks=[demo]", "benchmark_root=benhc"], r"no folder benhc.*Did you mean 'bench'"),
+    "missing benchmark": (["benchmarks=[zhoblimp-excluded]"], r"no folder bench/zhoblimp-excluded"),
+    "unknown linking": (["linking=[sllnlp]"], r"unknown linking function 'sllnlp'.*Did you mean 'slln_lp'\?"),
+    "empty list": (["ties_rules=[]"], r"ties_rules: the list is empty"),
+    "no step": (["steps=[]"], r"steps: the list is empty"),
+    "unknown key": (["step=[0]"], r"unknown key 'step'.*Did you mean 'steps'\?"),
+    "missing run": (["run=runs/on"], r"run: no folder runs/on\. Did you mean 'runs/one'\?"),
+    "pattern without match": (["run='runs/14m-*'"], r"no run folder matches 'runs/14m-\*'"),
+    "missing step": (["steps=[512]"], r"no checkpoint of step 512; there are 0"),
+    "no unigram counts": (["linking=[lp,slor]"], r"slor needs unigram counts, and there is no .*unigram_counts\.npy"),
+    "configuration that is none": ([], r"step00000000/config\.json: not a model's configuration"),
+    "missing model": (["run=null", "model=./modle", "out=scores"], r"model: no folder modle"),
+    "model without out": (["run=null", "model=runs"], r"out=DIR goes with model="),
+    "out below a file": (
+        ["run=null", "model=corpus", "out=corpus/train.jsonl/out"],
+        r"out=corpus/train\.jsonl/out is a file or lies below one",
+    ),
+    "out is a run": (["run=null", "model=corpus", "out=runs/one"], r"out=runs/one is a run folder"),
+    "no tokens in a pass": (["batch_tokens=0"], r"batch_tokens: got 0"),
+}
+
+
+@pytest.mark.parametrize("mistake", SCORE_MISTAKES)
+def test_a_mistake_in_score(run, scored, mistake):
+    overrides, message = SCORE_MISTAKES[mistake]
+    keys = {override.split("=")[0] for override in overrides}
+    given = [override for override in SCORE if override.split("=")[0] not in keys]
+    check(*run("score", score_command, *given, *overrides), message)
+
+
+ANALYZE_MISTAKES = {
+    "pattern without match": (["runs='runs/14m-*'"], r"runs/14m-\*"),
+    "empty list": (["runs=[]"], r"runs: .*the list is empty"),
+    "unknown linking": (["linking=sln_lp"], r"unknown linking function 'sln_lp'.*Did you mean 'slln_lp'\?"),
+    "unknown benchmark": (["benchmark=zhoblim"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
+    "unknown format": (["formats=[pdf]"], r"formats\.0: got 'pdf'.*'png' or 'svg'"),
+    "unknown key": (["run=runs/one"], r"unknown key 'run'.*Did you mean 'runs'\?"),
+    "out is a file": (["out=corpus/train.jsonl"], r"out=corpus/train\.jsonl is a file or lies below one"),
+}
+
+
+@pytest.mark.parametrize("mistake", ANALYZE_MISTAKES)
+def test_a_mistake_in_analyze(run, scored, mistake):
+    overrides, message = ANALYZE_MISTAKES[mistake]
+    check(*run("analyze", analyze_command, *overrides), message)
+
+
+def test_a_broken_table_of_accuracies(run, scored):
+    (scored / "eval" / "accuracy.csv").write_text("step,accuracy\n0,0.5\n")
+    check(*run("analyze", analyze_command), r"accuracy\.csv:1: no column")
 
 
 def check(code, error, written, message):

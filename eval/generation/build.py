@@ -66,6 +66,8 @@ def build_benchmark(
     """
     if pairs < 1:
         raise UserError(f"pairs must be at least 1, not {pairs}")
+    if any(path.is_file() for path in out.parents):
+        raise UserError(f"{out} lies below a file; name a folder that does not exist")
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise UserError(f"{out} exists already; name a folder that does not")
     grammar = Grammar(read_vocabulary(vocabulary), read_phrases(phrases), str(phrases))

@@ -10,8 +10,9 @@ from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
 
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
-_THEIRS = ("bos", "eos")
+_THEIRS = ("bos", "eos", "cls", "sep")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt", "spiece.model")
+_TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ def tokenizer_hash(folder: Path) -> str:
     return sha256_file(files[0]) if files[0].name == "tokenizer.json" else sha256_json([*map(sha256_file, files)])
 
 
+def tokenizer_files_hash(folder: Path) -> str:
+    """Return one SHA-256 over every file of a folder that a tokenizer's ids may depend on."""
+    files = [folder / name for name in (*_TOKENIZER_FILES, *_TOKENIZER_SETTINGS)]
+    return sha256_json({file.name: sha256_file(file) for file in files if file.is_file()})
+
+
 def _tokenizer_files(folder: Path) -> list[Path]:
     files = [folder / name for name in _TOKENIZER_FILES if (folder / name).is_file()]
     if not files:
@@ -75,7 +82,7 @@ def start_token(tokenizer: Any, ours: bool) -> StartToken:
     Args:
         tokenizer: a Hugging Face tokenizer.
         ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
-            Any other model gets its own start token, or its end token when it has none.
+            Any other model gets its own start token, else its end token, else what it classifies or separates with.
 
     Raises:
         UserError: when the tokenizer has none.
@@ -84,7 +91,9 @@ def start_token(tokenizer: Any, ours: bool) -> StartToken:
         token = getattr(tokenizer, f"{rule}_token_id")
         if token is not None:
             return StartToken(int(token), str(getattr(tokenizer, f"{rule}_token")), rule)
-    raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no bos or eos token to start a sentence with")
+    raise UserError(
+        f"{tokenizer.name_or_path}: the tokenizer has no bos or eos token to start a sentence with, nor cls or sep"
+    )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -98,6 +107,10 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a model's configuration ({_first_line(error)})") from error
+    if not isinstance(config, dict):
+        raise UserError(
+            f"{path}: not a model's configuration (a JSON object is expected, not a {type(config).__name__})"
+        )
     architectures = config.get("architectures") or []
     if any(name.endswith("ForMaskedLM") for name in architectures):
         kind = ", ".join(architectures)

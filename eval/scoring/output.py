@@ -1,5 +1,6 @@
 """The output layer without its [batch, length, vocabulary] table: normalisers by chunks, target logits alone."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 _CONTEXTS = 256  # contexts and tokens of one chunk: 1 MB of logits, which stays in the processor's cache
 _TOKENS = 1024
+_AFTER_THE_LAYER = ("final_logit_softcapping", "logit_scale", "logits_scaling")  # settings that change its logits
 _SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
 
 
@@ -68,7 +70,8 @@ class OutputLayer:
 def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
     """Take a model's output layer out of it, if that gives the model's own logits.
 
-    Some architectures scale or cap their logits after the layer; those have to be asked for logits instead.
+    Some architectures scale or cap their logits after the layer, which small logits may not show; those have to be
+    asked for logits instead, and so have models whose inner part does not give its last hidden states.
 
     Args:
         model: a causal ``PreTrainedModel``.
@@ -77,12 +80,23 @@ def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
     Returns:
         The layer, or None when its logits are not the model's.
     """
-    layer = model.get_output_embeddings()
-    if not isinstance(layer, torch.nn.Linear):
+    layer, config = model.get_output_embeddings(), model.config.get_text_config()
+    if not isinstance(layer, torch.nn.Linear) or any(getattr(config, name, None) for name in _AFTER_THE_LAYER):
         return None
-    hidden = model.base_model(input_ids=probe, use_cache=False).last_hidden_state
-    logits = model(input_ids=probe, use_cache=False).logits
+    try:
+        hidden = model.base_model(input_ids=probe, use_cache=False).last_hidden_state
+    except (TypeError, AttributeError):  # it takes other arguments, or answers otherwise
+        return None
+    logits = logits_of(model, probe)
     same = logits.shape[-1] == len(layer.weight) and torch.allclose(
         layer(hidden), logits, rtol=1e-5, atol=1e-5, equal_nan=True
     )
     return OutputLayer(layer.weight, layer.bias) if same else None
+
+
+def logits_of(model: Any, inputs: torch.Tensor) -> torch.Tensor:
+    """Ask a model for its logits, [B, L, V] of ids int64[B, L], without a cache where it could keep one."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    takes = any(one.name == "use_cache" or one.kind is one.VAR_KEYWORD for one in parameters)
+    logits: torch.Tensor = model(input_ids=inputs, **({"use_cache": False} if takes else {})).logits
+    return logits

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from eval.scoring.output import OutputLayer, output_layer
+from eval.scoring.output import OutputLayer, logits_of, output_layer
 from eval.scoring.sentences import Ids, Sentences
-from eval.scoring.trie import ForestScorer, can_share, plant
+from eval.scoring.trie import ForestScorer, block_size, can_share, plant
 
 Scores = npt.NDArray[np.float64]
 _LOGITS = 2**25  # most logits held at once for a model that must be asked for them
@@ -77,7 +77,8 @@ def _score(
 def _by_forest(
     model: Any, layer: OutputLayer, sentences: Sentences, start: int, batch_tokens: int
 ) -> Iterator[tuple[Ids, Scores]]:
-    for batch, values in ForestScorer(model, layer, plant(sentences, start), batch_tokens).batches():
+    forest = plant(sentences, start, block_size(sentences, batch_tokens))
+    for batch, values in ForestScorer(model, layer, forest, batch_tokens).batches():
         wrong = np.flatnonzero(~np.isfinite(values))
         for place in wrong:  # one such number spoils its whole block, so look again, sentence by sentence
             values[place] = _score_batch(model, layer, sentences.ids(batch[place])[None], start)[0]
@@ -121,6 +122,6 @@ def _score_batch(model: Any, layer: OutputLayer | None, targets: Ids, start: int
 
 
 def _from_logits(model: Any, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
-    logits = model(input_ids=inputs, use_cache=False).logits.float()
+    logits = logits_of(model, inputs).float()
     chosen = logits.log_softmax(-1).gather(-1, wanted[..., None]).squeeze(-1)
     return np.asarray(chosen.double().sum(1).cpu())

@@ -48,17 +48,21 @@ def can_share(model: Any) -> bool:
     return model.config.model_type in ARCHITECTURES and model.config._attn_implementation == "sdpa"
 
 
+def block_size(sentences: Sentences, batch_tokens: int) -> int:
+    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have."""
+    return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
+
+
 @functools.lru_cache(maxsize=8)  # a sweep scores the same sentences checkpoint after checkpoint
-def plant(sentences: Sentences, start: int, block: int | None = None) -> Forest:
+def plant(sentences: Sentences, start: int, block: int) -> Forest:
     """Build the forest of all sentences.
 
     Args:
         sentences: at least one token each.
         start: id of the start token.
-        block: most contexts of a block (a longer sentence is a block alone); None chooses by the usual length.
+        block: most contexts of a block (a longer sentence is a block alone).
     """
     lengths = sentences.lengths
-    block = block or max(_BLOCK, 4 * int(lengths.mean()))
     padded = np.full((len(lengths), int(lengths.max())), -1, dtype=np.int64)
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = sentences.tokens
     order = np.lexsort(padded.T[::-1])

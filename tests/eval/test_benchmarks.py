@@ -38,6 +38,11 @@ def test_missing_root(tmp_path):
         load_benchmark("zhoblimp", tmp_path / "nowhere")
 
 
+def test_missing_root_of_the_demo(tmp_path):
+    with pytest.raises(UserError, match=r"benchmark_root: no folder .*nowhere"):
+        load_benchmark("demo", tmp_path / "nowhere")
+
+
 def test_missing_folder_names_the_nearest(tmp_path):
     (tmp_path / "zhoblimp2").mkdir()
     with pytest.raises(UserError, match=r"no folder .*zhoblimp; .* holds zhoblimp2\. Did you mean .*zhoblimp2"):

@@ -8,6 +8,7 @@ import pytest
 from eval.results import (
     ACCURACY_COLUMNS,
     Key,
+    drop_accuracy,
     keep_pairs,
     read_accuracy,
     read_scores,
@@ -15,9 +16,12 @@ from eval.results import (
     score_path,
     step_name,
     write_scores,
+    writing,
 )
+from ucurve.errors import UserError
+from ucurve.files import sha256_json
 
-KEY = Key("w", "t", "d", {"scorer": "sentence", "start_id": 0})
+KEY = Key("w", "c", "t", "i", "d", {"scorer": "sentence", "start_id": 0})
 SCORES = pd.DataFrame({"pair": [0, 1], "lp_good": [-1.5, -2.5]})
 
 
@@ -41,12 +45,20 @@ def test_scores_are_read_back_by_their_key(tmp_path):
     pd.testing.assert_frame_equal(read_scores(path, KEY), SCORES)
     record = json.loads(path.with_suffix(".json").read_text())
     assert {"weights_sha256", "tokenizer_sha256", "data_sha256", "settings", "versions", "pairs"} <= set(record)
+    assert record["settings_sha256"] == sha256_json(KEY.settings)
     assert "torch" in record["versions"]
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"weights_sha256": "x"}, {"tokenizer_sha256": "x"}, {"data_sha256": "x"}, {"settings": {"start_id": 1}}],
+    [
+        {"weights_sha256": "x"},
+        {"config_sha256": "x"},
+        {"tokenizer_sha256": "x"},
+        {"tokens_sha256": "x"},
+        {"data_sha256": "x"},
+        {"settings": {"start_id": 1}},
+    ],
 )
 def test_another_key_means_no_score(tmp_path, change):
     write_scores(tmp_path / "step0.parquet", SCORES, KEY, {})
@@ -72,8 +84,19 @@ def test_a_key_that_is_no_object_means_no_score(tmp_path):
     assert read_scores(tmp_path / "step0.parquet", KEY) is None
 
 
-def test_accuracy_rows_replace_those_of_the_same_score(tmp_path):
+def test_accuracy_rows_replace_those_of_the_same_score_linking_and_ties_rule(tmp_path):
+    refresh_accuracy(
+        tmp_path, [accuracies(accuracy=0.25), accuracies(linking="mean_lp"), accuracies(ties_rule="wrong")]
+    )
+    refresh_accuracy(tmp_path, [accuracies(accuracy=0.75)])
+    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
+    found = table[["linking", "ties_rule", "accuracy"]].values.tolist()
+    assert found == [["lp", "half", 0.75], ["lp", "wrong", 0.5], ["mean_lp", "half", 0.5]]
+
+
+def test_rows_of_a_score_made_anew_go(tmp_path):
     refresh_accuracy(tmp_path, [accuracies(8), accuracies(0, accuracy=0.25), accuracies(0, "other")])
+    drop_accuracy(tmp_path, {(0, "zhoblimp", "sentence")})
     refresh_accuracy(tmp_path, [accuracies(0, accuracy=0.75, linking="mean_lp")])
     table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
     assert tuple(table.columns) == ACCURACY_COLUMNS
@@ -89,6 +112,32 @@ def test_accuracy_survives_storage(tmp_path):
     assert table["tokens"].isna().tolist() == [True, False]
     assert table["tokens"].iloc[1] == 10
     np.testing.assert_array_equal(table["accuracy"], [0.5, 1 / 3])
+
+
+def test_names_stay_text(tmp_path):
+    refresh_accuracy(tmp_path, [accuracies(run="007", paradigm="0012", phenomenon="1e3", linking="True")])
+    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
+    assert table[["run", "paradigm", "phenomenon", "linking"]].values.tolist() == [["007", "0012", "1e3", "True"]]
+
+
+@pytest.mark.parametrize("text", ["", "step,accuracy\n1,0.5\n", "\xff", ",".join(ACCURACY_COLUMNS) + "\nr,x\n"])
+def test_a_broken_table_is_named(tmp_path, text):
+    (tmp_path / "accuracy.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"):
+        read_accuracy(tmp_path / "accuracy.csv")
+
+
+def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
+    left = [tmp_path / "eval" / place for place in (".a.tmp-1", "b/.pairs.tmp-1", "b/sentence/.step0.tmp-1")]
+    for file in left:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    with writing(tmp_path):
+        for file in left:
+            file.write_text("half")
+        with writing(tmp_path):
+            assert all(file.exists() for file in left)
+    with writing(tmp_path):
+        assert not any(file.exists() for file in left)
 
 
 def test_nothing_new_writes_nothing(tmp_path):

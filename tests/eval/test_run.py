@@ -1,7 +1,9 @@
+import shutil
+
 import pytest
 
 from eval import run as command
-from eval.run import LINKING, ScoreCommand, ScoreSettings, check_benchmarks, execute, find_runs
+from eval.run import LINKING, ScoreCommand, ScoreSettings, check_benchmarks, execute, find_runs, score_model, score_run
 from ucurve.command import check
 from ucurve.errors import UserError
 
@@ -12,6 +14,8 @@ def test_defaults():
     assert settings.linking == ("slln_lp", "lp")
     assert ScoreSettings().linking == LINKING
     assert ScoreSettings().ties_rules == ("half",)
+    twice = check(ScoreCommand, {"run": "a", "benchmarks": ["demo"], "ties_rules": ["wrong", "wrong"], "steps": [8, 8]})
+    assert (twice.ties_rules, twice.steps) == (("wrong",), (8,))
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,8 @@ def test_defaults():
         ({"batch_tokens": "many"}, r"batch_tokens: got 'many'"),
         ({"benchmarks": "demo"}, r"benchmarks: got 'demo'; a list is expected, as \[a,b\]"),
         ({"bench": []}, r"bench: unknown key"),
+        ({"linking": []}, r"linking: the list is empty; give at least one"),
+        ({"ties_rules": []}, r"ties_rules: the list is empty; give at least one"),
         ({"batch_tokens": 0, "benchmarks": ["x"]}, r"(?s)2 problems.*batch_tokens.*benchmarks|2 problems.*benchmarks"),
     ],
 )
@@ -43,6 +49,7 @@ def test_wrong_settings(values, message):
         ({"model": "a", "out": "b", "steps": [0]}, r"steps= goes with run="),
         ({"run": "a", "benchmarks": []}, r"give benchmarks=\[\.\.\.\]; there are demo, zhoblimp"),
         ({"run": "a", "steps": ["x"]}, r"steps\.0: got 'x'"),
+        ({"run": "a", "steps": []}, r"steps: the list is empty; give at least one"),
     ],
 )
 def test_wrong_commands(values, message):
@@ -51,11 +58,18 @@ def test_wrong_commands(values, message):
 
 
 def test_pattern_of_runs(run):
-    other = run.with_name("tiny-1M-char-text-s1")
-    (other / "checkpoints").mkdir(parents=True)
+    other = shutil.copytree(run, run.with_name("tiny-1M-char-text-s1"))
     (run.parent / "notes").mkdir()
     assert find_runs(str(run)) == [run]
     assert find_runs(str(run.parent / "*")) == [run, other]
+
+
+def test_runs_without_a_checkpoint_are_passed_over(run, capsys):
+    (run.with_name("tiny-1M-char-text-s1") / "checkpoints" / "step00000000").mkdir(parents=True)
+    assert find_runs(str(run.parent / "*")) == [run]
+    assert "tiny-1M-char-text-s1: no checkpoint yet; passed over" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"run: no checkpoint yet in .*text-s1"):
+        find_runs(str(run.parent / "*s1"))
 
 
 def test_no_run(run):
@@ -77,3 +91,42 @@ def test_check_before_training(tmp_path, records, write_benchmark, tokenizer):
     check_benchmarks(settings, tokenizer, context=64)
     with pytest.raises(UserError, match=r"benchmark zhoblimp, paradigm .* but the model's context holds 5"):
         check_benchmarks(settings, tokenizer, context=5)
+
+
+@pytest.mark.parametrize("linking", [("slor",), ("lp", "morcela:0.6:18")])
+def test_asked_for_unigrams_that_are_not_there(run, linking):
+    (run / "tokenizer" / "unigram_counts.npy").unlink()
+    message = rf"linking: {linking[-1]} needs unigram counts, and there is no .*unigram_counts\.npy"
+    with pytest.raises(UserError, match=message):
+        score_run(run, ScoreSettings(benchmarks=("demo",), linking=linking))
+    assert not (run / "eval").exists()
+
+
+def test_unigrams_by_default_are_left_out_and_that_is_said_once(run, tmp_path, records, write_benchmark, capsys):
+    (run / "tokenizer" / "unigram_counts.npy").unlink()
+    root = write_benchmark(tmp_path / "benchmarks", records[:9])
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root))
+    assert capsys.readouterr().err.count("unigram_counts.npy: slor is left out") == 1
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_out_that_is_no_folder(tmp_path, out):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=rf"out=.*{out} is a file or lies below one; give a folder"):
+        score_model("./nowhere", tmp_path / out, ScoreSettings(benchmarks=("demo",)))
+
+
+def test_out_that_is_a_run(run, copy_model):
+    (run / "run.json").write_text("{}")
+    with pytest.raises(UserError, match=r"out=.*s0 is a run folder; its scores are those of its checkpoints"):
+        score_model(str(copy_model()), run, ScoreSettings(benchmarks=("demo",)))
+    assert not (run / "eval").exists()
+
+
+def test_out_that_holds_the_scores_of_another_model(run, copy_model, tmp_path, records, write_benchmark):
+    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path / "b", records[:9]))
+    model, out = str(copy_model()), tmp_path / "out"
+    score_model(model, out, settings)
+    score_model(model, out, settings)
+    with pytest.raises(UserError, match=r"out=.*out holds scores of another model .*; give another folder"):
+        score_model(str(run / "checkpoints" / "step00000008"), out, settings)

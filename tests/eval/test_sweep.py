@@ -105,6 +105,89 @@ def test_other_weights_are_scored_again(run, settings, loads, make_model, write_
     assert not before.equals(pd.read_parquet(folder_of(run) / "step00000008.parquet"))
 
 
+def test_no_row_of_weights_that_are_gone(run, settings, root, make_model, write_checkpoint):
+    score_run(run, settings)
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(seed=99), 8)
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("nll",)))
+    table = read_accuracy(run / "eval" / "accuracy.csv")
+    assert set(table[table["step"] == 8]["linking"]) == {"nll"}
+    assert set(table[table["step"] == 0]["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "nll"}
+
+
+def test_pairs_with_columns_of_any_kind_are_scored_once(run, settings, root, records, write_benchmark, loads):
+    odd = [{"spans": [[0, 1]], "meta": {}}, {"ok": True, "size": 2**70}, {"spans": None, "mix": 1}, {"mix": "x"}]
+    write_benchmark(root, [record | odd[place % 4] for place, record in enumerate(records[:40])])
+    score_run(run, settings)
+    rows = read_accuracy(run / "eval" / "accuracy.csv")
+    loads.clear()
+    score_run(run, settings, steps=[0])
+    assert loads == []
+    assert len(list(folder_of(run).glob("*.parquet"))) == 2
+    pd.testing.assert_frame_equal(read_accuracy(run / "eval" / "accuracy.csv"), rows)
+
+
+def test_torn_weights_leave_nothing(copy_model, tmp_path, settings):
+    folder = copy_model()
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(UserError, match="the model does not load"):
+        score_model(str(folder), tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_scores_stay_when_the_model_does_not_load(run, settings, root, records, write_benchmark):
+    score_run(run, settings)
+    before = {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()}
+    write_benchmark(root, records[:250])
+    config = run / "checkpoints" / "step00000000" / "config.json"
+    config.write_text(config.read_text().replace('"hidden_size": 32', '"hidden_size": 16'))
+    with pytest.raises(UserError, match="the model does not load"):
+        score_run(run, settings)
+    assert {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()} == before
+
+
+def test_a_broken_table_of_accuracies_stops_before_scoring(run, settings, loads):
+    (run / "eval").mkdir()
+    (run / "eval" / "accuracy.csv").write_text("")
+    with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of accuracies"):
+        score_run(run, settings)
+    assert loads == ["encode"]
+    assert [path.name for path in (run / "eval").iterdir()] == ["accuracy.csv"]
+
+
+def test_what_a_killed_scorer_left_goes(run, settings):
+    folder_of(run).mkdir(parents=True)
+    (folder_of(run) / ".step00000000.parquet.tmp-0123456789ab").write_text("half")
+    score_run(run, settings, steps=[0])
+    assert not list(folder_of(run).glob(".*"))
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_another_configuration_is_another_score(run, settings, loads, file):
+    score_run(run, settings)
+    path = run / "checkpoints" / "step00000008" / file
+    change = {"layer_norm_eps": 0.1} if file == "config.json" else {"unk_token": "<eos>"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    loads.clear()
+    score_run(run, settings)
+    assert loads == ["encode", "step00000008"]
+
+
+def test_a_tokenizer_whose_ids_have_gaps(run, settings, make_model, make_tokenizer, write_checkpoint):
+    far = make_tokenizer()
+    far.add_tokens(["unused"])
+    state = json.loads(far.backend_tokenizer.to_str())
+    state["added_tokens"][-1]["id"] = 60
+    letter = next(iter(sorted(state["model"]["vocab"], key=state["model"]["vocab"].get, reverse=True)))
+    state["model"]["vocab"][letter] = 59
+    holed = type(far)(tokenizer_object=type(far.backend_tokenizer).from_str(json.dumps(state)), eos_token="<eos>")  # noqa: S106
+    assert max(holed.get_vocab().values()) >= len(holed)
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(vocabulary=61), 8, tokenizer=holed)
+    np.save(run / "tokenizer" / "unigram_counts.npy", np.arange(len(holed), dtype=np.int64))
+    score_run(run, settings, steps=[8])
+    assert pd.read_parquet(folder_of(run) / "step00000008.parquet")["unigram_good"].notna().all()
+
+
 def test_other_pairs_are_scored_again(run, settings, loads, root, records, write_benchmark):
     score_run(run, settings)
     write_benchmark(root, records[:250])
@@ -140,8 +223,9 @@ def test_other_linking_costs_no_pass(run, settings, root, loads):
     score_run(run, more)
     assert loads == []
     table = read_accuracy(run / "eval" / "accuracy.csv")
-    assert set(table["linking"]) == {"slln_lp:0.3"}
-    assert set(table["ties_rule"]) == {"wrong"}
+    assert set(table["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "slln_lp:0.3"}
+    assert set(table[table["linking"] == "slln_lp:0.3"]["ties_rule"]) == {"wrong"}
+    assert not table.duplicated(["step", "linking", "phenomenon", "paradigm", "split", "ties_rule"]).any()
 
 
 def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, loads):

@@ -6,6 +6,7 @@ import pytest
 
 from eval.targets import model_target, run_targets
 from ucurve.errors import UserError
+from ucurve.files import sha256_file
 
 
 def test_checkpoints_in_order(run):
@@ -63,6 +64,22 @@ def test_local_model(copy_model):
 def test_checkpoint_alone_is_still_ours(run):
     target = model_target(str(run / "checkpoints" / "step00000008"))
     assert (target.step, target.ours, target.manifest["tokens"]) == (-1, True, 8000)
+
+
+def test_checkpoint_alone_has_the_counts_of_its_run(run):
+    folder = run / "checkpoints" / "step00000008"
+    assert model_target(str(folder)).counts == run / "tokenizer" / "unigram_counts.npy"
+    (folder / "unigram_counts.npy").touch()
+    assert model_target(str(folder)).counts == folder / "unigram_counts.npy"
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"step": 3, "files": []}', "<xml>"])
+def test_a_manifest_of_another_tool_is_not_ours(copy_model, text):
+    folder = copy_model()
+    (folder / "manifest.json").write_text(text)
+    target = model_target(str(folder))
+    assert not target.ours
+    assert target.weights_sha256() == sha256_file(folder / "model.safetensors")
 
 
 @pytest.mark.parametrize("asked", ["modle", "./modle", "here/modle", "/nowhere/at/all", "a/b/c"])

@@ -29,6 +29,11 @@ def test_read_counts(tmp_path):
     assert read_counts(path, 4).dtype == np.int64
 
 
+def test_ids_beyond_the_counts_were_never_seen(tmp_path):
+    np.save(tmp_path / "counts.npy", np.array([1, 2, 3, 4]))
+    assert read_counts(tmp_path / "counts.npy", 4, 7).tolist() == [1, 2, 3, 4, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     "counts", [np.ones(3, np.int64), np.ones(4), np.ones((2, 4), np.int64), np.array([1, 2, 3, -4])]
 )

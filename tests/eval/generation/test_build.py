@@ -92,6 +92,12 @@ def test_a_folder_that_holds_something_is_not_written_over(project):
     assert [path.name for path in (project / "out").iterdir()] == ["mine.txt"]
 
 
+def test_a_folder_below_a_file_is_a_mistake(project):
+    (project / "out").touch()
+    with pytest.raises(UserError, match=r"out/deep/er lies below a file"):
+        build(project, "out/deep/er")
+
+
 def test_no_pairs_at_all_is_a_mistake(project):
     with pytest.raises(UserError, match="pairs must be at least 1, not 0"):
         build(project, pairs=0)

@@ -61,6 +61,8 @@ def test_gpt2_scores_as_plainly(pairs, tokenizer, tmp_path, plain_score):
         ({"bos_token": None, "eos_token": "<eos>"}, False, "<eos>", "eos"),
         ({"bos_token": "<eos>", "eos_token": None}, True, "<eos>", "bos"),
         ({"bos_token": None, "eos_token": None, "sep_token": "<eos>"}, True, "<eos>", "sep"),
+        ({"bos_token": None, "eos_token": None, "sep_token": "<eos>"}, False, "<eos>", "sep"),
+        ({"bos_token": None, "eos_token": None, "sep_token": "<eos>", "cls_token": "一"}, False, "一", "cls"),
     ],
 )
 def test_start_token(make_tokenizer, special, ours, text, rule):
@@ -132,9 +134,10 @@ def test_broken_tokenizer(copy_model):
         load_tokenizer(folder)
 
 
-def test_broken_config(copy_model):
+@pytest.mark.parametrize("text", ["{", "[]", "null"])
+def test_broken_config(copy_model, text):
     folder = copy_model()
-    (folder / "config.json").write_text("{")
+    (folder / "config.json").write_text(text)
     with pytest.raises(UserError, match=r"config\.json: not a model's configuration"):
         read_config(folder)
 

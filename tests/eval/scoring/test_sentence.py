@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from eval.linking import parse_linking
 from eval.metrics import accuracy_table, decide
 from eval.pairs import pair_table
 from eval.scoring import sentence
+from eval.scoring.output import output_layer
 from eval.scoring.sentence import NotFiniteError, length_batches, score_sentences
 from eval.scoring.sentences import encode
 
@@ -95,6 +98,31 @@ def test_model_that_caps_its_logits_is_asked_for_them(bigram_model, tokenizer):
     type(model).forward = capped
     sentences = encode(one_pair("一丁七", "丁一"), tokenizer)
     wanted = score_sentences(bigram_model(3 * np.tanh(logits / 3)), sentences, EOS, 100)
+    np.testing.assert_allclose(score_sentences(model, sentences, EOS, 100), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["final_logit_softcapping", "logit_scale", "logits_scaling"])
+def test_model_whose_configuration_changes_logits_is_asked_for_them(bigram_model, tokenizer, name):
+    """Small logits, as those of the probe, may not show a cap."""
+    model = bigram_model(np.zeros((6, 6)))
+    capped = SimpleNamespace(vocab_size=6, **{name: 3.0})
+    type(model).config = SimpleNamespace(model_type="bigram", get_text_config=lambda: capped)
+    assert output_layer(model, torch.tensor([[0, 1]])) is None
+    assert output_layer(bigram_model(np.zeros((6, 6))), torch.tensor([[0, 1]])) is not None
+
+
+@pytest.mark.parametrize("inner", ["takes no cache", "gives no hidden states"])
+def test_model_without_the_usual_inner_part_is_asked_for_logits(bigram_model, tokenizer, inner):
+    logits = np.random.default_rng(2).normal(size=(6, 6))
+    sentences = encode(one_pair("一丁七", "丁一"), tokenizer)
+    wanted = score_sentences(bigram_model(logits), sentences, EOS, 100)
+    model = bigram_model(logits)
+    table = torch.as_tensor(logits, dtype=torch.float32)
+    if inner == "takes no cache":
+        type(model).base_model = lambda _, input_ids: SimpleNamespace(last_hidden_state=torch.eye(6)[input_ids])
+        type(model).forward = lambda _, input_ids: SimpleNamespace(logits=table[input_ids])
+    else:
+        type(model).base_model = lambda _, input_ids, **__: (torch.eye(6)[input_ids],)
     np.testing.assert_allclose(score_sentences(model, sentences, EOS, 100), wanted, atol=1e-5)
 
 

@@ -7,7 +7,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from eval.scoring.sentence import score_sentences
 from eval.scoring.sentences import Sentences, encode
-from eval.scoring.trie import can_share, plant
+from eval.scoring.trie import block_size, can_share, plant
 
 START = 9
 sentences_of_ids = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=7), min_size=1, max_size=40)
@@ -55,8 +55,19 @@ def test_one_block_holds_each_context_once(lists):
 
 def test_planted_once(pairs, tokenizer):
     sentences = encode(pairs, tokenizer)
-    assert plant(sentences, START) is plant(sentences, START)
-    assert plant(sentences, START) is not plant(encode(pairs, tokenizer), START)
+    assert plant(sentences, START, 96) is plant(sentences, START, 96)
+    assert plant(sentences, START, 96) is not plant(encode(pairs, tokenizer), START, 96)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 20, 64, 4096])
+def test_batch_tokens_bound_every_forward_pass(batch_tokens, model, pairs, tokenizer):
+    sentences = encode(pairs, tokenizer)
+    assert block_size(sentences, 4096) == 96
+    sizes = []
+    watch = model.gpt_neox.register_forward_hook(lambda _, __, out: sizes.append(out[0][..., 0].numel()))
+    score_sentences(model, sentences, 0, batch_tokens)
+    watch.remove()
+    assert max(sizes) <= max(batch_tokens, sentences.lengths.max())
 
 
 def gpt2(vocabulary):
