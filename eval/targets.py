@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.scoring.model import tokenizer_hash, weights_hash
-from ucurve.errors import UserError, missing_folder
+from ucurve.errors import UserError, may_be_hub_id, missing_folder
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
 
@@ -83,7 +83,7 @@ def model_target(model: str) -> Target:
     local = Path(model).expanduser()
     if local.is_dir():
         folder, name = local, local.resolve().name
-    elif _may_be_hub(model):
+    elif may_be_hub_id(model):
         folder, name = _fetch(model), model
     else:
         raise missing_folder("model", local)
@@ -126,13 +126,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not a checkpoint's manifest ({type(error).__name__}: {error})") from error
     return dict(manifest)
-
-
-def _may_be_hub(model: str) -> bool:
-    """Tell ``owner/name`` from a mistyped path: no folder ``owner`` here, and nothing only paths have."""
-    owner, slash, name = model.partition("/")
-    plain = bool(owner and slash and name) and "/" not in name and owner[0] not in ".~"
-    return plain and not Path(owner).exists()
 
 
 def _fetch(model: str) -> Path:

@@ -12,11 +12,7 @@ from filelock import FileLock, Timeout
 
 from train import hooks
 from train.checkpoint import MANIFEST, checkpoint_folder, faults, holds_weights, write_checkpoint
-from train.config import (
-    RunSettings,
-    config_sha256,
-    without_seeds,
-)
+from train.config import RunSettings, config_sha256, without_seeds
 from train.corpus import Corpus
 from train.engine import Engine, TorchEngine, choose_device
 from train.loop import Batches, Callbacks, run_steps

@@ -64,9 +64,6 @@ def missing_folder(kind: str, path: Path) -> UserError:
 
 
 def may_be_hub_id(name: str) -> bool:
-    """Tell a name on the hub, ``owner/name`` or an old one without owner, from a mistyped path.
-
-    A path begins as paths do, has more parts, or begins with a folder or file that is here.
-    """
+    """Tell ``owner/name`` on the hub from a mistyped path: no ``owner`` is here, and it looks like no path."""
     parts = name.split("/")
-    return len(parts) <= 2 and all(parts) and name[0] not in ".~" and not Path(parts[0]).exists()
+    return len(parts) == 2 and all(parts) and name[0] not in ".~" and not Path(parts[0]).exists()
