@@ -83,6 +83,7 @@ def prepare(settings: RunSettings) -> Prepared:
     where = f"data={settings.data.run_name}"
     check_budget(store, settings.batch.length, tokens, settings.data.max_epochs, where)
     refuse_text_without_bytes(store, where)
+    save_unigram_counts(store, tokenizer_folder)
     return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
 
 
@@ -131,7 +132,6 @@ def _lay_out(prepared: Prepared) -> None:
     if not (run / "tokenizer").exists():
         with new_folder(run / "tokenizer") as temporary:
             shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
-            save_unigram_counts(prepared.store, temporary)
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -164,6 +165,14 @@ def test_seeds_touch_only_their_own_stream(settings_of):
     other_data = recorded_batches(settings_of("seeds.data=1"))
     assert all((a == b).all() for a, b in zip(base, other_init, strict=True))
     assert any((a != b).any() for a, b in zip(base, other_data, strict=True))
+
+
+def test_unigram_counts_lie_beside_the_tokenizer_and_in_the_run(finished, settings_of):
+    prepared = prepare(settings_of())
+    for folder in (prepared.tokenizer, finished / "tokenizer"):
+        counts = np.load(folder / "unigram_counts.npy")
+        assert counts.sum() == prepared.store.length
+        assert counts[prepared.document_token] == 200
 
 
 def test_documents_begin_with_their_separator(settings_of):
