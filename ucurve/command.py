@@ -43,28 +43,40 @@ def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
 
     def call(config: DictConfig) -> None:
         composed.append(config)
-        try:
-            task(resolve(config))
-        except OmegaConfBaseException as error:
-            codes.append(_report(configuration_message(error, name), UserError.exit_code))
-        except UcurveError as error:  # kept from Hydra, which would add a line of its own
-            codes.append(_report(str(error), error.exit_code))
-        except OSError as error:
-            failed = error.errno in _MACHINE_FAULTS
-            codes.append(_report(str(error), UcurveError.exit_code if failed else UserError.exit_code))
+        codes.append(_run_task(task, config, name))
 
     try:
         hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(call)()
     except (HydraException, OmegaConfBaseException) as error:
         codes.append(_report(configuration_message(error, name), UserError.exit_code))
     except (ValueError, TypeError) as error:
-        if composed:
+        if composed:  # then the fault is ours
             raise
         codes.append(_report(f"the arguments do not fit conf/{name}.yaml: {error}", UserError.exit_code))
     except KeyboardInterrupt:
         codes.append(_report("interrupted", 130))
-    if codes:
+    finally:
+        for part in ("command", name):
+            ConfigStore.instance().repo.pop(f"{part}.yaml", None)
+    if any(codes):
         sys.exit(max(codes))
+
+
+def _run_task(task: Callable[[dict[str, Any]], None], config: DictConfig, name: str) -> int:
+    """Return the exit code of one cell; errors that have a message are kept from Hydra, which would add a line."""
+    try:
+        task(resolve(config))
+        sys.stdout.flush()
+    except OmegaConfBaseException as error:
+        return _report(configuration_message(error, name), UserError.exit_code)
+    except UcurveError as error:
+        return _report(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        failed = error.errno in _MACHINE_FAULTS
+        return _report(str(error), UcurveError.exit_code if failed else UserError.exit_code)
+    return 0
 
 
 def quoted_where_needed(argument: str) -> str:
