@@ -4,7 +4,7 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -48,6 +48,32 @@ class Drawing:
     note: str
     figure: Figure
     table: pd.DataFrame
+
+
+def phenomena_of(table: pd.DataFrame) -> list[str]:
+    """Return the names of the phenomena in a table, the overall rows and unnamed ones left out."""
+    return sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
+
+
+def overall_and_phenomena(
+    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Sequence[str]], Figure]
+) -> list[Drawing]:
+    """Draw the overall figure and, where there are phenomena, the one with a panel for each.
+
+    Args:
+        table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
+        name: start of the file names.
+        what: what the figures show, e.g. ``"Learning curves"``.
+        note: how to read them.
+        draw: makes a figure of rows, with a panel for each phenomenon given.
+    """
+    overall = table[table["phenomenon"] == "all"]
+    drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, ["all"]), overall)]
+    phenomena = phenomena_of(table)
+    if phenomena:
+        panels = table[table["phenomenon"].isin(phenomena)]
+        drawings.append(Drawing(f"{name}_phenomena", f"{what} by phenomenon", note, draw(panels, phenomena), panels))
+    return drawings
 
 
 class Sheet:

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.figures import Drawing, Sheet
-from analysis.learning_curves import OVER_RUNS, phenomena_of
+from analysis.figures import Drawing, Sheet, overall_and_phenomena
+from analysis.learning_curves import OVER_RUNS
 from analysis.runs import Run
 from analysis.style import drawing_style, log_axis, percent_axis, power_label, readable, size_colours
 from ucurve.counts import format_count
@@ -56,14 +56,7 @@ def draw_flops_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawin
         "where there are several. A dotted line joins runs whose names are alike but for the budget; run.json does not "
         "tell whether other settings differ too. Pale lines: checkpoints on the way."
     )
-    overall = table[table["phenomenon"] == "all"]
-    drawings = [Drawing(f"{name}_overall", "FLOPs curves, overall", note, _draw(overall, ["all"]), overall)]
-    phenomena = phenomena_of(table)
-    if phenomena:
-        panels = table[table["phenomenon"].isin(phenomena)]
-        figure = _draw(panels, phenomena)
-        drawings.append(Drawing(f"{name}_phenomena", "FLOPs curves by phenomenon", note, figure, panels))
-    return drawings
+    return overall_and_phenomena(table, name, "FLOPs curves", note, _draw)
 
 
 def _line(run: Run) -> dict[str, object]:

@@ -34,7 +34,6 @@ SCORE_COLUMNS: dict[str, Kind] = {
     "ci_high": "number",
 }
 METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
-KEYS = ["run", "step", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split"]
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.figures import Drawing, Sheet
+from analysis.figures import Drawing, Sheet, overall_and_phenomena
 from analysis.frames import with_gaps
 from analysis.runs import Run
 from analysis.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
@@ -49,11 +49,6 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     return table.drop(columns="sd")
 
 
-def phenomena_of(table: pd.DataFrame) -> list[str]:
-    """Return the names of the phenomena in a table, the overall rows and unnamed ones left out."""
-    return sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
-
-
 def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
     """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
 
@@ -63,14 +58,7 @@ def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Dra
         title: benchmark and linking function, for people.
     """
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
-    overall = table[table["phenomenon"] == "all"]
-    drawings = [Drawing(f"{name}_overall", "Learning curves, overall", note, _draw(overall, ["all"]), overall)]
-    phenomena = phenomena_of(table)
-    if phenomena:
-        panels = table[table["phenomenon"].isin(phenomena)]
-        figure = _draw(panels, phenomena)
-        drawings.append(Drawing(f"{name}_phenomena", "Learning curves by phenomenon", note, figure, panels))
-    return drawings
+    return overall_and_phenomena(table, name, "Learning curves", note, _draw)
 
 
 def band_note(table: pd.DataFrame) -> str:
