@@ -312,7 +312,9 @@ def test_no_words_from_a_tokenizer_that_does_not_tell(some_pairs, masked_tokeniz
         name_or_path, is_fast = "slow", False
 
     sentences = encode(some_pairs, masked_tokenizers["wordpiece"])
-    with pytest.raises(UserError, match=r"slow: the tokenizer does not say which word .* the scorer 'pll' needs no words"):
+    with pytest.raises(
+        UserError, match=r"slow: the tokenizer does not say which word .* the scorer 'pll' needs no words"
+    ):
         words_of(Slow(), sentences)
 
 
