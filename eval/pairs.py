@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ucurve.errors import UserError, nearest
@@ -105,7 +106,7 @@ def pair_table(
 
 
 def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
-    paradigm, phenomenon, good, bad = (_text(record, key, place) for key in keys.all())
+    paradigm, phenomenon, good, bad = (text_value(record, key, place) for key in keys.all())
     for key, value in ((keys.paradigm, paradigm), (keys.good, good), (keys.bad, bad)):
         if not value.strip():
             raise UserError(f"{place}: {key!r} is empty")
@@ -116,7 +117,12 @@ def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
     return ours | {_published(key): value for key, value in record.items() if key not in keys.all()}
 
 
-def _text(record: Mapping[str, Any], key: str, place: str) -> str:
+def text_value(record: Mapping[str, Any], key: str, place: str) -> str:
+    """Return a value of a published record that must be there and be text.
+
+    Raises:
+        UserError: naming the place, and the nearest key where there is no such key.
+    """
     if key not in record:
         close = nearest(key, record)
         hint = f" Did you mean {close!r}?" if close else ""
@@ -154,6 +160,39 @@ def _kind(present: list[Any]) -> str | None:
     if float in kinds <= {int, float} and all(abs(value) <= _EXACT for value in present if isinstance(value, int)):
         return "float64"
     return None
+
+
+def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0) -> pd.DataFrame:
+    """Draw at most ``per_paradigm`` pairs of each paradigm without replacement.
+
+    The draw of a paradigm depends on its name, its phenomenon, its number of pairs and the seed, not on what other
+    paradigms there are; a smaller draw is part of a larger one.
+
+    Args:
+        pairs: the pair table.
+        per_paradigm: pairs to keep of each paradigm; one that has fewer is kept whole.
+        seed: another seed draws other pairs.
+
+    Returns:
+        The kept rows in their order, with their numbers ``pair`` as they were.
+
+    Raises:
+        UserError: when ``per_paradigm`` is less than one.
+    """
+    if per_paradigm < 1:
+        raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")
+    numbers = pd.Series(np.arange(len(pairs)))
+    drawn = [
+        rows.to_numpy()[_generator(f"{seed}/{phenomenon}/{paradigm}").permutation(len(rows))[:per_paradigm]]
+        for (phenomenon, paradigm), rows in numbers.groupby(
+            [pairs["phenomenon"].to_numpy(), pairs["paradigm"].to_numpy()]
+        )
+    ]
+    return pairs.iloc[np.sort(np.concatenate(drawn))].reset_index(drop=True)
+
+
+def _generator(name: str) -> np.random.Generator:
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
 
 
 def identical(pairs: pd.DataFrame) -> "pd.Series[bool]":

@@ -99,14 +99,3 @@ def test_demo_needs_no_files_and_no_root():
 def test_demo_folder_comes_first(tmp_path, records, write_benchmark):
     root = write_benchmark(tmp_path, records[:5], name="demo")
     assert load_benchmark("demo", root)["good"].iloc[0] == records[0]["sentence_good"]
-
-
-def test_published_zhoblimp(shared):
-    pairs = load_benchmark("zhoblimp", shared / "benchmarks")
-    by_phenomenon = pairs.groupby("phenomenon")["paradigm"].nunique()
-    assert len(pairs) == 35_400
-    assert (pairs.groupby("paradigm").size() == 300).all()
-    assert sorted(by_phenomenon) == sorted([6, 7, 13, 3, 4, 3, 5, 11, 9, 12, 2, 21, 4, 4, 14])
-    good, bad = pairs["good"].str.len(), pairs["bad"].str.len()
-    assert ((good == bad).sum(), (good > bad).sum(), (good < bad).sum()) == (23_347, 6_198, 5_855)  # Table 5, char
-    assert len(load_benchmark("zhoblimp-excluded", shared / "benchmarks")) == 3_300

@@ -3,8 +3,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from eval.pairs import PAIR_COLUMNS, Keys, data_hash, identical, pair_table, read_json_lines
+from eval.pairs import PAIR_COLUMNS, Keys, data_hash, identical, pair_table, read_json_lines, subset_pairs
 from ucurve.errors import UserError
 
 
@@ -138,3 +140,46 @@ def test_a_key_that_some_records_lack_survives_storage(tmp_path):
     pairs.to_parquet(tmp_path / "pairs.parquet", index=False)
     assert data_hash(pd.read_parquet(tmp_path / "pairs.parquet")) == data_hash(pairs)
     assert json.loads(pairs.loc[1, "spans"]) == [{"from": 1}]
+
+
+def paradigms(**sizes):
+    items = [record(UID=name, sentence_good=f"{name} {item}") for name, size in sizes.items() for item in range(size)]
+    return table(*items)
+
+
+def test_subset_keeps_numbers_and_whole_small_paradigms():
+    pairs = paradigms(a=50, b=3, c=10)
+    subset = subset_pairs(pairs, 5)
+    assert subset.groupby("paradigm").size().to_dict() == {"a": 5, "b": 3, "c": 5}
+    assert subset["pair"].is_monotonic_increasing
+    whole = pairs.set_index("pair").loc[subset["pair"]].reset_index()
+    pd.testing.assert_frame_equal(subset, whole[subset.columns])
+
+
+def test_subset_of_a_paradigm_does_not_depend_on_the_others():
+    alone, among = subset_pairs(paradigms(b=40), 7), subset_pairs(paradigms(a=13, b=40, c=2), 7)
+    assert alone["good"].tolist() == among.loc[among["paradigm"] == "b", "good"].tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 12), st.integers(0, 5))
+def test_smaller_subset_is_part_of_a_larger_one(size, more, seed):
+    pairs = paradigms(a=20, b=9)
+    smaller, larger = (set(subset_pairs(pairs, count, seed)["pair"]) for count in (size, size + more))
+    assert smaller <= larger
+    assert smaller == set(subset_pairs(pairs, size, seed)["pair"])
+
+
+def test_subset_follows_the_seed():
+    pairs = paradigms(a=60)
+    assert subset_pairs(pairs, 10, 0)["pair"].tolist() != subset_pairs(pairs, 10, 1)["pair"].tolist()
+
+
+def test_subset_of_nothing():
+    with pytest.raises(UserError, match="subset: got 0; give the number of pairs of each paradigm, at least 1"):
+        subset_pairs(paradigms(a=2), 0)
+
+
+def test_same_paradigm_name_in_two_phenomena_counts_twice():
+    pairs = table(*(record(phenomenon=phenomenon) for phenomenon in "pq" for _ in range(4)))
+    assert len(subset_pairs(pairs, 3)) == 6

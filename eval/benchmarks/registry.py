@@ -1,0 +1,152 @@
+"""The registry of benchmarks: what is known of each, and which names stand for which."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.pairs import Keys
+from ucurve.errors import UserError, missing_folder, unknown_name
+
+ZHOBLIMP_KEYS = Keys()
+Records = Iterable[tuple[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The card of a benchmark.
+
+    Attributes:
+        name: its name in configurations and run folders; ``family/iso`` where there is one for each language.
+        language: ISO 639-3 code.
+        load: given the card and ``benchmark_root`` (None: from the source), yields the published records with places.
+        linking: the default linking function, used where a figure shows one.
+        licence: what the source says about use, or "not stated".
+        citation: paper to cite.
+        source: a hub data set ``owner/name``, or None for a benchmark that has no source on the hub.
+        pairs: number of published pairs, or None when it is not fixed.
+        paradigms: number of published paradigms, or None.
+        phenomena: number of phenomena, or None.
+        scorer: the default way to score with a causal model.
+        masked_scorer: the default way to score with a masked model.
+        protocol: what its authors computed.
+        quirks: faults of the files and what the loader does about them.
+        files: patterns of its files below ``benchmark_root/<family>``; the first that matches counts.
+        form: how the files are written.
+        keys: what the records that ``load`` yields call paradigm, phenomenon and the two sentences.
+        part: the configuration of the hub data set that holds it; None for all of them.
+    """
+
+    name: str
+    language: str
+    load: Callable[["Benchmark", Path | None], Records]
+    linking: str
+    licence: str
+    citation: str
+    source: str | None = None
+    pairs: int | None = None
+    paradigms: int | None = None
+    phenomena: int | None = None
+    scorer: str = "sentence"
+    masked_scorer: str = "pll"
+    protocol: str = ""
+    quirks: tuple[str, ...] = ()
+    files: tuple[str, ...] = ("*.jsonl",)
+    form: str = "JSON lines"
+    keys: Keys = ZHOBLIMP_KEYS
+    part: str | None = None
+
+    @property
+    def family(self) -> str:
+        """The name without the language: that of the folder under ``benchmark_root``."""
+        return self.name.partition("/")[0]
+
+    def matching(self, root: Path) -> list[Path]:
+        """Return its files under ``root`` in the order of their paths; none when there are none."""
+        for pattern in self.files:
+            found = sorted(file for file in (root / self.family).glob(pattern) if file.is_file())
+            if found:
+                return found
+        return []
+
+
+REGISTRY: dict[str, Benchmark] = {}
+
+
+def register(benchmark: Benchmark) -> None:
+    """Add a benchmark to the registry.
+
+    Raises:
+        ValueError: when the name is taken.
+    """
+    if benchmark.name in REGISTRY:
+        raise ValueError(f"benchmark {benchmark.name!r} is registered already")
+    REGISTRY[benchmark.name] = benchmark
+
+
+def families() -> dict[str, list[str]]:
+    """Return the families of benchmarks that have one for each language, with the codes of their languages."""
+    members: dict[str, list[str]] = {}
+    for card in REGISTRY.values():
+        if card.name != card.family:
+            members.setdefault(card.family, []).append(card.language)
+    return {family: sorted(languages) for family, languages in members.items()}
+
+
+def find_benchmark(name: str) -> Benchmark:
+    """Return the card of a benchmark.
+
+    Raises:
+        UserError: when no benchmark has the name, or it is the name of a family without a language.
+    """
+    if name in REGISTRY:
+        return REGISTRY[name]
+    members = families()
+    if name in members:
+        raise UserError(f"benchmark {name!r} has a part for each language; name one, as {name}/{members[name][0]}")
+    raise _unknown(name, members)
+
+
+def _unknown(name: str, members: Mapping[str, Sequence[str]]) -> UserError:
+    family, _, language = name.partition("/")
+    if family in members:
+        return unknown_name(f"language of {family}", language, members[family], where=repr(name))
+    return unknown_name("benchmark", name, {card.family for card in REGISTRY.values()})
+
+
+def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
+    """Replace the bare name of a family by those of its languages that are there.
+
+    Args:
+        names: names of benchmarks and of families.
+        root: folder with one folder per benchmark; None stands for the hub, which has all languages or none.
+
+    Returns:
+        Registered names, each once, in the order given; languages of a family in alphabetical order.
+
+    Raises:
+        UserError: when a name or language is unknown, or no language of a family is there.
+    """
+    members = families()
+    expanded: dict[str, None] = {}
+    for name in names:
+        expanded |= dict.fromkeys(_languages(name, members[name], root) if name in members else [name])
+    for name in expanded:
+        find_benchmark(name)
+    return tuple(expanded)
+
+
+def _languages(family: str, languages: Sequence[str], root: Path | None) -> list[str]:
+    cards = [REGISTRY[f"{family}/{language}"] for language in languages]
+    if root is None:
+        found = [card.name for card in cards if card.source is not None]
+        if not found:
+            raise UserError(f"benchmark {family!r} is not on the hub; give benchmark_root=DIR with its files")
+        return found
+    if not root.is_dir():
+        raise missing_folder("benchmark_root", root)
+    found = [card.name for card in cards if card.matching(root)]
+    if not found:
+        forms = " or ".join(cards[0].files)
+        raise UserError(f"benchmark {family!r}: no files of any language in {root / family}, as {forms}")
+    return found

@@ -1,0 +1,99 @@
+"""Where the records of a benchmark come from: its files under ``benchmark_root``, or its data set on the hub."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks.readers import Row, read_json
+from eval.benchmarks.registry import Benchmark, Records
+from ucurve.errors import UserError, missing_folder, nearest
+
+Reader = Callable[[Sequence[Path]], list[Row]]
+Shape = Callable[[Row], Mapping[str, Any]]
+
+
+def published(read: Reader, shape: Shape = lambda row: row.record) -> Callable[[Benchmark, Path | None], Records]:
+    """Make the loader of a benchmark.
+
+    Args:
+        read: reads its files, given in the order of their paths.
+        shape: makes of a row, whether read from a file or from the hub, the record with the card's keys.
+
+    Returns:
+        A loader for ``Benchmark.load``.
+    """
+
+    def load(benchmark: Benchmark, root: Path | None) -> Records:
+        rows = _from_hub(benchmark) if root is None else read(find_files(benchmark, root))
+        if not rows and root is not None:
+            found = " or ".join(benchmark.files)
+            raise UserError(f"benchmark {benchmark.name!r} has no pairs in {root / benchmark.family}/{found}")
+        return [(row.place, shape(row)) for row in rows]
+
+    return load
+
+
+json_lines = published(read_json)
+
+
+def find_files(benchmark: Benchmark, root: Path) -> list[Path]:
+    """Return the files of a benchmark under ``benchmark_root``.
+
+    Raises:
+        UserError: when the root, the folder or the files are missing.
+    """
+    if not root.is_dir():
+        raise missing_folder("benchmark_root", root)
+    folder = root / benchmark.family
+    if not folder.is_dir():
+        present = sorted(entry.name for entry in root.iterdir() if entry.is_dir())
+        close = nearest(benchmark.family, present)
+        hint = f" Did you mean the root of {close!r}?" if close else ""
+        held = ", ".join(present) or "none"
+        raise UserError(f"benchmark {benchmark.name!r}: no folder {folder}; {root} holds {held}.{hint}")
+    files = benchmark.matching(root)
+    if not files:
+        raise UserError(f"benchmark {benchmark.name!r}: no {' or '.join(benchmark.files)} files in {folder}")
+    return files
+
+
+def demo(benchmark: Benchmark, root: Path | None) -> Records:
+    """Load the embedded demo; a folder of its name under ``root`` comes first."""
+    if root is not None and not root.is_dir():
+        raise missing_folder("benchmark_root", root)
+    if root is not None and (root / benchmark.name).is_dir():
+        return json_lines(benchmark, root)
+    from eval.generation.demo import demo_pairs
+
+    return [(f"demo pair {number}", record) for number, record in enumerate(demo_pairs())]
+
+
+def undescribed(benchmark: Benchmark, root: Path | None) -> Records:  # noqa: ARG001
+    """Refuse to load ``custom`` when nothing says what it is.
+
+    Raises:
+        UserError: always.
+    """
+    raise UserError("benchmark 'custom': give custom.path=FILE_OR_FOLDER with the pairs")
+
+
+def _from_hub(benchmark: Benchmark) -> list[Row]:
+    if benchmark.source is None:
+        raise UserError(f"benchmark {benchmark.name!r} is not on the hub; give benchmark_root=DIR with its files")
+    try:
+        return list(_download(benchmark.source, benchmark.part))
+    except Exception as error:  # the hub's client raises errors of many libraries
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"benchmark {benchmark.name!r} could not be fetched from the hub data set {benchmark.source} ({reason}); "
+            "give benchmark_root=DIR to read it from local files"
+        ) from error
+
+
+def _download(source: str, only: str | None) -> Iterator[Row]:
+    import datasets
+
+    for part in [only] if only else sorted(datasets.get_dataset_config_names(source)):
+        for number, row in enumerate(datasets.load_dataset(source, part, split="train")):
+            yield Row(part, f"{source}/{part}:{number + 1}", json.loads(json.dumps(row)))

@@ -1,0 +1,161 @@
+"""The data report of a benchmark: what is odd in its pairs, and how the lengths of their members compare."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eval.pairs import identical
+
+Lengths = npt.NDArray[np.int64]
+_SHOWN = 3  # examples of a kind
+
+
+@dataclass(frozen=True)
+class LengthReport:
+    """How the lengths of the two members compare, in one unit.
+
+    Attributes:
+        unit: "characters" or "tokens".
+        equal: number of pairs of equal length.
+        good_longer: number of pairs whose grammatical member is longer.
+        bad_longer: number of pairs whose ungrammatical member is longer.
+        longest: length of the longest sentence.
+        mostly_unequal: paradigms with more than half of their pairs of unequal length.
+    """
+
+    unit: str
+    equal: int
+    good_longer: int
+    bad_longer: int
+    longest: int
+    mostly_unequal: tuple[str, ...]
+
+    @property
+    def unequal(self) -> float:
+        """The share of pairs of unequal length, a fraction."""
+        return (self.good_longer + self.bad_longer) / (self.equal + self.good_longer + self.bad_longer)
+
+    def lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        return [
+            f"length in {self.unit}: {self.equal:,} equal, {self.good_longer:,} good longer, {self.bad_longer:,} bad "
+            f"longer, {self.unequal:.2%} unequal; longest sentence {self.longest}",
+            f"paradigms with more than half unequal in {self.unit}: " + _listed(self.mostly_unequal),
+        ]
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """What ``check=true`` prints of one benchmark.
+
+    Attributes:
+        benchmark: its name.
+        pairs: number of pairs.
+        paradigms: number of paradigms.
+        phenomena: number of phenomena.
+        identical: number of pairs of two identical sentences, by paradigm.
+        duplicates_within: numbers ``pair`` of pairs that their paradigm has once more before.
+        duplicates_across: numbers of pairs that another paradigm has before, and their own has not.
+        odd: numbers ``pair`` of pairs with odd text, by what is odd.
+        lengths: in characters, and in tokens where there is a tokenizer.
+    """
+
+    benchmark: str
+    pairs: int
+    paradigms: int
+    phenomena: int
+    identical: dict[str, int]
+    duplicates_within: tuple[int, ...]
+    duplicates_across: tuple[int, ...]
+    odd: dict[str, tuple[int, ...]]
+    lengths: tuple[LengthReport, ...]
+
+    def text(self) -> str:
+        """Return the report as text of several lines."""
+        same = sum(self.identical.values())
+        where = [f"{count} in {paradigm}" for paradigm, count in self.identical.items()]
+        lines = [
+            f"{self.benchmark}: {self.pairs:,} pairs, {self.paradigms} paradigms, {self.phenomena} phenomena",
+            f"identical pairs, left out of every accuracy: {same}{_examples(where)}",
+            f"duplicate pairs within a paradigm: {_listed(self.duplicates_within)}",
+            f"duplicate pairs across paradigms: {_listed(self.duplicates_across)}",
+            *(f"pairs with {kind}: {_listed(pairs)}" for kind, pairs in self.odd.items()),
+            *(line for report in self.lengths for line in report.lines()),
+        ]
+        return "\n  ".join(lines)
+
+
+def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport:
+    """Examine the pairs of one benchmark.
+
+    Empty and broken lines do not get this far: loading stops at them, with file and line.
+
+    Args:
+        pairs: the pair table, with at least one row.
+        tokenizer: a Hugging Face tokenizer; with one, lengths are compared in its tokens too, without special ones.
+
+    Returns:
+        The report.
+    """
+    same = pairs[identical(pairs)].groupby("paradigm").size()
+    within = pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
+    lengths = [_length_report(pairs, "characters", lambda texts: [len(text) for text in texts])]
+    if tokenizer is not None:
+        lengths.append(_length_report(pairs, "tokens", lambda texts: _token_counts(tokenizer, texts)))
+    return DataReport(
+        benchmark=str(pairs["benchmark"].iloc[0]),
+        pairs=len(pairs),
+        paradigms=len(pairs[["phenomenon", "paradigm"]].drop_duplicates()),
+        phenomena=pairs["phenomenon"].nunique(),
+        identical={str(paradigm): int(count) for paradigm, count in same.items()},
+        duplicates_within=tuple(pairs["pair"][within]),
+        duplicates_across=tuple(pairs["pair"][pairs[["good", "bad"]].duplicated() & ~within]),
+        odd=_odd(pairs),
+        lengths=tuple(lengths),
+    )
+
+
+def _token_counts(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+    return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+
+
+def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[Sequence[str]], Sequence[int]]) -> LengthReport:
+    good, bad = (np.asarray(measure(pairs[name].tolist()), dtype=np.int64) for name in ("good", "bad"))
+    share = pd.Series(good != bad).groupby([pairs["phenomenon"].to_numpy(), pairs["paradigm"].to_numpy()]).mean()
+    return LengthReport(
+        unit=unit,
+        equal=int((good == bad).sum()),
+        good_longer=int((good > bad).sum()),
+        bad_longer=int((good < bad).sum()),
+        longest=int(max(good.max(), bad.max())),
+        mostly_unequal=tuple(sorted(paradigm for _, paradigm in share.index[share > 0.5])),
+    )
+
+
+def _odd(pairs: pd.DataFrame) -> dict[str, tuple[int, ...]]:
+    kinds: dict[str, Callable[[str, str], bool]] = {
+        "space at an end": lambda good, bad: good != good.strip() or bad != bad.strip(),
+        "two spaces in a row": lambda good, bad: "  " in good or "  " in bad,
+        "a tab or line break": lambda good, bad: any(mark in good + bad for mark in "\t\n\r"),
+        "final punctuation on one member only": lambda good, bad: _punctuated(good) != _punctuated(bad),
+    }
+    members = list(zip(pairs["pair"].tolist(), pairs["good"].tolist(), pairs["bad"].tolist(), strict=True))
+    return {kind: tuple(number for number, good, bad in members if is_odd(good, bad)) for kind, is_odd in kinds.items()}
+
+
+def _punctuated(sentence: str) -> bool:
+    return unicodedata.category(sentence.rstrip()[-1:] or " ").startswith("P")
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return f"{len(names)}{_examples(names)}"
+
+
+def _examples(names: Sequence[Any]) -> str:
+    shown = ", ".join(map(str, names[:_SHOWN]))
+    return f" ({shown}{', ...' if len(names) > _SHOWN else ''})" if names else ""

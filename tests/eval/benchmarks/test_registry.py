@@ -1,0 +1,102 @@
+import pytest
+
+from eval.benchmarks import REGISTRY, expand_benchmarks, families, find_benchmark, load_benchmark
+from eval.linking import parse_linking
+from ucurve.errors import UserError
+
+NAMES = {
+    "zhoblimp", "zhoblimp-excluded", "blimp", "sling", "climp", "jblimp", "blimp-nl", "rublimp", "swe-blimp",
+    "multiblimp", "clams", "tse", "demo", "custom",
+}  # fmt: skip
+SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "prompt", "mink"}
+
+
+@pytest.fixture
+def suites(tmp_path):
+    for language in ("hindi", "basque"):
+        (tmp_path / "tse").mkdir(exist_ok=True)
+        (tmp_path / "tse" / f"{language}-S.json").write_text('[[["a", "a"], ["b", "c"]]]')
+    return tmp_path
+
+
+def test_all_benchmarks_are_registered():
+    assert {card.family for card in REGISTRY.values()} == NAMES
+    assert {family: len(languages) for family, languages in families().items()} == {
+        "multiblimp": 101,
+        "clams": 5,
+        "tse": 3,
+    }
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_card_is_complete(name):
+    card = REGISTRY[name]
+    assert card.name == name
+    assert len(card.language) == 3
+    assert card.licence
+    assert card.citation
+    assert card.protocol.endswith(".")
+    assert all(quirk.endswith(".") for quirk in card.quirks)
+    assert {card.scorer, card.masked_scorer} <= SCORERS
+    assert parse_linking(card.linking).name == card.linking
+
+
+def test_a_family_stands_for_the_languages_that_are_there(suites):
+    assert expand_benchmarks(["zhoblimp", "tse"], suites) == ("zhoblimp", "tse/eus", "tse/hin")
+
+
+def test_each_name_once_in_the_order_given(suites):
+    assert expand_benchmarks(["tse/hin", "tse", "blimp", "tse/hin"], suites) == ("tse/hin", "tse/eus", "blimp")
+
+
+def test_a_family_of_the_hub_is_there_whole():
+    names = expand_benchmarks(["multiblimp"])
+    assert len(names) == 101
+    assert names[:2] == ("multiblimp/abk", "multiblimp/aln")
+
+
+def test_a_family_that_is_not_on_the_hub():
+    with pytest.raises(UserError, match="benchmark 'tse' is not on the hub; give benchmark_root=DIR"):
+        expand_benchmarks(["tse"])
+
+
+def test_a_family_without_files(suites):
+    with pytest.raises(UserError, match=r"benchmark 'clams': no files of any language in .*clams, as de_evalset/"):
+        expand_benchmarks(["clams"], suites)
+
+
+def test_a_family_without_a_root(tmp_path):
+    with pytest.raises(UserError, match=r"benchmark_root: no folder .*nowhere"):
+        expand_benchmarks(["tse"], tmp_path / "nowhere")
+
+
+def test_unknown_name():
+    message = r"unknown benchmark 'rublim'; allowed: blimp, .*multiblimp, .*zhoblimp\S*\. Did you mean 'rublimp'\?"
+    with pytest.raises(UserError, match=message):
+        expand_benchmarks(["blimp", "rublim"])
+
+
+def test_unknown_family_of_a_language():
+    with pytest.raises(UserError, match=r"unknown benchmark 'multiblim/nld'.*Did you mean 'multiblimp'\?"):
+        expand_benchmarks(["multiblim/nld"])
+
+
+def test_unknown_language():
+    message = r"unknown language of multiblimp 'nl' in 'multiblimp/nl'; allowed: abk, .*Did you mean 'nld'\?"
+    with pytest.raises(UserError, match=message):
+        expand_benchmarks(["multiblimp/nl"])
+
+
+def test_a_family_is_no_benchmark():
+    with pytest.raises(UserError, match="benchmark 'tse' has a part for each language; name one, as tse/eus"):
+        find_benchmark("tse")
+
+
+def test_a_language_that_is_not_there(suites):
+    with pytest.raises(UserError, match=r"benchmark 'tse/swa': no swahili-\*\.json files in .*tse"):
+        load_benchmark("tse/swa", suites)
+
+
+def test_languages_are_told_apart(suites):
+    assert set(load_benchmark("tse/hin", suites)["benchmark"]) == {"tse/hin"}
+    assert len(load_benchmark("tse/eus", suites)) == 1
