@@ -25,7 +25,7 @@ def setting(request, masked_tokenizers, make_masked):
 
 @pytest.fixture(scope="session")
 def some_pairs(conditional_pairs):
-    return conditional_pairs.iloc[:6].reset_index(drop=True)
+    return conditional_pairs.iloc[:4].reset_index(drop=True)
 
 
 def pair_of(good, bad, **columns):
