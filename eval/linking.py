@@ -1,24 +1,27 @@
-"""Linking functions: from the stored sums of a sentence to the number two sentences are compared by.
+"""Linking functions: from what is stored of a sentence to the number two sentences are compared by.
 
-Every function takes ``lp`` (natural log probability of the sentence), ``n`` (scored tokens) and ``unigram`` (sum of log
-unigram probabilities; functions that do not read it can be called without), numbers or float64 arrays of one shape, and
-returns that shape. Higher means more acceptable unless the family says ``lower_is_better``. A new one costs no forward
-pass.
+Every function takes ``lp`` (natural log probability of the sentence), ``n`` (scored tokens) and what else it reads,
+such as ``unigram`` (sum of log unigram probabilities; functions that do not read it can be called without), numbers or
+float64 arrays of one shape, and returns that shape. Higher means more acceptable unless the family says
+``lower_is_better``. A new one costs no forward pass.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ucurve.errors import UserError, unknown_name
 
 Array = npt.NDArray[np.float64]
 Number = TypeVar("Number", Array, float)
+Side = Literal["good", "bad"]
+Table = Mapping[str, Any] | pd.DataFrame
 
 
 def lp(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
@@ -70,36 +73,83 @@ def morcela(lp: Number, n: Number, unigram: Number, beta: float = 1.0, gamma: fl
     return (lp - beta * unigram + gamma) / n
 
 
+def char_lp(lp: Number, n: Number, chars: Number) -> Number:  # noqa: ARG001
+    """Log probability per character of the scored text, LP / chars; comparable across tokenizers."""
+    return lp / chars
+
+
+def byte_lp(lp: Number, n: Number, utf8_bytes: Number) -> Number:  # noqa: ARG001
+    """Log probability per UTF-8 byte of the scored text, LP / bytes; comparable across tokenizers."""
+    return lp / utf8_bytes
+
+
+def stored(value: Number, percent: float = 0.0) -> Number:  # noqa: ARG001
+    """Give a number as the scorer stored it; a parameter has chosen the column already."""
+    return value
+
+
 @dataclass(frozen=True)
 class Family:
     """A linking function as registered.
 
     Attributes:
-        function: what it computes.
+        function: what it computes, given what it reads and its parameters by name.
         defaults: its parameters.
-        needs_unigrams: whether it reads ``unigram``.
+        columns: what it reads beyond ``lp`` and ``n``: columns of the score table, without ``_good`` and ``_bad``. One
+            whose name depends on a parameter holds it in braces, ``mink{percent:g}``.
+        from_sums: whether it reads ``lp`` and ``n``; otherwise ``columns`` are all it reads.
         lower_is_better: whether the better sentence has the lower value.
         compared: an increasing function of the value by which pairs are decided instead, where the value itself would
             overflow and make the width of a tie depend on its size; None for the value itself.
+        limits: least and greatest value of a parameter; a parameter that is not named may be any finite number.
     """
 
-    function: Callable[..., Array]
-    defaults: Mapping[str, float]
-    needs_unigrams: bool = False
+    function: Callable[..., Any]
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    from_sums: bool = True
     lower_is_better: bool = False
-    compared: Callable[..., Array] | None = None
+    compared: Callable[..., Any] | None = None
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+
+def _answer(column: str) -> Family:
+    return Family(stored, columns=(column,), from_sums=False)
+
+
+PROMPT_READINGS = ("grammaticality", "acceptability", "grammaticality_p", "acceptability_p")
 
 FAMILIES: dict[str, Family] = {
-    "lp": Family(lp, {}),
-    "mean_lp": Family(mean_lp, {}),
+    "lp": Family(lp),
+    "mean_lp": Family(mean_lp),
     "pen_lp": Family(pen_lp, {"alpha": 0.8}),
     "slln_lp": Family(slln_lp, {"alpha": 0.5}),
-    "nll": Family(nll, {}, lower_is_better=True),
-    "ppl": Family(ppl, {}, lower_is_better=True, compared=nll_per_token),
-    "slor": Family(slor, {}, needs_unigrams=True),
-    "morcela": Family(morcela, {"beta": 1.0, "gamma": 0.0}, needs_unigrams=True),
+    "nll": Family(nll, lower_is_better=True),
+    "ppl": Family(ppl, lower_is_better=True, compared=nll_per_token),
+    "slor": Family(slor, columns=("unigram",)),
+    "morcela": Family(morcela, {"beta": 1.0, "gamma": 0.0}, ("unigram",)),
+    "char_lp": Family(char_lp, columns=("chars",)),
+    "byte_lp": Family(byte_lp, columns=("bytes",)),
+    "mink": Family(stored, {"percent": 60.0}, ("mink{percent:g}",), from_sums=False, limits={"percent": (1, 100)}),
+    **{name: _answer(name) for name in PROMPT_READINGS},
 }
+
+
+def register_linking(name: str, family: Family) -> None:
+    """Add a linking function of one's own; it can be asked for by its name from then on.
+
+    Args:
+        name: letters, digits and underscores, not starting with a digit; parameters follow it after colons.
+        family: what it computes and reads.
+
+    Raises:
+        ValueError: when the name is taken or has other signs.
+    """
+    if not name.isidentifier():
+        raise ValueError(f"linking function {name!r}: a name of letters, digits and underscores is needed")
+    if name in FAMILIES:
+        raise ValueError(f"linking function {name!r} is registered already")
+    FAMILIES[name] = family
 
 
 @dataclass(frozen=True)
@@ -108,39 +158,92 @@ class Linking:
 
     Attributes:
         name: the name in ``accuracy.csv``; parameters are part of it unless they are the defaults.
-        function: its value.
+        function: its value, given what it reads.
         compared: what pairs are decided by, the value or an increasing function of it.
-        needs_unigrams: whether it reads ``unigram``.
+        columns: what it reads beyond ``lp`` and ``n``, without ``_good`` and ``_bad``.
+        from_sums: whether it reads ``lp`` and ``n``.
         lower_is_better: whether the better sentence has the lower value.
     """
 
     name: str
-    function: Callable[[Array, Array, Array], Array]
-    compared: Callable[[Array, Array, Array], Array]
-    needs_unigrams: bool
+    function: Callable[..., Any]
+    compared: Callable[..., Any]
+    columns: tuple[str, ...]
+    from_sums: bool
     lower_is_better: bool
 
-    def __call__(self, lp: Array, n: Array, unigram: Array) -> Array:
-        """Return the linked value of each sentence."""
-        return self.function(lp, n, unigram)
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Everything it reads, in the order its function takes it."""
+        return ("lp", "n", *self.columns) if self.from_sums else self.columns
+
+    @property
+    def needs_unigrams(self) -> bool:
+        """Whether it reads ``unigram``."""
+        return "unigram" in self.columns
+
+    def __call__(self, *read: Number) -> Number:
+        """Return the linked value of each sentence, given what the function reads (``reads``)."""
+        value: Number = self.function(*read)
+        return value
+
+    def values(self, table: Table, side: Side) -> Array:
+        """Return the linked value of the good or the bad member of each pair.
+
+        Args:
+            table: score table, a data frame or any mapping of columns such as ``lp_good``.
+            side: ``good`` or ``bad``.
+
+        Returns:
+            float64[pairs].
+        """
+        return np.asarray(self.function(*self._read(table, side)))
+
+    def compared_values(self, table: Table, side: Side) -> Array:
+        """Return what pairs are decided by, as ``values``; an increasing function of them."""
+        return np.asarray(self.compared(*self._read(table, side)))
+
+    def missing(self, table: Table) -> tuple[str, ...]:
+        """Name the columns it reads that a score table lacks or that hold NaN; none when it can be computed."""
+        wanted = [f"{name}_{side}" for name in self.reads for side in ("good", "bad")]
+        return tuple(name for name in wanted if name not in table or np.isnan(_floats(table, name)).any())
+
+    def _read(self, table: Table, side: Side) -> list[Array]:
+        return [_floats(table, f"{name}_{side}") for name in self.reads]
 
 
 def parse_linking(name: str) -> Linking:
-    """Read a linking function's name: ``slln_lp``, ``slln_lp:0.3``, ``morcela:0.6:18``.
+    """Read a linking function's name: ``slln_lp``, ``slln_lp:0.3``, ``morcela:0.6:18``, ``mink:40``.
 
     Raises:
-        UserError: when the function is unknown, or its parameters are too many or no finite numbers.
+        UserError: when the function is unknown, or its parameters are too many, no finite numbers or out of range.
     """
     base, *given = name.split(":")
     family = FAMILIES.get(base)
     if family is None:
         raise unknown_name("linking function", base, FAMILIES)
     values = _numbers(name, given, family)
-    bound = dict(zip(family.defaults, values, strict=False))
-    changed = any(family.defaults[key] != value for key, value in bound.items())
-    shown = ":".join([base, *(repr(value).removesuffix(".0") for value in values)]) if changed else base
+    bound = {**family.defaults, **dict(zip(family.defaults, values, strict=False))}
     function = partial(family.function, **bound)
-    return Linking(shown, function, family.compared or function, family.needs_unigrams, family.lower_is_better)
+    return Linking(
+        name=_shown(base, values, bound, family),
+        function=function,
+        compared=partial(family.compared, **bound) if family.compared else function,
+        columns=tuple(column.format(**bound) for column in family.columns),
+        from_sums=family.from_sums,
+        lower_is_better=family.lower_is_better,
+    )
+
+
+def linking_name(base: str, parameters: Iterable[float]) -> str:
+    """Write a linking function's name with its parameters, as ``parse_linking`` shows it."""
+    return parse_linking(":".join([base, *map(repr, map(float, parameters))])).name
+
+
+def _shown(base: str, values: list[float], bound: Mapping[str, float], family: Family) -> str:
+    if bound == dict(family.defaults):
+        return base
+    return ":".join([base, *(repr(value).removesuffix(".0") for value in values)])
 
 
 def _numbers(name: str, given: list[str], family: Family) -> list[float]:
@@ -151,4 +254,12 @@ def _numbers(name: str, given: list[str], family: Family) -> list[float]:
         values = [math.nan]
     if len(values) > len(family.defaults) or not all(map(math.isfinite, values)):
         raise UserError(f"linking function {name!r}: {allowed} allowed after the name, as finite numbers")
+    for key, value in zip(family.defaults, values, strict=False):
+        low, high = family.limits.get(key, (-math.inf, math.inf))
+        if not low <= value <= high:
+            raise UserError(f"linking function {name!r}: {key} is {value:g}; it must be from {low:g} to {high:g}")
     return values
+
+
+def _floats(table: Table, name: str) -> Array:
+    return np.asarray(table[name], dtype=np.float64)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betaincinv
 
-from eval.linking import Linking
+from eval.levels import Levels, levels_of
+from eval.linking import Linking, Number
 from eval.pairs import identical
 
 Array = npt.NDArray[np.float64]
@@ -34,8 +35,8 @@ def accuracy_table(
 
     Args:
         pairs: the pair table.
-        scores: ``pair, lp_good, lp_bad, n_good, n_bad, unigram_good, unigram_bad``, one row per pair.
-        linkings: linking functions; those that need unigrams are left out when there are none.
+        scores: the score table: ``pair, n_good, n_bad`` and what the linking functions read, one row per pair.
+        linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
         ties_rules: what a tie counts; one set of rows for each.
 
     Returns:
@@ -43,22 +44,48 @@ def accuracy_table(
         its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and over
         phenomena (``macro_phenomena``). A row without a pair is left out. Accuracies are fractions.
     """
-    ours = ["pair", "phenomenon", "paradigm", "good", "bad"]  # a published column may have the name of a score
-    merged = pairs[ours].merge(scores, on="pair", validate="one_to_one")
-    merged = merged[~identical(merged)]
-    if not len(merged):
+    merged = items(pairs, scores)
+    linkings = [linking for linking in linkings if not linking.missing(merged)]
+    if not len(merged) or not linkings:
         return pd.DataFrame(columns=list(COLUMNS))
-    if merged[["unigram_good", "unigram_bad"]].isna().to_numpy().any():
-        linkings = [linking for linking in linkings if not linking.needs_unigrams]
-    labels, paradigm_of, membership = _group(merged)
+    levels = levels_of(merged)
     masks = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
     conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
-    if not len(conditions):
-        return pd.DataFrame(columns=list(COLUMNS))
-    decisions = [_decisions(merged, linking) for linking in linkings]
-    counts = np.stack([_count(paradigm_of, *both, mask) for both in decisions for mask in masks.values()])
-    tables = [_table(labels, conditions, counts, membership, rule) for rule in ties_rules]
+    judged = [decisions(merged, linking) for linking in linkings]
+    counts = np.stack([_count(levels, *both, mask) for both in judged for mask in masks.values()])
+    tables = [_table(levels, conditions, counts, rule) for rule in ties_rules]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def items(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Join scores to their pairs and leave out pairs of two identical sentences.
+
+    Args:
+        pairs: the pair table.
+        scores: the score table, one row per pair of it.
+
+    Returns:
+        ``pair, phenomenon, paradigm, good, bad`` and the columns of the score table.
+    """
+    ours = ["pair", "phenomenon", "paradigm", "good", "bad"]  # a published column may have the name of a score
+    merged = pairs[ours].merge(scores, on="pair", validate="one_to_one")
+    return merged[~identical(merged)]
+
+
+def decisions(scores: pd.DataFrame, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Decide every pair of a score table by a linking function.
+
+    Returns:
+        Which pairs are right, and which are ties, bool[pairs].
+    """
+    good, bad = linking.compared_values(scores, "good"), linking.compared_values(scores, "bad")
+    return decide(bad, good) if linking.lower_is_better else decide(good, bad)
+
+
+def pair_credits(scores: pd.DataFrame, linking: Linking, rule: TiesRule) -> Array:
+    """Return what every pair counts, float64[pairs]: 1 when right, 0 when wrong, and the rule's share for a tie."""
+    right, ties = decisions(scores, linking)
+    return right + TIES_CREDIT[rule] * ties
 
 
 def decide(good: Array, bad: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -80,9 +107,10 @@ def split_masks(n_good: npt.NDArray[np.int64], n_bad: npt.NDArray[np.int64]) -> 
     return dict(zip(get_args(Split), masks, strict=True))
 
 
-def delta_acc(good_longer: float, bad_longer: float, equal: float) -> float:
+def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:
     """Length bias: mean absolute distance of the unequal splits' accuracies to the equal one's (ZhoBLiMP, 4.2)."""
-    return (abs(good_longer - equal) + abs(bad_longer - equal)) / 2
+    bias: Number = (abs(good_longer - equal) + abs(bad_longer - equal)) / 2
+    return bias
 
 
 def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
@@ -114,6 +142,12 @@ def stratified_mean(right: Array, n: Array) -> tuple[Array, Array, Array]:
     Returns:
         Mean, lower and upper bound, float64[...]; 0 to 1 around a mean of 0 when no stratum counts.
     """
+    mean, size = effective_sample(right, n)
+    return mean, *exact_interval(mean * size, size)
+
+
+def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
+    """Return the mean over strata and the size of a simple sample that knows it as well; see ``stratified_mean``."""
     some = n > 0
     strata = np.maximum(some.sum(axis=-1), 1)
     size = np.maximum(n, 1)
@@ -121,59 +155,41 @@ def stratified_mean(right: Array, n: Array) -> tuple[Array, Array, Array]:
     smoothed = (right + 0.5) / (n + 1)
     center = smoothed.sum(axis=-1, where=some) / strata
     variance = (smoothed * (1 - smoothed) / size).sum(axis=-1, where=some) / strata**2
-    effective = np.divide(center * (1 - center), variance, out=np.zeros_like(variance), where=variance > 0)
-    return mean, *exact_interval(mean * effective, effective)
+    return mean, np.divide(center * (1 - center), variance, out=np.zeros_like(variance), where=variance > 0)
 
 
-def _decisions(merged: pd.DataFrame, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    good, bad = (_compared(merged, linking, side) for side in ("good", "bad"))
-    return decide(bad, good) if linking.lower_is_better else decide(good, bad)
+def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
+    """Return the binomial sample each row's accuracy stands on: its pairs, and for a mean the effective sample.
 
+    Args:
+        levels: the rows.
+        right: credits by paradigm, float64[..., paradigms].
+        n: pairs by paradigm, of the same shape.
 
-def _compared(merged: pd.DataFrame, linking: Linking, side: str) -> Array:
-    return linking.compared(*(merged[f"{name}_{side}"].to_numpy(dtype=np.float64) for name in ("lp", "n", "unigram")))
-
-
-def _group(merged: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.int64], Array]:
-    """Name every row of a condition, give the paradigm of every pair, and of which phenomenon a paradigm is."""
-    grouped = merged.groupby(["phenomenon", "paradigm"], sort=True)
-    paradigms = grouped.size().index.to_frame(index=False)
-    codes, phenomena = pd.factorize(paradigms["phenomenon"])
-    pooled = pd.DataFrame({"phenomenon": phenomena, "paradigm": "all"})
-    overall = pd.DataFrame({"phenomenon": "all", "paradigm": ["all", "macro", "macro_phenomena"]})
-    labels = pd.concat([paradigms, pooled, overall], ignore_index=True)
-    paradigm_of: npt.NDArray[np.int64] = np.asarray(grouped.ngroup(), dtype=np.int64)
-    return labels, paradigm_of, np.eye(len(phenomena))[codes]
+    Returns:
+        Credits and size, float64[..., rows]; their quotient is the row's accuracy where the size is not 0.
+    """
+    means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
+    credited, size = levels.totals(right), levels.totals(n)
+    for place, (mean, effective) in zip((-2, -1), means, strict=True):
+        credited[..., place], size[..., place] = mean * effective, effective
+    return credited, size
 
 
 def _count(
-    paradigm_of: npt.NDArray[np.int64],
-    wins: npt.NDArray[np.bool_],
-    ties: npt.NDArray[np.bool_],
-    mask: npt.NDArray[np.bool_],
+    levels: Levels, right: npt.NDArray[np.bool_], ties: npt.NDArray[np.bool_], mask: npt.NDArray[np.bool_]
 ) -> Array:
     """Count right pairs, ties and pairs of one split by paradigm, float64[3, paradigms]."""
-    size = int(paradigm_of.max()) + 1
-    return np.stack([np.bincount(paradigm_of, part & mask, minlength=size) for part in (wins, ties, mask)])
+    return np.stack([levels.sums(part & mask) for part in (right, ties, mask)])
 
 
-def _table(
-    labels: pd.DataFrame, conditions: pd.MultiIndex, counts: Array, membership: Array, rule: TiesRule
-) -> pd.DataFrame:
+def _table(levels: Levels, conditions: pd.MultiIndex, counts: Array, rule: TiesRule) -> pd.DataFrame:
     """Lay out the rows of one ties rule; ``counts`` is float64[conditions, 3, paradigms]."""
-    strata = [counts, counts @ membership]
-    pooled = np.concatenate([*strata, counts.sum(axis=-1, keepdims=True)], axis=-1)
-    means = [stratified_mean(_right(part, rule), part[:, 2]) for part in strata]
-    right, n = _right(pooled, rule), pooled[:, 2]
-    exact = (right / np.maximum(n, 1), *exact_interval(right, n))
-    totals = np.concatenate([pooled, pooled[..., -1:], pooled[..., -1:]], axis=-1)
-    values = [np.column_stack([part, *(mean[place] for mean in means)]) for place, part in enumerate(exact)]
-    table = pd.concat([labels] * len(conditions), ignore_index=True)
-    table[["linking", "split"]] = conditions.repeat(len(labels)).to_frame().to_numpy()
-    table["n"], table["ties"] = (totals[:, part].ravel().astype(np.int64) for part in (2, 1))
+    n = counts[:, 2]
+    right, size = samples_by_level(levels, counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1], n)
+    values = (right / np.where(size > 0, size, 1), *exact_interval(right, size))
+    table = pd.concat([levels.labels] * len(conditions), ignore_index=True)
+    table[["linking", "split"]] = conditions.repeat(len(levels.labels)).to_frame().to_numpy()
+    table["n"], table["ties"] = (levels.totals(counts[:, part]).ravel().astype(np.int64) for part in (2, 1))
     table["accuracy"], table["ci_low"], table["ci_high"] = (part.ravel() for part in values)
     return table[table["n"] > 0].assign(ties_rule=rule)
-
-
-def _right(counts: Array, rule: TiesRule) -> Array:
-    return counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1]

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from eval.linking import parse_linking
-from eval.metrics import COLUMNS, accuracy_table, decide, delta_acc, exact_interval, split_masks, stratified_mean
+from eval.metrics import (
+    COLUMNS,
+    accuracy_table,
+    decide,
+    delta_acc,
+    exact_interval,
+    items,
+    pair_credits,
+    split_masks,
+    stratified_mean,
+)
 
 LP = [parse_linking("lp")]
 # ZhoBLiMP, Table 5: pairs of the splits =, >, < for three tokenizers, then rows of accuracies and the printed averages
@@ -105,6 +115,34 @@ def test_slor_needs_unigrams(scores_of):
     table = accuracy_table(pairs_of("a"), scores_of(rows, unigrams=(-4.0, -9.0)), both)
     assert row(table, "all", "all", linking="slor")["accuracy"] == 0.0  # -1/2 against 3/3
     assert accuracy_table(pairs_of("a"), scores_of(rows), [parse_linking("slor")]).empty
+
+
+def test_functions_of_columns_the_scores_lack_are_left_out(scores_of):
+    linkings = [parse_linking(name) for name in ("lp", "char_lp", "byte_lp", "mink", "grammaticality")]
+    scores = scores_of([(-5, -6, 2, 3), (-5, -6, 2, 3)]).assign(
+        chars_good=[5, 5], chars_bad=[20, 20], bytes_good=[5, np.nan], bytes_bad=[5, 5], mink60_good=[-9, -9]
+    )
+    table = accuracy_table(pairs_of("aa"), scores, linkings)
+    assert set(table["linking"]) == {"lp", "char_lp"}
+    assert row(table, "all", "all", linking="char_lp")["accuracy"] == 0.0  # -1 against -0.3
+
+
+def test_answers_to_prompts_need_no_log_probabilities(scores_of):
+    scores = scores_of([(np.nan, np.nan, 3, 3)] * 4).assign(
+        grammaticality_good=[1, 0, 0, 1], grammaticality_bad=[0, 1, 0, 0]
+    )
+    table = accuracy_table(pairs_of("aaaa"), scores, [*LP, parse_linking("grammaticality")], ["half", "wrong"])
+    assert set(table["linking"]) == {"grammaticality"}
+    assert row(table, "all", "all", ties_rule="wrong")[["accuracy", "ties"]].tolist() == [0.5, 1]
+    assert row(table, "all", "all", ties_rule="half")["accuracy"] == 0.625
+
+
+def test_credits_follow_the_pairs(scores_of):
+    pairs = pairs_of("abc", good=["x", "same", "z"], bad=["y", "same", "w"])
+    merged = items(pairs, scores_of([(-1, -1, 1, 1), (-1, -1, 1, 1), (-2, -1, 1, 1)]).sample(frac=1, random_state=1))
+    assert merged["pair"].tolist() == [0, 2]
+    assert pair_credits(merged, LP[0], "half").tolist() == [0.5, 0.0]
+    assert pair_credits(merged, LP[0], "right").tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,0 +1,74 @@
+"""The levels a number is given at: paradigm, phenomenon, all pairs, and the means over paradigms and phenomena."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Array = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+MEANS = ("macro", "macro_phenomena")
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The rows of a table of levels, and the pairs each one is about.
+
+    Attributes:
+        labels: ``phenomenon, paradigm`` of every row: the paradigms; the phenomena (``paradigm=all``); all pairs
+            (``all``/``all``); the mean over paradigms (``macro``) and over phenomena (``macro_phenomena``).
+        paradigm_of: int64[pairs].
+        membership: float64[paradigms, phenomena], 1 where a paradigm is of a phenomenon.
+    """
+
+    labels: pd.DataFrame
+    paradigm_of: Ids
+    membership: Array
+
+    @property
+    def paradigms(self) -> int:
+        """Number of paradigms."""
+        return len(self.membership)
+
+    def sums(self, values: npt.NDArray[Any]) -> Array:
+        """Sum a number or truth value of every pair by paradigm, float64[paradigms]."""
+        return np.bincount(self.paradigm_of, values, minlength=self.paradigms).astype(np.float64)
+
+    def totals(self, sums: Array) -> Array:
+        """Sum over what each row is about; the two means are about all pairs.
+
+        Args:
+            sums: by paradigm, float64[..., paradigms].
+
+        Returns:
+            float64[..., rows].
+        """
+        overall = sums.sum(axis=-1, keepdims=True)
+        return np.concatenate([sums, sums @ self.membership, overall, overall, overall], axis=-1)
+
+    def means(self, sums: Array, n: Array) -> Array:
+        """Return each row's mean: over its pairs, or over the means of paradigms or phenomena.
+
+        Args:
+            sums: of a number of every pair, by paradigm, float64[..., paradigms].
+            n: pairs by paradigm, one at least, float64[paradigms].
+
+        Returns:
+            float64[..., rows].
+        """
+        pooled = self.totals(sums)[..., :-2] / self.totals(n)[..., :-2]
+        cells = np.split(pooled, [self.paradigms, pooled.shape[-1] - 1], axis=-1)[:2]
+        return np.concatenate([pooled, *(part.mean(axis=-1, keepdims=True) for part in cells)], axis=-1)
+
+
+def levels_of(pairs: pd.DataFrame) -> Levels:
+    """Find the levels of a table with columns ``phenomenon`` and ``paradigm``, one row per pair."""
+    grouped = pairs.groupby(["phenomenon", "paradigm"], sort=True)
+    paradigms = grouped.size().index.to_frame(index=False)
+    codes, phenomena = pd.factorize(paradigms["phenomenon"])
+    pooled = pd.DataFrame({"phenomenon": phenomena, "paradigm": "all"})
+    overall = pd.DataFrame({"phenomenon": "all", "paradigm": ["all", *MEANS]})
+    labels = pd.concat([paradigms, pooled, overall], ignore_index=True)
+    return Levels(labels, np.asarray(grouped.ngroup(), dtype=np.int64), np.eye(len(phenomena))[codes])
