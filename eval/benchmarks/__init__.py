@@ -3,7 +3,15 @@
 from eval.benchmarks import cards  # noqa: F401 - fills the registry
 from eval.benchmarks.custom import CustomBenchmark, CustomColumns, load_custom
 from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import REGISTRY, Benchmark, expand_benchmarks, families, find_benchmark, register
+from eval.benchmarks.registry import (
+    REGISTRY,
+    Benchmark,
+    benchmark_names,
+    expand_benchmarks,
+    families,
+    find_benchmark,
+    register,
+)
 from eval.benchmarks.sources import json_lines
 
 __all__ = [
@@ -11,6 +19,7 @@ __all__ = [
     "Benchmark",
     "CustomBenchmark",
     "CustomColumns",
+    "benchmark_names",
     "expand_benchmarks",
     "families",
     "find_benchmark",

@@ -195,7 +195,7 @@ register(
         load=published(read_swe_blimp, swe_blimp),
         linking="ppl",
         licence="not stated",
-        citation="Swe-BLiMP: The Swedish Benchmark of Linguistic Minimal Pairs",
+        citation="Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal Pairs (Swe-BLiMP)",
         pairs=2_500,
         paradigms=25,
         phenomena=25,

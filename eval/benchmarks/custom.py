@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.forms import named
 from eval.benchmarks.readers import Row, read_json, read_parquet, read_tables
-from eval.benchmarks.registry import REGISTRY
+from eval.benchmarks.registry import benchmark_names
 from eval.pairs import UNNAMED, Keys, pair_table, text_value
 from ucurve.errors import UserError, nearest
 
@@ -62,7 +62,7 @@ class CustomBenchmark:
     @field_validator("name")
     @classmethod
     def _own_name(cls, name: str) -> str:
-        if name != "custom" and name in {card.family for card in REGISTRY.values()}:
+        if name != "custom" and name in benchmark_names():
             raise ValueError(f"{name!r} is the name of a published benchmark")
         if not re.fullmatch(r"[\w-][\w.-]*", name):
             raise ValueError(f"{name!r} is no name: letters, digits, '_', '-' and '.' are allowed")

@@ -93,6 +93,11 @@ def families() -> dict[str, list[str]]:
     return {family: sorted(languages) for family, languages in members.items()}
 
 
+def benchmark_names() -> list[str]:
+    """Return the names a user may choose from, sorted, a family of languages by its bare name."""
+    return sorted({card.family for card in REGISTRY.values()})
+
+
 def find_benchmark(name: str) -> Benchmark:
     """Return the card of a benchmark.
 
@@ -111,7 +116,7 @@ def _unknown(name: str, members: Mapping[str, Sequence[str]]) -> UserError:
     family, _, language = name.partition("/")
     if family in members:
         return unknown_name(f"language of {family}", language, members[family], where=repr(name))
-    return unknown_name("benchmark", name, {card.family for card in REGISTRY.values()})
+    return unknown_name("benchmark", name, benchmark_names())
 
 
 def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
