@@ -24,6 +24,7 @@ from eval.scoring.causal import length_batches
 from eval.scoring.model import context_length
 from eval.scoring.output import logits_of
 from eval.scoring.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from eval.scoring.shares import log_share
 from ucurve.errors import UserError
 
 _MARKS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
@@ -247,21 +248,15 @@ def _correct(
     advance: Advance | None,
 ) -> Scores:
     corrections = np.full(len(ids), np.nan)
+    borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
     batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
         inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
         logits = logits_of(model, torch.from_numpy(inputs).to(model.device))
         before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
-        entry = np.where(bare, _log_share(before, ~marks.begins), _log_share(before, marks.borders))
-        corrections[batch] = _log_share(logits[:, -1], marks.borders) - entry
+        entry = np.where(bare, log_share(before, others), log_share(before, borders))
+        corrections[batch] = log_share(logits[:, -1], borders) - entry
         if advance is not None:
             advance(len(batch))
     return corrections
-
-
-def _log_share(logits: torch.Tensor, members: Flags) -> Scores:
-    """Return the log of the probability of a set of tokens, float64[B] of logits [B, V]."""
-    places = torch.from_numpy(np.flatnonzero(members)).to(logits.device)
-    logits = logits.double()
-    return np.asarray((logits[:, places].logsumexp(-1) - logits.logsumexp(-1)).cpu())

@@ -1,0 +1,216 @@
+"""The two questions put to chat models, in the languages of our benchmarks, and how a letter is read from an answer.
+
+Swe-BLiMP (section 5) asks for "the grammatically correct" sentence and for the one that is "most natural in everyday
+usage", in Swedish, and wants a single letter; it does not print its prompts. The wording here is ours.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ucurve.errors import UserError, unknown_name
+
+Letter = Literal["A", "B"]
+Question = Literal["grammaticality", "acceptability"]
+QUESTIONS: tuple[Question, ...] = ("grammaticality", "acceptability")
+FALLBACK = "eng"
+_SLOT = re.compile(r"\{([ab])\}")
+_LIKE_LATIN = str.maketrans("АВав", "ABab")  # Cyrillic letters that look the same
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One language's words.
+
+    Attributes:
+        opening: says that two sentences follow.
+        grammaticality: asks which one is grammatically correct.
+        acceptability: asks which one is most natural in everyday use.
+        letter: asks for a single letter.
+        answer: what an answer may be announced with, before a colon.
+    """
+
+    opening: str
+    grammaticality: str
+    acceptability: str
+    letter: str
+    answer: tuple[str, ...]
+
+
+WORDINGS = {
+    "deu": Wording(
+        "Hier sind zwei Sätze.",
+        "Welcher der beiden Sätze ist grammatisch korrekt?",
+        "Welcher der beiden Sätze ist im alltäglichen Sprachgebrauch am natürlichsten?",
+        "Antworte mit einem einzigen Buchstaben, A oder B.",
+        ("Antwort",),
+    ),
+    "eng": Wording(
+        "Here are two sentences.",
+        "Which of the two sentences is grammatically correct?",
+        "Which of the two sentences is most natural in everyday use?",
+        "Answer with a single letter, A or B.",
+        ("Answer",),
+    ),
+    "eus": Wording(
+        "Hona hemen bi esaldi.",
+        "Bi esaldietatik zein da gramatikalki zuzena?",
+        "Bi esaldietatik zein da naturalena eguneroko erabileran?",
+        "Erantzun letra bakar batekin: A edo B.",
+        ("Erantzuna",),
+    ),
+    "fra": Wording(
+        "Voici deux phrases.",
+        "Laquelle des deux phrases est grammaticalement correcte ?",
+        "Laquelle des deux phrases est la plus naturelle dans l'usage courant ?",
+        "Réponds par une seule lettre, A ou B.",
+        ("Réponse",),
+    ),
+    "heb": Wording(
+        "לפניך שני משפטים.",
+        "איזה משני המשפטים תקין מבחינה דקדוקית?",
+        "איזה משני המשפטים הוא הטבעי ביותר בשימוש יומיומי?",
+        "יש לענות באות אחת בלבד, A או B.",
+        ("תשובה",),
+    ),
+    "hin": Wording(
+        "यहाँ दो वाक्य दिए गए हैं।",
+        "इन दोनों वाक्यों में से कौन-सा वाक्य व्याकरण की दृष्टि से सही है?",
+        "इन दोनों वाक्यों में से कौन-सा वाक्य रोज़मर्रा के प्रयोग में सबसे स्वाभाविक है?",
+        "केवल एक अक्षर में उत्तर दीजिए, A या B।",
+        ("उत्तर",),
+    ),
+    "jpn": Wording(
+        "次に二つの文があります。",
+        "文法的に正しい文はどちらですか。",
+        "日常の使い方として最も自然な文はどちらですか。",
+        "AかBの一文字だけで答えてください。",
+        ("答え", "回答"),
+    ),
+    "nld": Wording(
+        "Hier zijn twee zinnen.",
+        "Welke van de twee zinnen is grammaticaal correct?",
+        "Welke van de twee zinnen is het natuurlijkst in het dagelijks taalgebruik?",
+        "Antwoord met één letter, A of B.",
+        ("Antwoord",),
+    ),
+    "rus": Wording(
+        "Вот два предложения.",
+        "Какое из двух предложений грамматически правильно?",
+        "Какое из двух предложений наиболее естественно в повседневной речи?",
+        "Ответьте одной буквой: A или B.",
+        ("Ответ",),
+    ),
+    "swa": Wording(
+        "Hapa kuna sentensi mbili.",
+        "Kati ya sentensi hizi mbili, ni ipi iliyo sahihi kisarufi?",
+        "Kati ya sentensi hizi mbili, ni ipi iliyo ya kawaida zaidi katika matumizi ya kila siku?",
+        "Jibu kwa herufi moja tu, A au B.",
+        ("Jibu",),
+    ),
+    "swe": Wording(
+        "Här är två meningar.",
+        "Vilken av de två meningarna är grammatiskt korrekt?",
+        "Vilken av de två meningarna är mest naturlig i vardagligt språkbruk?",
+        "Svara med en enda bokstav, A eller B.",
+        ("Svar", "Svaret"),
+    ),
+    "zho": Wording(
+        "下面有两个句子。",
+        "这两个句子中，哪一个合乎语法？",
+        "这两个句子中，哪一个在日常使用中最自然？",
+        "请只用一个字母回答：A 或 B。",
+        ("答案", "回答", "答"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Both questions as they are put.
+
+    Attributes:
+        language: ISO 639-3 code of the language that was asked for.
+        source: the language whose text is used, or ``own`` for a user's text.
+        grammaticality: the text, with ``{a}`` and ``{b}`` where the sentences go.
+        acceptability: likewise.
+        answer: what an answer may be announced with, before a colon.
+    """
+
+    language: str
+    source: str
+    grammaticality: str
+    acceptability: str
+    answer: tuple[str, ...]
+
+    def ask(self, question: Question, first: str, second: str) -> str:
+        """Put two sentences into a question; what looks like a place for one in a sentence stays as it is."""
+        sentences = {"a": first, "b": second}
+        return _SLOT.sub(lambda slot: sentences[slot[1]], getattr(self, question))
+
+
+def questions_for(language: str, own: Mapping[str, str] | None = None) -> Questions:
+    """Return the questions for a language; English ones for a language that has none here.
+
+    Args:
+        language: ISO 639-3 code.
+        own: a user's own texts of both questions, by their names, with ``{a}`` and ``{b}`` once each.
+
+    Raises:
+        UserError: when a user's text is missing, unknown or lacks a place for a sentence.
+    """
+    source = language if language in WORDINGS else FALLBACK
+    words = WORDINGS[source]
+    answer = tuple(dict.fromkeys((*words.answer, *WORDINGS[FALLBACK].answer)))
+    if own is not None:
+        _check_own(own)
+        return Questions(language, "own", own["grammaticality"], own["acceptability"], answer)
+    return Questions(language, source, _text(words, words.grammaticality), _text(words, words.acceptability), answer)
+
+
+def _text(words: Wording, question: str) -> str:
+    return f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n{question} {words.letter}"
+
+
+def _check_own(own: Mapping[str, str]) -> None:
+    for name in own:
+        if name not in QUESTIONS:
+            raise unknown_name("question", name, QUESTIONS, "the texts of the scorer 'prompt'")
+    for name in QUESTIONS:
+        if name not in own:
+            raise UserError(f"the texts of the scorer 'prompt' have no {name!r}; both questions are needed")
+        if sorted(_SLOT.findall(own[name])) != ["a", "b"]:
+            raise UserError(f"the text of {name!r} must hold {{a}} and {{b}}, once each, not as in {own[name]!r}")
+
+
+def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
+    """Read the one letter a model answered with.
+
+    The rule: signs and white space may precede the letter, and so may a word that announces it with a colon, any number
+    of times. The letter is A or B, small or capital, full-width or a Cyrillic one of the same shape. The end, a sign or
+    a new line comes after it, no word; and not, signs apart, the other letter read in the same way ("A/B").
+
+    Args:
+        answer: what the model wrote.
+        announced: the words that may precede a colon.
+
+    Returns:
+        The letter, or None for an invalid answer.
+    """
+    text = unicodedata.normalize("NFKC", answer)
+    words = "|".join(re.escape(unicodedata.normalize("NFKC", word)) for word in announced)
+    rest = re.sub(rf"^[\W_]*(?:(?:{words})\s*:[\W_]*)*", "", text, flags=re.IGNORECASE).translate(_LIKE_LATIN)
+    found = _alone("AB", rest)
+    if found is None or _alone("BA"[found == "B"], re.sub(r"^[\W_]*", "", rest[1:])) is not None:
+        return None
+    return found
+
+
+def _alone(letters: str, text: str) -> Letter | None:
+    """Return the letter a text begins with, if what follows on the line is no word."""
+    match = re.match(rf"([{letters}])(?=[^\S\n]*(?:$|\n|[^\w\s]|_))", text, flags=re.IGNORECASE)
+    if match is None:
+        return None
+    return "A" if match[1].upper() == "A" else "B"
