@@ -31,7 +31,7 @@ class Prompts:
         ids: tokens of the chats: those of all pairs with the first question, then with the second.
         letters: the tokens that spell A, and those that spell B.
         template_sha256: hash of the tokenizer's chat template.
-        sha256: hash of all chats, of all in short that the answers depend on beside model and tokenizer.
+        sha256: hash of what the answers and their reading depend on, beside model and tokenizer.
     """
 
     pairs: pd.DataFrame
