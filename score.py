@@ -1,7 +1,8 @@
 """Score checkpoints of a run, or any causal model, on minimal-pair benchmarks.
 
 python score.py run=RUN benchmarks=[zhoblimp] benchmark_root=DIR [steps=[0,512]]
-python score.py model=PATH_OR_HUB_ID benchmarks=[zhoblimp] benchmark_root=DIR out=DIR
+python score.py model=PATH_OR_HUB_ID benchmarks=[zhoblimp] benchmark_root=DIR out=DIR [revisions=[step0,step512]]
+python score.py check=true benchmarks=[zhoblimp] benchmark_root=DIR
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ from ucurve.command import check, run_command
 
 def main(values: dict[str, Any]) -> None:
     """Check the configuration and score what it asks for."""
-    from eval.run import ScoreCommand, execute
+    from eval.run import execute
+    from eval.settings import ScoreCommand
 
     execute(check(ScoreCommand, values))
 

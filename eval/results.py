@@ -1,36 +1,25 @@
-"""What scoring leaves in a run folder: pair tables, scores with their keys, and ``accuracy.csv``.
+"""What scoring leaves in a run folder: pair tables, and scores with their keys.
 
 Layout below ``<run>/eval``: ``<benchmark>/pairs.parquet``, ``<benchmark>/<scorer>/step00000512.parquet`` with its key
-``.json``, and ``accuracy.csv``. Every file appears complete or not at all.
+``.json``, and the tables of ``eval.tables``. Every file appears complete or not at all.
 """
 
 import fcntl
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from filelock import FileLock
 
 from eval.pairs import data_hash
+from eval.tables import TABLES, drop_benchmark
 from ucurve.errors import UserError
 from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json, write_json
 from ucurve.progress import say
 from ucurve.provenance import versions
-
-ACCURACY_COLUMNS = (
-    "run", "step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule",
-    "n", "ties", "accuracy", "ci_low", "ci_high",
-)  # fmt: skip
-_ACCURACY_ORDER = ["step", "benchmark", "scorer", "linking", "ties_rule", "split", "phenomenon", "paradigm"]
-_ACCURACY_TYPES = {
-    "step": "int64", "tokens": "Int64", "flops": "float64", "n": "int64", "ties": "int64", "accuracy": "float64",
-    "ci_low": "float64", "ci_high": "float64",
-}  # fmt: skip
-_SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
 
 
 @dataclass(frozen=True)
@@ -68,12 +57,12 @@ def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
     return folder / "eval" / benchmark / scorer / f"{step_name(step)}.parquet"
 
 
-def check_out(out: Path, weights_sha256: str | None = None) -> None:
-    """Check that a folder may get the scores of a model alone.
+def check_out(out: Path, weights: Mapping[int, str] | None = None) -> None:
+    """Check that a folder may get the scores of a model that is no run of ours.
 
     Args:
         out: the folder.
-        weights_sha256: of the model; None when it is not known yet.
+        weights: SHA-256 of the model's weights by step; None when they are not known yet.
 
     Raises:
         UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model.
@@ -82,9 +71,10 @@ def check_out(out: Path, weights_sha256: str | None = None) -> None:
         raise UserError(f"out={out} is a file or lies below one; give a folder")
     if (out / "run.json").exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
-    for file in () if weights_sha256 is None else (out / "eval").glob("*/*/step*.json"):
-        if _weights_of(file) != weights_sha256:
-            raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
+    for step, sha256 in (weights or {}).items():
+        for file in (out / "eval").rglob(f"{step_name(step)}.json"):
+            if _weights_of(file) != sha256:
+                raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
 
 
 def _weights_of(file: Path) -> object:
@@ -102,7 +92,7 @@ def writing(folder: Path) -> Iterator[None]:
     with lock.open("w") as file:
         with suppress(BlockingIOError):  # another scorer is at work
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for place in (lock.parent, *lock.parent.glob("*/"), *lock.parent.glob("*/*/")):
+            for place in (lock.parent, *(path for path in lock.parent.rglob("*") if path.is_dir())):
                 remove_leftovers(place)
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
@@ -138,8 +128,8 @@ def _stored_hash(path: Path) -> str | None:
 def _forget(folder: Path, benchmark: str) -> None:
     for file in (folder / "eval" / benchmark).glob("*/step*.*"):
         file.unlink()
-    with _accuracy(folder) as path:
-        _write_accuracy(path, read_accuracy(path).query("benchmark != @benchmark"))
+    for kind in TABLES:
+        drop_benchmark(kind, folder, benchmark)
 
 
 def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str, Any]) -> None:
@@ -171,87 +161,3 @@ def has_scores(path: Path, key: Key) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(record, dict) and {name: record.get(name) for name in wanted} == wanted
-
-
-def read_accuracy(path: Path) -> pd.DataFrame:
-    """Read ``accuracy.csv``; without a file, an empty table with its columns.
-
-    Raises:
-        UserError: when the file holds something else.
-    """
-    if not path.exists():
-        return pd.DataFrame(columns=list(ACCURACY_COLUMNS)).astype(_ACCURACY_TYPES)
-    names = {name: "str" for name in ACCURACY_COLUMNS if name not in _ACCURACY_TYPES}
-    blanks = {name: [""] for name in _ACCURACY_TYPES}
-    try:
-        table = pd.read_csv(path, dtype=names | _ACCURACY_TYPES, keep_default_na=False, na_values=blanks)
-    except ValueError as error:
-        raise _not_accuracies(path, str(error).splitlines()[0]) from error
-    if set(table.columns) != set(ACCURACY_COLUMNS):
-        raise _not_accuracies(path, f"its columns are {', '.join(map(str, table.columns))}")
-    return table
-
-
-def _not_accuracies(path: Path, reason: str) -> UserError:
-    return UserError(
-        f"{path}: not a table of accuracies ({reason}); remove it and score again, which computes no stored score anew"
-    )
-
-
-def scores_shown(folder: Path) -> set[tuple[int, str, str]]:
-    """Return step, benchmark and scorer of every score that ``accuracy.csv`` has rows of.
-
-    Raises:
-        UserError: when the file holds something else.
-    """
-    rows = read_accuracy(folder / "eval" / "accuracy.csv")[_SCORE].drop_duplicates()
-    return set(rows.itertuples(index=False, name=None))
-
-
-def drop_accuracy(folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
-    """Take the rows of scores that are going to be replaced out of ``accuracy.csv``, whatever their linking function.
-
-    Args:
-        folder: the run folder.
-        scores: step, benchmark and scorer of each.
-    """
-    if not scores:
-        return
-    with _accuracy(folder) as path:
-        old = read_accuracy(path)
-        _write_accuracy(path, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
-
-
-def refresh_accuracy(folder: Path, tables: Sequence[pd.DataFrame]) -> None:
-    """Put accuracy rows into ``accuracy.csv``.
-
-    They take the place of older rows of the same step, benchmark, scorer, linking function and ties rule.
-
-    Args:
-        folder: the run folder.
-        tables: rows with columns ``ACCURACY_COLUMNS``, of one step, benchmark and scorer each.
-    """
-    fresh = [table for table in tables if len(table)]
-    if not fresh:
-        return
-    added = pd.concat(fresh, ignore_index=True).astype(_ACCURACY_TYPES)
-    identity = [*_SCORE, "linking", "ties_rule"]
-    with _accuracy(folder) as path:
-        old = read_accuracy(path)
-        replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
-        kept = old[~replaced]
-        _write_accuracy(path, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
-
-
-@contextmanager
-def _accuracy(folder: Path) -> Iterator[Path]:
-    """Give the path of ``accuracy.csv``, held against other processes that score the same run."""
-    path = folder / "eval" / "accuracy.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(".accuracy.lock")):
-        yield path
-
-
-def _write_accuracy(path: Path, table: pd.DataFrame) -> None:
-    with new_file(path) as temporary:
-        table.sort_values(_ACCURACY_ORDER)[list(ACCURACY_COLUMNS)].to_csv(temporary, index=False)

@@ -1,94 +1,19 @@
-"""Scoring as a command and as a hook: what may be asked for, checked at the border."""
+"""Scoring as a command and as a hook."""
 
 import glob
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Any
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic.dataclasses import dataclass
+import pandas as pd
 
-from eval.benchmarks import REGISTRY, load_benchmark
-from eval.linking import Linking, parse_linking
-from eval.metrics import TiesRule
+from eval.benchmarks import expand_benchmarks, load_benchmark
+from eval.pairs import subset_pairs
 from eval.results import check_out
-from eval.targets import Target, has_checkpoint, model_target, run_targets
-from ucurve.errors import UserError, missing_folder, unknown_name
+from eval.settings import ScoreCommand, ScoreSettings
+from eval.targets import Target, has_checkpoint, model_targets, run_targets
+from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
-
-LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
-Value = TypeVar("Value")
-
-
-def _some(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    if not values:
-        raise ValueError("the list is empty; give at least one")
-    return tuple(dict.fromkeys(values))
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
-class ScoreSettings:
-    """What to score and how.
-
-    Attributes:
-        benchmarks: registered names.
-        benchmark_root: folder with one folder per benchmark; None takes benchmarks from the hub.
-        linking: linking functions of ``accuracy.csv``; a parameter follows the name, ``slln_lp:0.3``. One that needs
-            unigrams is an error for a model without counts, unless it is only there by default.
-        ties_rules: what a tie counts in ``accuracy.csv``; one set of rows for each.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
-    """
-
-    benchmarks: tuple[str, ...] = ()
-    benchmark_root: Path | None = None
-    linking: Annotated[tuple[str, ...], AfterValidator(_some)] = LINKING
-    ties_rules: Annotated[tuple[TiesRule, ...], AfterValidator(_some)] = ("half",)
-    batch_tokens: int = Field(default=4096, ge=1)
-
-    @field_validator("benchmarks")
-    @classmethod
-    def _known_benchmarks(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in REGISTRY:
-                raise ValueError(str(unknown_name("benchmark", name, REGISTRY)))
-        return tuple(dict.fromkeys(names))
-
-    @field_validator("linking")
-    @classmethod
-    def _known_linking(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(dict.fromkeys(parse_linking(name).name for name in names))
-        except UserError as error:
-            raise ValueError(str(error)) from error
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
-class ScoreCommand(ScoreSettings):
-    """The configuration of ``score.py``: the settings, and either a run or a model.
-
-    Attributes:
-        run: a run folder, or a pattern that matches several.
-        steps: checkpoints of the run; None for all.
-        model: a local model folder, or ``owner/name`` on the hub.
-        out: with a model, the folder that gets the files.
-    """
-
-    run: str | None = None
-    steps: Annotated[tuple[int, ...], AfterValidator(_some)] | None = None
-    model: str | None = None
-    out: Path | None = None
-
-    @model_validator(mode="after")
-    def _one_thing(self) -> Self:
-        if (self.run is None) == (self.model is None):
-            raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
-        if (self.model is None) != (self.out is None):
-            raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
-        if self.model is not None and self.steps is not None:
-            raise ValueError("steps= goes with run=; a model has no steps")
-        if not self.benchmarks:
-            raise ValueError(f"give benchmarks=[...]; there are {', '.join(sorted(REGISTRY))}")
-        return self
 
 
 def execute(command: ScoreCommand) -> None:
@@ -98,11 +23,51 @@ def execute(command: ScoreCommand) -> None:
         UserError: when a run, model, step or benchmark is missing or does not fit.
         RunError: when a score is not finite.
     """
-    if command.model is not None and command.out is not None:
-        score_model(command.model, command.out, command)
+    if command.check:
+        report_data(command)
+    elif command.model is not None and command.out is not None:
+        score_model(command.model, command.out, command, command.revisions)
     elif command.run is not None:
-        for run in find_runs(command.run):
+        _score_runs(find_runs(command.run), command)
+
+
+def _score_runs(runs: Sequence[Path], command: ScoreCommand) -> None:
+    """Score each run; one that cannot be scored stops none of the others, and its error comes at the end."""
+    failures = []
+    for run in runs:
+        try:
             score_run(run, command, command.steps)
+        except (UserError, RunError) as error:
+            if len(runs) == 1:
+                raise
+            say(f"{run}: {error}")
+            failures.append((run, error))
+    if failures:
+        kind = UserError if all(isinstance(error, UserError) for _, error in failures) else RunError
+        lines = "".join(f"\n  {error}" for _, error in failures)
+        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
+
+
+def report_data(command: ScoreCommand) -> None:
+    """Print what the data of each benchmark is like: duplicates, length splits, odd lines.
+
+    Lengths are in characters, and in tokens too when a run or a model is given.
+
+    Raises:
+        UserError: when a benchmark, the run or the model is missing or broken.
+    """
+    from eval.datacheck import data_report
+    from eval.scoring.model import load_tokenizer
+
+    targets: list[Target] = []
+    if command.model is not None:
+        targets = model_targets(command.model, None)
+    elif command.run is not None:
+        targets = [target for run in find_runs(command.run) for target in run_targets(run)[:1]]
+    tokenizers = [load_tokenizer(target.folder) for target in targets] or [None]
+    for pairs in load_benchmarks(command):
+        for tokenizer in tokenizers:
+            print(data_report(pairs, tokenizer).text())  # noqa: T201 - what the command is for
 
 
 def find_runs(pattern: str) -> list[Path]:
@@ -146,22 +111,39 @@ def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = 
     _score(run, run_targets(run, steps), settings)
 
 
-def score_model(model: str, out: Path, settings: ScoreSettings) -> None:
-    """Score one model, with step -1, into the files of a run's eval folder below ``out``.
+def score_model(model: str, out: Path, settings: ScoreSettings, revisions: Sequence[str] | None = None) -> None:
+    """Score a model that is no run of ours, into the files of a run's eval folder below ``out``.
 
     Args:
         model: a local folder, or ``owner/name`` on the hub.
         out: the folder that gets ``eval/``.
         settings: what to score and how.
+        revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
 
     Raises:
         UserError: as ``score_run``, or ``out`` is no folder for this model's scores.
         RunError: as ``score_run``.
     """
     check_out(out)
-    target = model_target(model)
-    check_out(out, target.weights_sha256())
-    _score(out, [target], settings)
+    targets = model_targets(model, revisions)
+    check_out(out, {target.step: target.weights_sha256() for target in targets})
+    _score(out, targets, settings)
+
+
+def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
+    """Load the pair tables of the settings, families expanded, subsets drawn and marked.
+
+    Raises:
+        UserError: when one is missing or broken.
+    """
+    tables = []
+    for name in expand_benchmarks(settings.benchmarks, settings.benchmark_root):
+        pairs = load_benchmark(name, settings.benchmark_root, settings.custom)
+        if settings.subset is not None:
+            pairs = subset_pairs(pairs, settings.subset)
+            pairs["benchmark"] = settings.name_of(str(pairs["benchmark"].iloc[0]))
+        tables.append(pairs)
+    return tables
 
 
 def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> None:
@@ -177,25 +159,11 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
     """
     from eval.scoring.sentences import check_length, encode
 
-    for name in settings.benchmarks:
-        pairs = load_benchmark(name, settings.benchmark_root)
+    for pairs in load_benchmarks(settings):
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
 def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings) -> None:
     from eval.sweep import Sweep
 
-    benchmarks = [load_benchmark(name, settings.benchmark_root) for name in settings.benchmarks]
-    linkings = [parse_linking(name) for name in settings.linking]
-    _check_unigrams(targets, linkings, asked=settings.linking != LINKING)
-    Sweep(folder, benchmarks, linkings, settings.ties_rules, settings.batch_tokens).score(targets)
-
-
-def _check_unigrams(targets: Sequence[Target], linkings: Sequence[Linking], asked: bool) -> None:
-    needing = ", ".join(linking.name for linking in linkings if linking.needs_unigrams)
-    without = [target for target in targets if not target.counts.exists()]
-    if not needing or not without:
-        return
-    if asked:
-        raise UserError(f"linking: {needing} needs unigram counts, and there is no {without[0].counts}")
-    say(f"no {without[0].counts}: {needing} is left out")
+    Sweep(folder, load_benchmarks(settings), settings).score(targets)

@@ -1,70 +1,28 @@
 """Many checkpoints on several benchmarks: a text is tokenised once, a model loaded once, no score computed twice."""
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from eval.linking import Linking
-from eval.metrics import TiesRule, accuracy_table
-from eval.pairs import data_hash, identical
-from eval.results import (
-    ACCURACY_COLUMNS,
-    Key,
-    drop_accuracy,
-    has_scores,
-    keep_pairs,
-    read_scores,
-    refresh_accuracy,
-    score_path,
-    scores_shown,
-    write_scores,
-    writing,
-)
-from eval.scoring.model import (
-    StartToken,
-    check_vocabulary,
-    context_length,
-    load_model,
-    load_tokenizer,
-    read_config,
-    start_token,
-    tokenizer_files_hash,
-)
-from eval.scoring.sentences import Sentences, check_length, describe, encode
+from eval.claims import Claims
+from eval.fitting import fit
+from eval.jobs import Job, prepare, score_job
+from eval.linking import Linking, parse_linking
+from eval.metrics import accuracy_table
+from eval.ratings import rating_pairs, read_ratings
+from eval.results import has_scores, keep_pairs, read_scores, write_scores, writing
+from eval.scoring.batches import within_memory
+from eval.scoring.model import load_model
+from eval.settings import ScoreSettings
+from eval.statistics import statistics_table
+from eval.summary import say_pairs, say_score
+from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, TableFile, add_rows, drop_scores, scores_shown
 from eval.targets import Target
-from eval.unigram import log_unigrams, read_counts
-from ucurve.errors import RunError
-from ucurve.files import sha256_file
+from ucurve.errors import UserError
 from ucurve.progress import ProgressBar, say
-
-SCORER = "sentence"
-_REVISION = 1  # of the way this scorer scores; part of every key
-_ENCODED_TABLES = 8
-_encoded: dict[tuple[str, str], Sentences] = {}  # by hash of tokenizer files and pairs, for the next checkpoint
-
-
-@dataclass(frozen=True)
-class Job:
-    """One model on one benchmark, ready to be scored."""
-
-    target: Target
-    pairs: pd.DataFrame
-    sentences: Sentences
-    unk: int | None
-    start: StartToken
-    unigrams: npt.NDArray[np.float64] | None
-    key: Key
-
-    @property
-    def benchmark(self) -> str:
-        """Name of the benchmark."""
-        return str(self.pairs["benchmark"].iloc[0])
 
 
 @dataclass
@@ -74,164 +32,154 @@ class Sweep:
     Attributes:
         folder: the run folder, or the folder given for a model alone.
         benchmarks: pair tables.
-        linkings: linking functions of ``accuracy.csv``.
-        ties_rules: what a tie counts; one set of rows for each.
-        batch_tokens: most tokens of one forward pass.
+        settings: how to score.
     """
 
     folder: Path
     benchmarks: Sequence[pd.DataFrame]
-    linkings: Sequence[Linking]
-    ties_rules: Sequence[TiesRule]
-    batch_tokens: int
-    _accuracies: list[pd.DataFrame] = field(default_factory=list)
+    settings: ScoreSettings
+    _rows: dict[str, list[pd.DataFrame]] = field(default_factory=lambda: {kind.name: [] for kind in TABLES})
     _loaded: tuple[Path, Any] | None = None
+    _ratings: dict[tuple[Path, str], pd.DataFrame] = field(default_factory=dict)
 
     def score(self, targets: Sequence[Target]) -> None:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
+
+        Another process may score the same targets into the same folder at the same time: each score is computed by one
+        of them, and both end when all are there.
 
         Raises:
             UserError: when a target does not fit a benchmark, the first model to score does not load, or
                 ``accuracy.csv`` is broken; then nothing has been written.
             RunError: when a score is not finite.
         """
-        jobs = [job for target in targets for job in prepare(target, self.benchmarks)]
-        shown = scores_shown(self.folder)
-        due = [job for job in jobs if not has_scores(self._path(job), job.key)]
+        self._check_counts(targets)
+        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
+        self._check_linkings(jobs)
+        shown = {kind: scores_shown(kind, self.folder) for kind in TABLES}
+        due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
-            self._model(due[0].target)
+            self._model(due[0])
+        if self.settings.dtype != "float32":
+            say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
         with writing(self.folder):
             for pairs in self.benchmarks:
                 keep_pairs(self.folder, pairs)
-            drop_accuracy(self.folder, shown & {(job.target.step, job.benchmark, SCORER) for job in due})
+            for kind in TABLES:
+                drop_scores(kind, self.folder, shown[kind] & {job.identity for job in due})
             self._score_all(jobs)
         for pairs in self.benchmarks:
-            _say_identical(pairs)
+            say_pairs(pairs)
 
-    def _path(self, job: Job) -> Path:
-        return score_path(self.folder, job.benchmark, SCORER, job.target.step)
+    def _check_counts(self, targets: Sequence[Target]) -> None:
+        """Check that there are unigram counts for a linking function that was asked for and needs them."""
+        needing = [name for name in self.settings.linking or () if "unigram" in parse_linking(name).columns]
+        without = [target for target in targets if not target.counts.exists()]
+        if needing and without and self.settings.unigrams is None:
+            raise UserError(
+                f"linking: {', '.join(needing)} needs unigram counts, and there is no {without[0].counts}; "
+                "a published table can be given by unigrams.path"
+            )
 
-    def _model(self, target: Target) -> Any:
+    def _check_linkings(self, jobs: Sequence[Job]) -> None:
+        """Check that a linking function that was asked for can be had from the scores of some scorer."""
+        for linking in (parse_linking(name) for name in self.settings.linking or ()):
+            if not any(_can_have(job, linking) for job in jobs):
+                raise UserError(_why_not(jobs[0], linking))
+        missing = {linking.name for job in jobs for linking in self._linkings(job) if not _can_have(job, linking)}
+        if missing and self.settings.linking is None:
+            say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
+
+    def _linkings(self, job: Job) -> list[Linking]:
+        return [parse_linking(name) for name in self.settings.linkings(job.scorer)]
+
+    def _model(self, job: Job) -> Any:
         """Load a model, or give the one that was loaded last."""
+        target = job.target
         if self._loaded is None or self._loaded[0] != target.folder:
             self._loaded = None  # one model at a time in memory
-            self._loaded = (target.folder, load_model(target.folder))
+            model = load_model(target.folder, job.scorer.kind, self.settings.dtype, self.settings.device)
+            self._loaded = (target.folder, model)
         return self._loaded[1]
 
     def _score_all(self, jobs: Sequence[Job]) -> None:
         try:
-            with ProgressBar(f"scoring {self.folder.name}", sum(len(job.sentences.texts) for job in jobs)) as bar:
-                for job in jobs:
+            total = sum(job.size for job in jobs)
+            with (
+                ProgressBar(f"scoring {self.folder.name}", total) as bar,
+                Claims(self.folder / "eval" / ".claims") as claims,
+            ):
+                for job in _in_turn(jobs, claims):
                     self._score_one(job, bar)
         finally:
-            refresh_accuracy(self.folder, self._accuracies)
+            for kind in TABLES:
+                add_rows(kind, self.folder, self._rows[kind.name])
 
     def _score_one(self, job: Job, bar: ProgressBar) -> None:
-        path = self._path(job)
+        path = job.path(self.folder)
         scores = read_scores(path, job.key)
         if scores is None:
-            scores = score_job(job, self._model(job.target), self.batch_tokens, bar)
-            notes = {"start_token": job.start.text, "pairs": len(job.pairs)}
-            write_scores(path, scores, job.key, notes | {"identical_pairs": int(identical(job.pairs).sum())})
+            scores, notes = self._compute(job, bar)
+            write_scores(path, scores, job.key, notes)
         else:
-            bar.advance(len(job.sentences.texts))
-        self._accuracies.append(self._accuracy(job, scores))
+            bar.advance(job.size)
+        rules, linkings = self.settings.rules(), self._linkings(job)
+        accuracies = accuracy_table(job.pairs, scores, linkings, rules)
+        self._keep(ACCURACY, job, accuracies)
+        for rule in rules:
+            self._keep(STATISTICS, job, statistics_table(job.pairs, scores, linkings, rule))
+            if self.settings.fit is not None and not job.scorer.chat:
+                self._keep(FITS, job, fit(job.pairs, scores, self.settings.fit, self._rated(job), rule))
+        say_score(job, scores, accuracies, self.settings)
 
-    def _accuracy(self, job: Job, scores: pd.DataFrame) -> pd.DataFrame:
-        table = accuracy_table(job.pairs, scores, self.linkings, self.ties_rules)
-        manifest = job.target.manifest
-        table["run"], table["step"] = job.target.name, job.target.step
-        table["tokens"], table["flops"] = manifest.get("tokens"), manifest.get("flops")
-        table["benchmark"], table["scorer"] = job.benchmark, SCORER
-        return table[list(ACCURACY_COLUMNS)]
+    def _rated(self, job: Job) -> pd.DataFrame | None:
+        """Score the sentences that people rated, when parameters are fitted to ratings."""
+        if self.settings.fit is None or self.settings.fit.ratings is None:
+            return None
+        ratings = read_ratings(self.settings.fit.ratings)
+        key = (job.target.folder, job.scorer.name)
+        if key not in self._ratings:
+            jobs = prepare(job.target, [rating_pairs(ratings)], self.settings)
+            rated = next(other for other in jobs if other.scorer == job.scorer)
+            self._ratings[key] = self._compute(rated)[0].assign(rating=ratings["rating"])
+        return self._ratings[key]
 
+    def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
+        model = self._model(job)
+        report = None if bar is None else _reporter(bar, job)
+        return within_memory(self.settings.batch_tokens, model, lambda size: score_job(job, model, size, report))
 
-def prepare(target: Target, benchmarks: Sequence[pd.DataFrame]) -> list[Job]:
-    """Check that a model fits every benchmark and gather what scoring needs, without loading weights.
-
-    Raises:
-        UserError: when a tokenizer does not fit the model, or a sentence not the context.
-    """
-    config = read_config(target.folder)
-    tokenizer = load_tokenizer(target.folder)
-    start = start_token(tokenizer, target.ours)
-    counts = read_counts(target.counts, len(tokenizer), 1 + max(tokenizer.get_vocab().values()))
-    excluded = {*tokenizer.all_special_ids} - {tokenizer.unk_token_id} | {start.id}
-    unigrams = None if counts is None else log_unigrams(counts, excluded)
-    settings = {
-        "scorer": SCORER,
-        "revision": _REVISION,
-        "dtype": "float32",
-        "start_id": start.id,
-        "start_rule": start.rule,
-        "unk_id": tokenizer.unk_token_id,
-        "ids_without_unigram": sorted(excluded),
-        "unigram_counts_sha256": None if counts is None else sha256_file(target.counts),
-    }
-    model = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
-    files = tokenizer_files_hash(target.folder)
-    jobs = []
-    for pairs in benchmarks:
-        data = data_hash(pairs)
-        sentences = _encode(pairs, tokenizer, files, data)
-        check_vocabulary(target.folder, config, tokenizer, sentences)
-        check_length(pairs, sentences, context_length(config))
-        key = Key(*model, _tokens_hash(sentences), data, settings)
-        jobs.append(Job(target, pairs, sentences, tokenizer.unk_token_id, start, unigrams, key))
-    return jobs
+    def _keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
+        step, benchmark, scorer = job.identity
+        facts = {name: job.target.manifest.get(name) for name in ("tokens", "flops")}
+        labels = {"run": job.target.name, "step": step, **facts, "benchmark": benchmark, "scorer": scorer}
+        self._rows[kind.name].append(rows.assign(**labels))
 
 
-def _tokens_hash(sentences: Sentences) -> str:
-    digest = hashlib.sha256()
-    for ids in (sentences.tokens, sentences.starts, sentences.good, sentences.bad):
-        digest.update(np.ascontiguousarray(ids, dtype="<i8").tobytes())
-    return digest.hexdigest()
+def _in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
+    """Yield every job while it is claimed: first those that no other process is at, then the others."""
+    later = []
+    for job in jobs:
+        if claims.take(str(job.identity)):
+            yield job
+            claims.give(str(job.identity))
+        else:
+            later.append(job)
+    for job in later:
+        claims.take(str(job.identity), wait=True)
+        yield job
+        claims.give(str(job.identity))
 
 
-def _encode(pairs: pd.DataFrame, tokenizer: Any, files_sha256: str, data_sha256: str) -> Sentences:
-    key = (files_sha256, data_sha256)
-    if key not in _encoded:
-        if len(_encoded) >= _ENCODED_TABLES:
-            _encoded.clear()
-        _encoded[key] = encode(pairs, tokenizer)
-    return _encoded[key]
+def _can_have(job: Job, linking: Linking) -> bool:
+    """Say whether the scores of a job have the columns that a linking function reads."""
+    return job.columns.issuperset(linking.reads)
 
 
-def score_job(job: Job, model: Any, batch_tokens: int, bar: ProgressBar | None = None) -> pd.DataFrame:
-    """Score one benchmark with one model.
-
-    Returns:
-        ``pair, lp_good, lp_bad, n_good, n_bad, unigram_good, unigram_bad, unk_good, unk_bad``, one row per pair. ``lp``
-        is a natural log summed in float64, ``n`` counts scored tokens, ``unigram`` is NaN without counts.
-
-    Raises:
-        RunError: when a score is not finite, naming the item and the model.
-    """
-    from eval.scoring.sentence import NotFiniteError, score_sentences
-
-    def advance(done: int) -> None:
-        if bar is not None:
-            bar.advance(done, f"step {job.target.step} {job.benchmark}")
-
-    try:
-        lp = score_sentences(model, job.sentences, job.start.id, batch_tokens, advance)
-    except NotFiniteError as error:
-        item = describe(job.pairs, job.sentences, error.sentence)
-        raise RunError(f"{job.target.folder}: the score is not finite; {item}") from error
-    return _score_table(job, lp)
+def _why_not(job: Job, linking: Linking) -> str:
+    lacking = ", ".join(column for column in linking.reads if column not in job.columns)
+    return f"linking: {linking.name} reads {lacking}, which the scorer {job.scorer.name!r} does not give"
 
 
-def _score_table(job: Job, lp: npt.NDArray[np.float64]) -> pd.DataFrame:
-    sentences = job.sentences
-    unigrams = np.full(len(lp), np.nan) if job.unigrams is None else sentences.sums(job.unigrams[sentences.tokens])
-    unknown = sentences.tokens == (-1 if job.unk is None else job.unk)
-    columns = {"lp": lp, "n": sentences.lengths, "unigram": unigrams, "unk": sentences.sums(unknown.astype(np.int64))}
-    sides = {"good": sentences.good, "bad": sentences.bad}
-    taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
-    return pd.DataFrame({"pair": job.pairs["pair"].to_numpy(), **taken})
-
-
-def _say_identical(pairs: pd.DataFrame) -> None:
-    left_out = int(identical(pairs).sum())
-    if left_out:
-        say(f"{pairs['benchmark'].iloc[0]}: {left_out} pairs of identical sentences are left out of every accuracy")
+def _reporter(bar: ProgressBar, job: Job) -> Callable[[int], None]:
+    return lambda done: bar.advance(done, f"step {job.target.step} {job.benchmark} {job.scorer.name}")

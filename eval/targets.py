@@ -1,6 +1,8 @@
 """What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
 
+import itertools
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,21 +76,50 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     return [Target(run.resolve().name, step, *manifests[step], _counts_of(run)) for step in wanted]
 
 
-def model_target(model: str) -> Target:
+def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Target]:
     """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
 
+    Args:
+        model: the folder or the name.
+        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``; None for
+            the model itself.
+
+    Returns:
+        The model with step -1, or a target for each revision in the order of their steps.
+
     Raises:
-        UserError: when there is no such folder, or the hub does not give the model.
+        UserError: when there is no such folder, the hub does not give the model, or the step of a revision cannot be
+            read off its name or is that of another one.
     """
+    if revisions is None:
+        return [_model_target(model, None)]
+    targets = sorted((_model_target(model, name) for name in revisions), key=lambda target: target.step)
+    for one, other in itertools.pairwise(targets):
+        if one.step == other.step:
+            raise UserError(f"revisions: {one.folder} and {other.folder} are of one step, {one.step}")
+    return targets
+
+
+def _model_target(model: str, revision: str | None) -> Target:
     local = Path(model).expanduser()
+    step = MODEL_STEP if revision is None else _step(revision)
     if local.is_dir():
-        folder, name = local, local.resolve().name
+        folder, name = local if revision is None else local / revision, local.resolve().name
+        if not folder.is_dir():
+            raise missing_folder("revisions", folder)
     elif may_be_hub_id(model):
-        folder, name = _fetch(model), model
+        folder, name = _fetch(model, revision), model
     else:
         raise missing_folder("model", local)
     manifest = _manifest(folder) if _is_ours(folder) else {}
-    return Target(name, MODEL_STEP, folder, manifest, _counts(folder.resolve()))
+    return Target(name, step, folder, manifest, _counts(folder.resolve()))
+
+
+def _step(revision: str) -> int:
+    found = re.fullmatch(r"\D*?(\d+)", revision)
+    if found is None:
+        raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
+    return int(found[1])
 
 
 def has_checkpoint(run: Path) -> bool:
@@ -128,15 +159,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _fetch(model: str) -> Path:
+def _fetch(model: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
     wanted = ["*.json", "*.safetensors", "tokenizer.model", "vocab.txt", "merges.txt", "spiece.model"]
     try:
-        return Path(snapshot_download(model, allow_patterns=wanted))
+        return Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
     except Exception as error:  # the hub's client raises errors of several libraries
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"model: no folder {model!r} here, and the hub does not give it ({reason})") from error
+        what = "it" if revision is None else f"its revision {revision!r}"
+        raise UserError(f"model: no folder {model!r} here, and the hub does not give {what} ({reason})") from error
 
 
 def _join(steps: Sequence[int]) -> str:

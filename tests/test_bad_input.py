@@ -14,7 +14,7 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 
 from analyze import _analyze as analyze_command
-from eval.results import ACCURACY_COLUMNS
+from eval.tables import ACCURACY
 from score import main as score_command
 from train.commands import train_command
 from train.verify import verify_command
@@ -183,14 +183,14 @@ def scored(place):
     (run / "run.json").write_text(json.dumps({"name": "one", "model": "14m", "tokens_budget": 1000}))
     (run / "eval").mkdir()
     row = "one,0,0,0.0,zhoblimp,sentence,slln_lp,all,all,all,half,9,0,0.5,0.2,0.8"
-    (run / "eval" / "accuracy.csv").write_text(f"{','.join(ACCURACY_COLUMNS)}\n{row}\n")
+    (run / "eval" / "accuracy.csv").write_text(f"{','.join(ACCURACY.columns)}\n{row}\n")
     return run
 
 
 SCORE = ["run=runs/one", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
 SCORE_MISTAKES = {
     "nothing to score": (["run=null"], r"give exactly one of run=RUN and model=PATH_OR_HUB_ID"),
-    "no benchmark": (["benchmarks=[]"], r"give benchmarks=\[\.\.\.\]; there are demo, zhoblimp"),
+    "no benchmark": (["benchmarks=[]"], r"give benchmarks=\[\.\.\.\]; there are blimp, .*zhoblimp"),
     "unknown benchmark": (["benchmarks=[zhoblim]"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
     "missing benchmark root": (["benchmarks=[demo]", "benchmark_root=benhc"], r"no folder benhc.*Did you mean 'bench'"),
     "missing benchmark": (["benchmarks=[zhoblimp-excluded]"], r"no folder bench/zhoblimp-excluded"),

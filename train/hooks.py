@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks import load_benchmark
-from eval.run import ScoreSettings, check_benchmarks, score_run
+from eval.run import check_benchmarks, load_benchmarks, score_run
+from eval.settings import ScoreSettings
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -24,8 +24,7 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
         UserError: naming the benchmark and the place of what is wrong.
     """
     if settings.when != "never":
-        for name in settings.benchmarks:
-            load_benchmark(name, settings.benchmark_root)
+        load_benchmarks(settings)
 
 
 def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:

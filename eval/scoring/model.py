@@ -1,14 +1,18 @@
-"""Causal models and their tokenizers from local Hugging Face folders, checked before they are used."""
+"""Models and their tokenizers from local Hugging Face folders, checked before they are used."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eval.scoring.sentences import Sentences
 from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
 
+Kind = Literal["causal", "masked"]
+Bos = Literal["auto", "bos", "eos", "none"]
+Dtype = Literal["float32", "bfloat16", "float16", "int8"]
+Device = Literal["auto", "cpu", "cuda"]
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
 _THEIRS = ("bos", "eos", "cls", "sep")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt", "spiece.model")
@@ -17,10 +21,10 @@ _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "adde
 
 @dataclass(frozen=True)
 class StartToken:
-    """The token every sentence is scored after, and why it is this one."""
+    """The token every sentence is scored after, and why it is this one; without id, sentences are read without one."""
 
-    id: int
-    text: str
+    id: int | None
+    text: str | None
     rule: str
 
 
@@ -76,31 +80,35 @@ def load_tokenizer(folder: Path) -> Any:
         raise UserError(f"{folder}: the tokenizer does not load ({_first_line(error)})") from error
 
 
-def start_token(tokenizer: Any, ours: bool) -> StartToken:
+def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:
     """Choose the token that sentences are scored after.
 
     Args:
         tokenizer: a Hugging Face tokenizer.
         ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
-            Any other model gets its own start token, else its end token, else what it classifies or separates with.
+        bos: ``auto`` is what the model was trained with: our separator for a model of ours, else the tokenizer's own
+            start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that
+            token, ``none`` for no token; the first token of each sentence then has no score.
 
     Raises:
-        UserError: when the tokenizer has none.
+        UserError: when the tokenizer does not have the token.
     """
-    for rule in _OURS if ours else _THEIRS:
+    if bos == "none":
+        return StartToken(None, None, "none")
+    rules = (_OURS if ours else _THEIRS) if bos == "auto" else (bos,)
+    for rule in rules:
         token = getattr(tokenizer, f"{rule}_token_id")
         if token is not None:
             return StartToken(int(token), str(getattr(tokenizer, f"{rule}_token")), rule)
-    raise UserError(
-        f"{tokenizer.name_or_path}: the tokenizer has no bos or eos token to start a sentence with, nor cls or sep"
-    )
+    wanted = "bos or eos token to start a sentence with, nor cls or sep" if bos == "auto" else f"{bos} token"
+    raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no {wanted}; bos=none scores without a start token")
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read ``config.json`` of a model folder and check that it is a causal model.
+    """Read ``config.json`` of a model folder.
 
     Raises:
-        UserError: when the file is missing or broken, or the model is a masked one.
+        UserError: when the file is missing or broken.
     """
     path = folder / "config.json"
     try:
@@ -111,11 +119,14 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{path}: not a model's configuration (a JSON object is expected, not a {type(config).__name__})"
         )
-    architectures = config.get("architectures") or []
-    if any(name.endswith("ForMaskedLM") for name in architectures):
-        kind = ", ".join(architectures)
-        raise UserError(f"{folder}: {kind} is a masked model; the scorer 'sentence' is for causal ones")
     return dict(config)
+
+
+def model_kind(config: dict[str, Any]) -> Kind:
+    """Tell a masked model from a causal one by the architecture its configuration names, never by its name."""
+    architectures = config.get("architectures") or []
+    masked = any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
+    return "masked" if masked else "causal"
 
 
 def context_length(config: dict[str, Any]) -> int | None:
@@ -140,30 +151,65 @@ def check_vocabulary(folder: Path, config: dict[str, Any], tokenizer: Any, sente
         )
 
 
-def load_model(folder: Path) -> Any:
-    """Load a causal model from a local folder: float32 weights whatever they were saved as, no dropout.
+def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", device: Device = "auto") -> Any:
+    """Load a model from a local folder, in the dtype asked for whatever it was saved as, without dropout.
+
+    Args:
+        folder: the Hugging Face folder.
+        kind: whether its head predicts the next or a masked token.
+        dtype: of weights and computation. ``int8`` quantises the linear layers: on the processor by torch's dynamic
+            quantisation, on an accelerator by bitsandbytes (LLM.int8).
+        device: ``auto`` takes the accelerator if there is one.
 
     Returns:
-        A ``PreTrainedModel`` in evaluation mode, on the accelerator if there is one.
+        A ``PreTrainedModel`` in evaluation mode.
 
     Raises:
-        UserError: when it does not load, or weights are missing.
+        UserError: when it does not load, weights are missing, or the device or the quantisation is not there.
     """
-    import torch
-    from transformers import AutoModelForCausalLM
+    import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    place = _device(device)
+    kind_of = {"causal": transformers.AutoModelForCausalLM, "masked": transformers.AutoModelForMaskedLM}[kind]
+    options = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, output_loading_info=True
-        )
+        loaded: Any = kind_of.from_pretrained(folder, **_precision(dtype, place), **options)
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the model does not load ({_first_line(error)})") from error
     model, report = loaded
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
-    return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    if dtype == "int8":
+        return model.eval() if place == "cuda" else _quantised(model.eval())
+    return model.eval().to(place)
+
+
+def _device(device: Device) -> str:
+    import torch
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("device=cuda: torch sees no accelerator here; device=auto or device=cpu")
+    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
+    import torch
+
+    if dtype != "int8":
+        return {"dtype": getattr(torch, dtype)}
+    if place == "cpu":
+        return {"dtype": torch.float32}
+    from transformers import BitsAndBytesConfig
+
+    return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": place}}
+
+
+def _quantised(model: Any) -> Any:
+    import torch
+
+    return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,5 +1,6 @@
-"""The distinct sentences of a pair table, as token ids."""
+"""The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eval.scoring.parts import Part, spans_of
 from ucurve.errors import UserError
 
 Ids = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Advance = Callable[[int], None]  # told after each batch how many sentences are done
+
+
+class NotFiniteError(Exception):
+    """A score is infinite or no number; ``sentence`` says which one's."""
+
+    def __init__(self, sentence: int) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +30,14 @@ class Sentences:
     """Distinct sentences and where the pairs use them.
 
     Attributes:
-        texts: the sentences.
+        texts: the sentences; one that is scored on two spans stands twice.
         tokens: int64, the ids of all sentences one after the other, no special token added.
         starts: int64[sentences + 1], where each sentence begins in ``tokens``.
         good: int64[pairs], the sentence that is a pair's good member.
         bad: int64[pairs], likewise the bad member.
+        scored: bool[tokens], the tokens whose log probabilities count; at least one of each sentence.
+        spans: int64[sentences, 2], the characters that are asked for, from and to.
+        straddling: sentences with a token that lies on both sides of a border of the span; the token counts.
     """
 
     texts: list[str]
@@ -29,44 +45,112 @@ class Sentences:
     starts: Ids
     good: Ids
     bad: Ids
+    scored: Flags
+    spans: Ids
+    straddling: int = 0
 
     @property
     def lengths(self) -> Ids:
         """Tokens of each sentence, int64[sentences]."""
         return np.diff(self.starts)
 
+    @property
+    def owner(self) -> Ids:
+        """The sentence of each token, int64[tokens]."""
+        return np.repeat(np.arange(len(self.texts)), self.lengths)
+
     def ids(self, sentence: int) -> Ids:
         """Return the token ids of one sentence."""
         return self.tokens[self.starts[sentence] : self.starts[sentence + 1]]
 
     def sums(self, per_token: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Sum a value of every token over each sentence; sentences have at least one token each."""
-        return np.add.reduceat(per_token, self.starts[:-1])
+        """Sum a value of every token over the scored tokens of each sentence."""
+        return np.add.reduceat(np.where(self.scored, per_token, per_token.dtype.type(0)), self.starts[:-1])
+
+    def counts(self) -> Ids:
+        """Count the scored tokens of each sentence, int64[sentences]."""
+        return np.asarray(self.sums(np.ones(len(self.tokens), dtype=np.int64)))
+
+    def scored_texts(self) -> list[str]:
+        """Return the characters that are asked for of each sentence."""
+        return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
 
     def pair_of(self, sentence: int) -> int:
         """Return the first pair (row of the pair table) that uses a sentence."""
         return int(np.flatnonzero((self.good == sentence) | (self.bad == sentence))[0])
 
 
-def encode(pairs: pd.DataFrame, tokenizer: Any) -> Sentences:
+def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole") -> Sentences:
     """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
         pairs: the pair table.
         tokenizer: a Hugging Face tokenizer.
+        part: what of a sentence counts; a token counts when it shares a character with that part.
 
     Raises:
-        UserError: when a sentence has no token.
+        UserError: when a sentence or the part of it that counts has no token, the pairs do not have the part, or the
+            tokenizer cannot say which characters a token stands for and a part is asked for.
     """
-    codes, texts = pd.factorize(pd.concat([pairs["good"], pairs["bad"]], ignore_index=True))
-    encoded = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    starts = np.concatenate([[0], np.cumsum([len(ids) for ids in encoded])]).astype(np.int64)
-    tokens = np.fromiter((token for ids in encoded for token in ids), dtype=np.int64, count=int(starts[-1]))
-    sentences = Sentences(list(texts), tokens, starts, codes[: len(pairs)], codes[len(pairs) :])
+    codes, table = _distinct(pairs, part)
+    encoded = _tokenise(list(table["text"]), tokenizer, part)
+    ids = encoded["input_ids"]
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in ids])]).astype(np.int64)
+    tokens = np.fromiter((token for row in ids for token in row), dtype=np.int64, count=int(starts[-1]))
+    spans = table[["first", "end"]].to_numpy(dtype=np.int64)
+    scored, straddling = _scored(encoded, spans, starts, part)
+    halves = codes[: len(pairs)], codes[len(pairs) :]
+    sentences = Sentences(list(table["text"]), tokens, starts, *halves, scored, spans, straddling)
+    _check_not_empty(pairs, sentences)
+    return sentences
+
+
+def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
+    """Number the distinct (text, span) of all good, then all bad members."""
+    sides = [pd.DataFrame({"text": pairs[side], **spans_of(pairs, side, part)}) for side in ("good", "bad")]
+    table = pd.concat(sides, ignore_index=True)
+    codes = np.asarray(table.groupby(["text", "first", "end"], sort=False).ngroup(), dtype=np.int64)
+    return codes, table.drop_duplicates(ignore_index=True)
+
+
+def _tokenise(texts: list[str], tokenizer: Any, part: Part) -> Any:
+    if part != "whole" and not tokenizer.is_fast:
+        raise UserError(
+            f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
+            "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
+        )
+    offsets = {"return_offsets_mapping": True} if part != "whole" else {}
+    return tokenizer(texts, add_special_tokens=False, return_attention_mask=False, **offsets)
+
+
+def _scored(encoded: Any, spans: Ids, starts: Ids, part: Part) -> tuple[Flags, int]:
+    """Mark the tokens that overlap the spans and count the sentences with a token across a border."""
+    if part == "whole":
+        return np.ones(int(starts[-1]), dtype=bool), 0
+    offsets = np.array([pair for row in encoded["offset_mapping"] for pair in row], dtype=np.int64).reshape(-1, 2)
+    owner = np.repeat(np.arange(len(spans)), np.diff(starts))
+    first, end = spans[owner].T
+    scored = (offsets[:, 0] < end) & (offsets[:, 1] > first)
+    across = scored & ((offsets[:, 0] < first) | (offsets[:, 1] > end))
+    return scored, len(np.unique(owner[across]))
+
+
+def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:
     empty = np.flatnonzero(sentences.lengths == 0)
     if len(empty):
         raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
-    return sentences
+    check_scored(pairs, sentences, "the part that is asked for has no token")
+
+
+def check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> None:
+    """Refuse sentences of which no token counts.
+
+    Raises:
+        UserError: naming the first one and the reason.
+    """
+    nothing = np.flatnonzero(sentences.counts() == 0)
+    if len(nothing):
+        raise UserError(f"{describe(pairs, sentences, int(nothing[0]))}: {reason}")
 
 
 def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
@@ -79,12 +163,11 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
 def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None) -> None:
     """Refuse sentences that the model's context cannot hold; nothing is ever cut.
 
-    A sentence of n tokens is read as the start token and its first n - 1 tokens, so n positions are needed.
-
     Args:
         pairs: the pair table.
         sentences: its sentences.
-        context: the model's number of positions, or None when it has no limit.
+        context: the most tokens of a sentence that the model can read, or None when it has no limit. (A causal model
+            reads the start token and all tokens but the last, so its positions are the limit.)
 
     Raises:
         UserError: naming the longest sentence, its length and the limit.

@@ -11,28 +11,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from eval.scoring.neox import PlainBody, fused_body
 from eval.scoring.output import OutputLayer
-from eval.scoring.sentences import Ids, Sentences
+from eval.scoring.sentences import Advance, Ids, Scores, Sentences
 
-Scores = npt.NDArray[np.float64]
 _BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two by block borders shrink with it
 ARCHITECTURES = ("gpt2", "gpt_neox", "llama")  # read positions and a mask of any form as given
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forest:
     """The distinct contexts of all sentences, block after block; a context is the path from its block's root.
 
     Attributes:
-        tokens: int64[contexts], last token of the context; the start token at a root.
+        tokens: int64[contexts], last token of the context; the first token that is read, at a root.
         parents: int64[contexts], the context one token shorter; a root is its own.
         depths: int64[contexts], tokens since the root: the position in the sentence.
         blocks: int64[blocks + 1], where each block begins.
         last: int64[sentences], the context of a sentence's last token.
         final: int64[sentences], that token.
+        steps: int64[tokens of the sentences], where the log probability of each token stands among those of the
+            contexts' last tokens followed by those of the sentences' last tokens; -1 for a token without context.
     """
 
     tokens: Ids
@@ -41,6 +42,7 @@ class Forest:
     blocks: Ids
     last: Ids
     final: Ids
+    steps: Ids
 
 
 def can_share(model: Any) -> bool:
@@ -54,39 +56,47 @@ def block_size(sentences: Sentences, batch_tokens: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)  # a sweep scores the same sentences checkpoint after checkpoint
-def plant(sentences: Sentences, start: int, block: int) -> Forest:
+def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     """Build the forest of all sentences.
 
     Args:
-        sentences: at least one token each.
-        start: id of the start token.
+        sentences: at least one token each, without start token at least two.
+        start: id of the start token, or None when a sentence's own first token is the first context.
         block: most contexts of a block (a longer sentence is a block alone).
     """
-    lengths = sentences.lengths
-    padded = np.full((len(lengths), int(lengths.max())), -1, dtype=np.int64)
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = sentences.tokens
+    padded, sizes = _sequences(sentences, start)
     order = np.lexsort(padded.T[::-1])
-    padded, sizes = padded[order], lengths[order]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    padded, sizes = padded[order], sizes[order]
     shared = _shared(padded, sizes)
     heads = _heads(sizes, shared, block)
     shared[heads] = 0
-    depth = np.arange(padded.shape[1])
+    depth = np.arange(padded.shape[1] - 1)
     new = (depth >= shared[:, None]) & (depth < sizes[:, None])
     node = np.where(new, np.cumsum(new).reshape(new.shape) - 1, -1)
     node = np.maximum.accumulate(node, axis=0)  # a context not new is the one of the sentence before
-    inputs = np.concatenate([np.full_like(padded[:, :1], start), padded[:, :-1]], axis=1)
     parents = np.concatenate([node[:, :1], node[:, :-1]], axis=1)
     rows = np.arange(len(sizes))
-    last, final = np.empty_like(sizes), np.empty_like(sizes)
-    last[order], final[order] = node[rows, sizes - 1], padded[rows, sizes - 1]
+    last, final = node[rows, sizes - 1][rank], padded[rows, sizes][rank]
     edges = np.append(node[heads, 0], new.sum())
-    return Forest(inputs[new], parents[new], np.nonzero(new)[1], edges, last, final)
+    steps = _steps(node[rank], sizes[rank], int(edges[-1]), start is None)
+    return Forest(padded[:, :-1][new], parents[new], np.nonzero(new)[1], edges, last, final, steps)
+
+
+def _sequences(sentences: Sentences, start: int | None) -> tuple[Ids, Ids]:
+    """Lay out what is read as rows padded with -1 at the end; return them and the number of contexts of each."""
+    lengths, first = sentences.lengths, int(start is not None)
+    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int64)
+    padded[:, :first] = -1 if start is None else start
+    padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
+    return padded, lengths + first - 1
 
 
 def _shared(padded: Ids, sizes: Ids) -> Ids:
-    """Count the contexts each sorted sentence shares with the one before: one more than tokens, but for its last."""
+    """Count the contexts each sorted sentence shares with the one before; the last token of a sentence makes none."""
     same = np.cumprod(padded[1:] == padded[:-1], axis=1).sum(axis=1)
-    return np.concatenate([[0], np.minimum(np.minimum(same + 1, sizes[:-1]), sizes[1:])])
+    return np.concatenate([[0], np.minimum(np.minimum(same, sizes[:-1]), sizes[1:])])
 
 
 def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
@@ -98,6 +108,16 @@ def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
             heads.append(place)
             filled = size
     return heads
+
+
+def _steps(node: Ids, sizes: Ids, contexts: int, without_start: bool) -> Ids:
+    """Tell for every token of every sentence where its log probability is going to stand."""
+    place = np.concatenate([node, np.zeros_like(node[:, :1])], axis=1)  # of the token that made a context
+    place[np.arange(len(sizes)), sizes] = contexts + np.arange(len(sizes))
+    place[:, 0] = -1
+    kept = np.arange(place.shape[1]) <= sizes[:, None]
+    kept[:, 0] = without_start
+    return np.asarray(place[kept])
 
 
 class ForestScorer:
@@ -112,33 +132,44 @@ class ForestScorer:
 
     def __init__(self, model: Any, layer: OutputLayer, forest: Forest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
+        self._body = fused_body(model) or PlainBody(model)
         self._by_last = np.argsort(forest.last, kind="stable")
         self._lasts = forest.last[self._by_last]
 
-    def batches(self) -> Iterator[tuple[Ids, Scores]]:
-        """Yield sentences and their scores, batch by batch; every sentence once."""
+    def token_log_probabilities(self, advance: Advance | None = None) -> Scores:
+        """Return the log probability of every token of the sentences, NaN for a token without context."""
+        forest = self._forest
+        steps = np.full(len(forest.tokens) + len(forest.last) + 1, np.nan)
+        for blocks in self._batches():
+            sentences = self._score(blocks, steps)
+            if advance is not None:
+                advance(sentences)
+        return steps[forest.steps]  # -1 takes the one at the end, which stays NaN
+
+    def _batches(self) -> Iterator[Ids]:
         sizes = np.diff(self._forest.blocks)
         order = np.argsort(-sizes, kind="stable")
         first = 0
         while first < len(order):
             rows = max(1, self._batch_tokens // int(sizes[order[first]]))
-            yield self._score(order[first : first + rows])
+            yield order[first : first + rows]
             first += rows
 
-    def _score(self, blocks: Ids) -> tuple[Ids, Scores]:
+    def _score(self, blocks: Ids, steps: Scores) -> int:
+        """Fill in the steps of some blocks; return how many sentences end in them."""
         forest = self._forest
         starts, sizes = forest.blocks[blocks], np.diff(forest.blocks)[blocks]
         contexts = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
         sentences, owner = self._sentences(starts, starts + sizes)
-        local = np.repeat(np.cumsum(sizes) - sizes - starts, sizes)  # from a context to its place in this batch
-        parents = forest.parents[contexts] + local
-        last = forest.last[sentences] + (np.cumsum(sizes) - sizes - starts)[owner]
+        shift = np.cumsum(sizes) - sizes - starts  # from a context to its place in this batch
+        parents = forest.parents[contexts] + np.repeat(shift, sizes)
+        last = forest.last[sentences] + shift[owner]
         hidden = self._hidden(contexts, parents, sizes)
         after = torch.from_numpy(np.concatenate([parents, last])).to(hidden.device)
         targets = torch.from_numpy(np.concatenate([forest.tokens[contexts], forest.final[sentences]])).to(hidden.device)
-        steps = self._layer.log_probabilities(hidden, after, targets)
-        total = _path_sums(steps[: len(contexts)], parents, forest.depths[contexts])
-        return sentences, total[last] + steps[len(contexts) :]
+        scores = self._layer.log_probabilities(hidden, after, targets)
+        steps[contexts], steps[len(forest.tokens) + sentences] = np.split(scores, [len(contexts)])
+        return len(sentences)
 
     def _sentences(self, starts: Ids, ends: Ids) -> tuple[Ids, Ids]:
         """Return the sentences that end in some blocks, and which of the blocks each one's is."""
@@ -156,13 +187,8 @@ class ForestScorer:
         ids[rows, columns], positions[rows, columns] = forest.tokens[contexts], forest.depths[contexts]
         above = np.tile(np.arange(shape[1]), (shape[0], 1))
         above[rows, columns] = columns[parents]
-        output = self._model.base_model(
-            input_ids=torch.from_numpy(ids).to(device),
-            position_ids=torch.from_numpy(positions).to(device),
-            attention_mask=_ancestors(torch.from_numpy(above).to(device), int(positions.max())),
-            use_cache=False,
-        )
-        hidden: torch.Tensor = output.last_hidden_state
+        seen = _ancestors(torch.from_numpy(above).to(device), int(positions.max()))
+        hidden = self._body(torch.from_numpy(ids).to(device), torch.from_numpy(positions).to(device), seen)
         return hidden[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
 
 
@@ -184,12 +210,3 @@ def _ancestors(above: torch.Tensor, depth: int) -> torch.Tensor:
         above = above.gather(1, above)
         reach *= 2
     return seen[:, None]
-
-
-def _path_sums(steps: Scores, parents: Ids, depths: Ids) -> Scores:
-    """Sum the steps from the root to each context; a root's own step counts nothing."""
-    total = np.where(depths == 0, 0.0, steps)
-    for depth in range(1, int(depths.max()) + 1):
-        level = np.flatnonzero(depths == depth)
-        total[level] += total[parents[level]]
-    return total

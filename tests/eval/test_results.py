@@ -6,18 +6,15 @@ import pandas as pd
 import pytest
 
 from eval.results import (
-    ACCURACY_COLUMNS,
     Key,
-    drop_accuracy,
     keep_pairs,
-    read_accuracy,
     read_scores,
-    refresh_accuracy,
     score_path,
     step_name,
     write_scores,
     writing,
 )
+from eval.tables import ACCURACY, add_rows, drop_scores, read_table
 from ucurve.errors import UserError
 from ucurve.files import sha256_json
 
@@ -85,29 +82,29 @@ def test_a_key_that_is_no_object_means_no_score(tmp_path):
 
 
 def test_accuracy_rows_replace_those_of_the_same_score_linking_and_ties_rule(tmp_path):
-    refresh_accuracy(
-        tmp_path, [accuracies(accuracy=0.25), accuracies(linking="mean_lp"), accuracies(ties_rule="wrong")]
+    add_rows(
+        ACCURACY, tmp_path, [accuracies(accuracy=0.25), accuracies(linking="mean_lp"), accuracies(ties_rule="wrong")]
     )
-    refresh_accuracy(tmp_path, [accuracies(accuracy=0.75)])
-    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
+    add_rows(ACCURACY, tmp_path, [accuracies(accuracy=0.75)])
+    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
     found = table[["linking", "ties_rule", "accuracy"]].values.tolist()
     assert found == [["lp", "half", 0.75], ["lp", "wrong", 0.5], ["mean_lp", "half", 0.5]]
 
 
 def test_rows_of_a_score_made_anew_go(tmp_path):
-    refresh_accuracy(tmp_path, [accuracies(8), accuracies(0, accuracy=0.25), accuracies(0, "other")])
-    drop_accuracy(tmp_path, {(0, "zhoblimp", "sentence")})
-    refresh_accuracy(tmp_path, [accuracies(0, accuracy=0.75, linking="mean_lp")])
-    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
-    assert tuple(table.columns) == ACCURACY_COLUMNS
+    add_rows(ACCURACY, tmp_path, [accuracies(8), accuracies(0, accuracy=0.25), accuracies(0, "other")])
+    drop_scores(ACCURACY, tmp_path, {(0, "zhoblimp", "sentence")})
+    add_rows(ACCURACY, tmp_path, [accuracies(0, accuracy=0.75, linking="mean_lp")])
+    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
+    assert tuple(table.columns) == ACCURACY.columns
     found = table[["step", "benchmark", "linking", "accuracy"]].values.tolist()
     assert found == [[0, "other", "lp", 0.5], [0, "zhoblimp", "mean_lp", 0.75], [8, "zhoblimp", "lp", 0.5]]
 
 
 def test_accuracy_survives_storage(tmp_path):
     wanted = pd.concat([accuracies(-1, tokens=None, flops=None), accuracies(8, accuracy=1 / 3)], ignore_index=True)
-    refresh_accuracy(tmp_path, [wanted])
-    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
+    add_rows(ACCURACY, tmp_path, [wanted])
+    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
     assert table["phenomenon"].tolist() == ["NA", "NA"]  # a name, not a missing value
     assert table["tokens"].isna().tolist() == [True, False]
     assert table["tokens"].iloc[1] == 10
@@ -115,16 +112,16 @@ def test_accuracy_survives_storage(tmp_path):
 
 
 def test_names_stay_text(tmp_path):
-    refresh_accuracy(tmp_path, [accuracies(run="007", paradigm="0012", phenomenon="1e3", linking="True")])
-    table = read_accuracy(tmp_path / "eval" / "accuracy.csv")
+    add_rows(ACCURACY, tmp_path, [accuracies(run="007", paradigm="0012", phenomenon="1e3", linking="True")])
+    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
     assert table[["run", "paradigm", "phenomenon", "linking"]].values.tolist() == [["007", "0012", "1e3", "True"]]
 
 
-@pytest.mark.parametrize("text", ["", "step,accuracy\n1,0.5\n", "\xff", ",".join(ACCURACY_COLUMNS) + "\nr,x\n"])
+@pytest.mark.parametrize("text", ["", "step,accuracy\n1,0.5\n", "\xff", ",".join(ACCURACY.columns) + "\nr,x\n"])
 def test_a_broken_table_is_named(tmp_path, text):
     (tmp_path / "accuracy.csv").write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"):
-        read_accuracy(tmp_path / "accuracy.csv")
+        read_table(ACCURACY, tmp_path / "accuracy.csv")
 
 
 def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
@@ -141,7 +138,7 @@ def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
 
 
 def test_nothing_new_writes_nothing(tmp_path):
-    refresh_accuracy(tmp_path, [accuracies().iloc[:0]])
+    add_rows(ACCURACY, tmp_path, [accuracies().iloc[:0]])
     assert not (tmp_path / "eval").exists()
 
 
@@ -158,11 +155,11 @@ def test_other_pairs_make_scores_stale(tmp_path, pairs, capsys):
     keep_pairs(tmp_path, pairs)
     path = score_path(tmp_path, "zhoblimp", "sentence", 0)
     write_scores(path, SCORES, KEY, {})
-    refresh_accuracy(tmp_path, [accuracies(0), accuracies(0, "other")])
+    add_rows(ACCURACY, tmp_path, [accuracies(0), accuracies(0, "other")])
     keep_pairs(tmp_path, pairs.iloc[:10])
     assert len(pd.read_parquet(tmp_path / "eval" / "zhoblimp" / "pairs.parquet")) == 10
     assert not list(path.parent.iterdir())
-    assert read_accuracy(tmp_path / "eval" / "accuracy.csv")["benchmark"].tolist() == ["other"]
+    assert read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")["benchmark"].tolist() == ["other"]
     assert "are not those asked for" in capsys.readouterr().err
 
 

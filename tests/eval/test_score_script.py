@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.results import read_accuracy
+from eval.tables import ACCURACY, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,10 +25,10 @@ def test_run_then_model(score, run, tmp_path, records, write_benchmark):
     common = ("benchmarks=[zhoblimp]", f"benchmark_root={root}")
     done = score(f"run={run}", "steps=[8]", *common)
     assert done.returncode == 0, done.stderr
-    assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
+    assert read_table(ACCURACY, run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
     done = score(f"model={run / 'checkpoints' / 'step00000000'}", "out=alone", *common)
     assert done.returncode == 0, done.stderr
-    assert read_accuracy(tmp_path / "alone" / "eval" / "accuracy.csv")["step"].unique().tolist() == [-1]
+    assert read_table(ACCURACY, tmp_path / "alone" / "eval" / "accuracy.csv")["step"].unique().tolist() == [-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "benchmarks", "runs"]
 
 

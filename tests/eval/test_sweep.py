@@ -6,11 +6,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from eval import sweep
-from eval.results import read_accuracy
-from eval.run import ScoreSettings, score_model, score_run
+from eval import jobs, sweep
+from eval.run import score_model, score_run
+from eval.settings import ScoreSettings
+from eval.tables import ACCURACY, read_table
 from ucurve.errors import RunError, UserError
 from ucurve.files import sha256_file
+
+
+def read_accuracy(path):
+    return read_table(ACCURACY, path)
 
 
 @pytest.fixture
@@ -27,10 +32,10 @@ def settings(root):
 def loads(monkeypatch):
     """Folders of the models that were loaded, and tokenisations, in order."""
     seen = []
-    real_load, real_encode = sweep.load_model, sweep.encode
-    monkeypatch.setattr(sweep, "_encoded", {})
-    monkeypatch.setattr(sweep, "load_model", lambda folder: seen.append(folder.name) or real_load(folder))
-    monkeypatch.setattr(sweep, "encode", lambda *both: seen.append("encode") or real_encode(*both))
+    real_load, real_encode = sweep.load_model, jobs.encode
+    monkeypatch.setattr(jobs, "_encoded", {})
+    monkeypatch.setattr(sweep, "load_model", lambda folder, *how: seen.append(folder.name) or real_load(folder, *how))
+    monkeypatch.setattr(jobs, "encode", lambda *both: seen.append("encode") or real_encode(*both))
     return seen
 
 
@@ -42,10 +47,11 @@ def test_files_of_the_contract(run, settings, pairs, model, plain_score, tokeniz
     score_run(run, settings)
     files = sorted(str(path.relative_to(run / "eval")) for path in (run / "eval").rglob("[!.]*") if path.is_file())
     scores = [f"zhoblimp/sentence/step0000000{step}.{kind}" for step in (0, 8) for kind in ("json", "parquet")]
-    assert files == ["accuracy.csv", "zhoblimp/pairs.parquet", *scores]
+    assert files == ["accuracy.csv", "statistics.csv", "zhoblimp/pairs.parquet", *scores]
     table = pd.read_parquet(folder_of(run) / "step00000008.parquet")
     assert table.columns.tolist() == [
         "pair", "lp_good", "lp_bad", "n_good", "n_bad", "unigram_good", "unigram_bad", "unk_good", "unk_bad",
+        "chars_good", "chars_bad", "bytes_good", "bytes_bad",
     ]  # fmt: skip
     assert table["pair"].tolist() == list(range(500))
     kept = pd.read_parquet(run / "eval" / "zhoblimp" / "pairs.parquet").iloc[13]

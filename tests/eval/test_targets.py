@@ -4,9 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.targets import model_target, run_targets
+from eval.targets import model_targets, run_targets
 from ucurve.errors import UserError
 from ucurve.files import sha256_file
+
+
+def model_target(model):
+    return model_targets(model)[0]
 
 
 def test_checkpoints_in_order(run):

@@ -5,20 +5,26 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from eval.scoring.causal import token_log_probabilities
 from eval.scoring.model import (
     check_vocabulary,
     context_length,
     load_model,
     load_tokenizer,
+    model_kind,
     read_config,
     start_token,
     tokenizer_hash,
     weights_hash,
 )
-from eval.scoring.sentence import score_sentences
+from eval.scoring.scorers import check_kind, find_scorer
 from eval.scoring.sentences import encode
 from ucurve.errors import UserError
 from ucurve.files import sha256_file
+
+
+def sentence_scores(model, sentences, start, batch_tokens, advance=None):
+    return sentences.sums(token_log_probabilities(model, sentences, start, batch_tokens, advance))
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ def test_gpt2_scores_as_plainly(pairs, tokenizer, tmp_path, plain_score):
     GPT2LMHeadModel(config).save_pretrained(tmp_path)
     model = load_model(tmp_path)
     sentences = encode(pairs.iloc[:40], tokenizer)
-    scores = score_sentences(model, sentences, 0, 256)
+    scores = sentence_scores(model, sentences, 0, 256)
     wanted = [plain_score(model, sentences.ids(place), 0) for place in range(len(sentences.texts))]
     assert scores == pytest.approx(wanted, abs=1e-4)
     assert context_length(read_config(tmp_path)) == 30
@@ -142,12 +148,19 @@ def test_broken_config(copy_model, text):
         read_config(folder)
 
 
-def test_masked_models_are_refused(copy_model):
-    folder = copy_model()
-    config = json.loads((folder / "config.json").read_text()) | {"architectures": ["BertForMaskedLM"]}
+@pytest.mark.parametrize(
+    ("architecture", "kind"),
+    [("BertForMaskedLM", "masked"), ("BertForPreTraining", "masked"), ("BertLMHeadModel", "causal")],
+)
+def test_kind_is_read_off_the_architecture_not_the_name(copy_model, architecture, kind):
+    folder = copy_model("bert-like")
+    config = json.loads((folder / "config.json").read_text()) | {"architectures": [architecture]}
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match="BertForMaskedLM is a masked model; the scorer 'sentence' is for causal ones"):
-        read_config(folder)
+    assert model_kind(read_config(folder)) == kind
+    other = {"causal": "pll", "masked": "sentence"}[kind]
+    allowed = {"causal": "sentence, conditional, region, mink, prompt", "masked": "pll, pll_l2r, pll_conditional"}[kind]
+    with pytest.raises(UserError, match=rf"a {kind} model by its config.json; the scorer '{other}' .* here: {allowed}"):
+        check_kind(find_scorer(other), kind, folder)
 
 
 def test_tokenizer_that_does_not_fit(copy_model, pairs, tokenizer, make_tokenizer):

@@ -8,10 +8,15 @@ from eval.benchmarks import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, decide
 from eval.pairs import pair_table
-from eval.scoring import sentence
+from eval.scoring import causal
+from eval.scoring.causal import length_batches, token_log_probabilities
 from eval.scoring.output import output_layer
-from eval.scoring.sentence import NotFiniteError, length_batches, score_sentences
-from eval.scoring.sentences import encode
+from eval.scoring.sentences import NotFiniteError, encode
+
+
+def sentence_scores(model, sentences, start, batch_tokens, advance=None):
+    return sentences.sums(token_log_probabilities(model, sentences, start, batch_tokens, advance))
+
 
 EOS = 0
 
@@ -34,12 +39,12 @@ def plain(model, sentences, plain_score):
 def way(request, monkeypatch):
     """Score by shared contexts, or by batches of equal lengths."""
     if request.param == "length":
-        monkeypatch.setattr(sentence, "can_share", lambda _: False)
+        monkeypatch.setattr(causal, "can_share", lambda _: False)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 7 * 10, 64 * 10, 10**6])
 def test_equals_sentence_at_a_time_whatever_the_batch(model, sentences, plain, batch_tokens, way):
-    scores = score_sentences(model, sentences, EOS, batch_tokens)
+    scores = sentence_scores(model, sentences, EOS, batch_tokens)
     assert np.abs(scores - plain).max() < 1e-4
     np.testing.assert_array_equal(wins(sentences, scores), wins(sentences, plain))
     assert np.ptp(plain) > 10  # the oracle tells sentences apart
@@ -52,7 +57,7 @@ def test_published_pairs(shared, make_model, make_tokenizer, plain_score):
     sentences = encode(pairs, tokenizer)
     plain = np.array([plain_score(model, sentences.ids(place), EOS) for place in range(len(sentences.texts))])
     for batch_tokens in (1, 7 * 12, 64 * 12):
-        scores = score_sentences(model, sentences, EOS, batch_tokens)
+        scores = sentence_scores(model, sentences, EOS, batch_tokens)
         assert np.abs(scores - plain).max() < 1e-4
         np.testing.assert_array_equal(wins(sentences, scores), wins(sentences, plain))
 
@@ -62,7 +67,7 @@ def test_bigram_by_hand(bigram_model, tokenizer):
     probabilities[EOS] = [0.1, 0.1, 0.4, 0.2, 0.1, 0.1]
     probabilities[2] = [0.1, 0.1, 0.1, 0.5, 0.1, 0.1]
     pairs = one_pair("一丁", "丁一")  # ids 2 3 and 3 2
-    scores = score_sentences(bigram_model(np.log(probabilities)), encode(pairs, tokenizer), EOS, 100)
+    scores = sentence_scores(bigram_model(np.log(probabilities)), encode(pairs, tokenizer), EOS, 100)
     np.testing.assert_allclose(scores, np.log([0.4 * 0.5, 0.2 * 1 / 6]), rtol=1e-6)
 
 
@@ -70,7 +75,7 @@ def test_certain_token_is_still_a_token(bigram_model, tokenizer):
     logits = np.zeros((6, 6))
     logits[2, 3] = 40.0  # a gap of 40: the log probability is 0 in float32
     sentences = encode(one_pair("一丁", "丁一"), tokenizer)
-    scores = score_sentences(bigram_model(logits), sentences, EOS, 100)
+    scores = sentence_scores(bigram_model(logits), sentences, EOS, 100)
     assert scores[0] == pytest.approx(np.log(1 / 6), abs=1e-6)
     assert sentences.lengths.tolist() == [2, 2]
 
@@ -79,7 +84,7 @@ def test_certain_token_is_still_a_token(bigram_model, tokenizer):
 def test_logits_out_of_the_range_of_exponentials(bigram_model, tokenizer, shift):
     logits = np.random.default_rng(0).normal(size=(6, 6)) + shift
     sentences = encode(one_pair("一丁七", "丁一"), tokenizer)
-    scores = score_sentences(bigram_model(logits), sentences, EOS, 100)
+    scores = sentence_scores(bigram_model(logits), sentences, EOS, 100)
     table = logits - np.log(np.exp(logits - shift).sum(axis=1, keepdims=True)) - shift
     wanted = [table[[EOS, *ids[:-1]], ids].sum() for ids in id_lists(sentences)]
     np.testing.assert_allclose(scores, wanted, atol=1e-4)
@@ -97,8 +102,8 @@ def test_model_that_caps_its_logits_is_asked_for_them(bigram_model, tokenizer):
 
     type(model).forward = capped
     sentences = encode(one_pair("一丁七", "丁一"), tokenizer)
-    wanted = score_sentences(bigram_model(3 * np.tanh(logits / 3)), sentences, EOS, 100)
-    np.testing.assert_allclose(score_sentences(model, sentences, EOS, 100), wanted, atol=1e-5)
+    wanted = sentence_scores(bigram_model(3 * np.tanh(logits / 3)), sentences, EOS, 100)
+    np.testing.assert_allclose(sentence_scores(model, sentences, EOS, 100), wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["final_logit_softcapping", "logit_scale", "logits_scaling"])
@@ -115,7 +120,7 @@ def test_model_whose_configuration_changes_logits_is_asked_for_them(bigram_model
 def test_model_without_the_usual_inner_part_is_asked_for_logits(bigram_model, tokenizer, inner):
     logits = np.random.default_rng(2).normal(size=(6, 6))
     sentences = encode(one_pair("一丁七", "丁一"), tokenizer)
-    wanted = score_sentences(bigram_model(logits), sentences, EOS, 100)
+    wanted = sentence_scores(bigram_model(logits), sentences, EOS, 100)
     model = bigram_model(logits)
     table = torch.as_tensor(logits, dtype=torch.float32)
     if inner == "takes no cache":
@@ -123,12 +128,12 @@ def test_model_without_the_usual_inner_part_is_asked_for_logits(bigram_model, to
         type(model).forward = lambda _, input_ids: SimpleNamespace(logits=table[input_ids])
     else:
         type(model).base_model = lambda _, input_ids, **__: (torch.eye(6)[input_ids],)
-    np.testing.assert_allclose(score_sentences(model, sentences, EOS, 100), wanted, atol=1e-5)
+    np.testing.assert_allclose(sentence_scores(model, sentences, EOS, 100), wanted, atol=1e-5)
 
 
 def test_sentence_that_spells_the_separator(model, tokenizer, plain_score, way):
     sentences = encode(one_pair("一<eos>丁", "一<eos>"), tokenizer)
-    scores = score_sentences(model, sentences, EOS, 1000)
+    scores = sentence_scores(model, sentences, EOS, 1000)
     wanted = [plain_score(model, ids, EOS) for ids in id_lists(sentences)]
     np.testing.assert_allclose(scores, wanted, atol=1e-4)
     assert sentences.lengths.tolist() == [3, 2]
@@ -139,7 +144,7 @@ def test_equal_logits_decide_nothing(make_model, pairs, sentences, way):
     with torch.no_grad():
         for weights in model.parameters():
             weights.zero_()
-    scores = score_sentences(model, sentences, EOS, 512)
+    scores = sentence_scores(model, sentences, EOS, 512)
     np.testing.assert_allclose(scores, -sentences.lengths * np.log(model.config.vocab_size), rtol=1e-6)
     table = pairs[["pair"]].assign(
         lp_good=scores[sentences.good],
@@ -159,8 +164,8 @@ def test_equal_logits_decide_nothing(make_model, pairs, sentences, way):
 
 def test_no_dropout_even_in_the_middle_of_training(make_model, model, sentences, way):
     training = make_model().train()
-    scores = score_sentences(training, sentences, EOS, 512)
-    np.testing.assert_array_equal(scores, score_sentences(model, sentences, EOS, 512))
+    scores = sentence_scores(training, sentences, EOS, 512)
+    np.testing.assert_array_equal(scores, sentence_scores(model, sentences, EOS, 512))
     assert training.training
 
 
@@ -170,13 +175,13 @@ def test_not_finite_score_names_the_sentence(make_model, tokenizer, way):
     with torch.no_grad():
         model.gpt_neox.embed_in.weight[tokenizer.convert_tokens_to_ids("七")] = torch.nan
     with pytest.raises(NotFiniteError) as caught:
-        score_sentences(model, encode(pairs, tokenizer), EOS, 512)
+        sentence_scores(model, encode(pairs, tokenizer), EOS, 512)
     assert caught.value.sentence == 1
 
 
 def test_progress_counts_every_sentence(model, sentences, way):
     done = []
-    score_sentences(model, sentences, EOS, 512, done.append)
+    sentence_scores(model, sentences, EOS, 512, done.append)
     assert sum(done) == len(sentences.texts)
 
 

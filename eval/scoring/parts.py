@@ -1,0 +1,69 @@
+"""What part of a sentence is scored: all of it, the target after a condition, or a region given by characters."""
+
+import re
+from typing import Literal
+
+import pandas as pd
+
+from ucurve.errors import UserError
+
+Part = Literal["whole", "target", "region"]
+CONDITION = "condition"
+_REGION = re.compile(r"(\d+):(\d+)")
+
+
+def part_columns(part: Part) -> tuple[str, ...]:
+    """Return the columns of the pair table that a part is read from."""
+    return {"whole": (), "target": (CONDITION,), "region": ("region_good", "region_bad")}[part]
+
+
+def spans_of(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]:
+    """Give the span of characters that counts in each good or each bad sentence.
+
+    Args:
+        pairs: the pair table; a target needs the column ``condition``, with which both members begin, and a region
+            ``region_good`` and ``region_bad``, as ``from:to`` in characters, the last not included.
+        side: ``good`` or ``bad``.
+        part: what counts.
+
+    Returns:
+        ``first`` and ``end``, a number for each pair.
+
+    Raises:
+        UserError: when the pairs lack a column, a sentence does not begin with its condition or ends with it, or a
+            region is no span of characters of its sentence.
+    """
+    for column in part_columns(part):
+        if column not in pairs:
+            raise UserError(
+                f"benchmark {pairs['benchmark'].iloc[0]}: the pairs have no column {column!r}, which this way to score "
+                f"needs; the columns are {', '.join(map(str, pairs.columns))}"
+            )
+    texts = list(pairs[side])
+    if part == "whole":
+        return {"first": [0] * len(texts), "end": [len(text) for text in texts]}
+    given = list(pairs[CONDITION if part == "target" else f"region_{side}"])
+    find = _target if part == "target" else _region
+    spans = [find(text, value, _place(pairs, row)) for row, (text, value) in enumerate(zip(texts, given, strict=True))]
+    return {"first": [first for first, _ in spans], "end": [end for _, end in spans]}
+
+
+def _place(pairs: pd.DataFrame, row: int) -> str:
+    pair = pairs.iloc[row]
+    return f"benchmark {pair['benchmark']}, paradigm {pair['paradigm']}, pair {pair['pair']}"
+
+
+def _target(text: str, condition: object, place: str) -> tuple[int, int]:
+    if not isinstance(condition, str) or not text.startswith(condition) or not text[len(condition) :].strip():
+        raise UserError(f"{place}: {text!r} must begin with its condition {condition!r} and go on after it")
+    return len(condition), len(text)
+
+
+def _region(text: str, region: object, place: str) -> tuple[int, int]:
+    found = _REGION.fullmatch(region) if isinstance(region, str) else None
+    first, end = (int(number) for number in found.groups()) if found else (0, 0)
+    if not 0 <= first < end <= len(text):
+        raise UserError(
+            f"{place}: the region {region!r} of {text!r} must be FROM:TO, characters with 0 <= FROM < TO <= {len(text)}"
+        )
+    return first, end

@@ -1,0 +1,209 @@
+"""What may be asked of scoring, checked at the border."""
+
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.dataclasses import dataclass
+
+from eval.benchmarks import CustomBenchmark, benchmark_names, families
+from eval.benchmarks.registry import find_benchmark
+from eval.fitting import FitSettings
+from eval.linking import parse_linking
+from eval.metrics import TiesRule
+from eval.presets import Preset, find_preset
+from eval.scoring.model import Bos, Device, Dtype
+from eval.scoring.scorers import Scorer, find_scorer
+from eval.unigram import UnigramSettings
+from ucurve.errors import UserError
+
+LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
+TIES_RULES: tuple[TiesRule, ...] = ("half",)
+Value = TypeVar("Value")
+_SUBSET = "@"
+
+
+def full_name(benchmark: str) -> str:
+    """Return the name of the benchmark that a subset is of, or the name of a whole one."""
+    return benchmark.partition(_SUBSET)[0]
+
+
+def _some(values: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    if values is not None and not values:
+        raise ValueError("the list is empty; give at least one")
+    return None if values is None else tuple(dict.fromkeys(values))
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _named(find: Any) -> Any:
+    """Turn the error of a search by name into one that pydantic reports with its place."""
+
+    def check(name: str) -> str:
+        try:
+            found = find(name)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return str(found.name)
+
+    return AfterValidator(check)
+
+
+def _none_without(key: str) -> BeforeValidator:
+    """Take a part of the configuration for absent as long as its main key has no value."""
+    return BeforeValidator(lambda value: None if isinstance(value, dict) and value.get(key) is None else value)
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class PromptSettings:
+    """How the scorer ``prompt`` asks.
+
+    Attributes:
+        language: of the questions, ISO 639-3; None for the benchmark's. English where there is no text of it.
+        own: a user's own texts of the two questions, with ``{a}`` and ``{b}`` where the sentences go.
+    """
+
+    language: str | None = None
+    own: dict[str, str] | None = None
+
+
+Names = Annotated[
+    tuple[Annotated[str, _named(find_scorer)], ...] | None, BeforeValidator(_listed), AfterValidator(_some)
+]
+Linkings = Annotated[
+    tuple[Annotated[str, _named(parse_linking)], ...] | None, BeforeValidator(_listed), AfterValidator(_some)
+]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class ScoreSettings:
+    """What to score and how. What is None is the preset's choice, or the usual one without a preset.
+
+    Attributes:
+        benchmarks: registered names; the name of a family stands for all its languages that are there.
+        benchmark_root: folder with one folder per benchmark; None takes benchmarks from the hub.
+        custom: the pairs that the benchmark ``custom`` stands for.
+        subset: at most this many pairs of each paradigm, drawn with a fixed seed; the benchmark is then called
+            ``NAME@N`` wherever it is named.
+        preset: a paper's own choice of scorer, linking functions, ties rule, start token and aggregate.
+        scorer: ways to score; by default ``sentence`` for a causal and ``pll_l2r`` for a masked model.
+        bos: the token before every sentence: ``auto`` (what the model was trained with), ``bos``, ``eos``, ``none``.
+        dtype: of weights and computation; anything but float32 is warned of.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        prompt: language or texts of the questions of the scorer ``prompt``.
+        bow_correction: correct regions for the beginning of the word after them, where the tokenizer marks beginnings.
+        linking: linking functions of ``accuracy.csv``; a parameter follows the name, ``slln_lp:0.3``. One that needs
+            what the scores do not have is an error, unless it is only there by default.
+        ties_rules: what a tie counts in ``accuracy.csv``; one set of rows for each.
+        unigrams: a published table of unigram probabilities in place of the counts of the training tokens.
+        fit: parameters of linking functions to fit, and on what; written to ``fits.csv``.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); None finds it.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    benchmark_root: Path | None = None
+    custom: Annotated[CustomBenchmark | None, _none_without("path")] = None
+    subset: Annotated[int, Field(ge=1)] | None = None
+    preset: Annotated[str, _named(find_preset)] | None = None
+    scorer: Names = None
+    bos: Bos | None = None
+    dtype: Dtype = "float32"
+    device: Device = "auto"
+    prompt: PromptSettings = PromptSettings()
+    bow_correction: bool = False
+    linking: Linkings = None
+    ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(_listed), AfterValidator(_some)] = None
+    unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
+    fit: Annotated[FitSettings | None, _none_without("on")] = None
+    batch_tokens: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _known_benchmarks(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            for name in names:
+                if name not in families():
+                    find_benchmark(name)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return tuple(dict.fromkeys(names))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if ("custom" in self.benchmarks) != (self.custom is not None):
+            raise ValueError("benchmarks=[custom] and custom.path=FILE go together")
+        if self.bow_correction and "region" not in (self.scorer or ()):
+            raise ValueError("bow_correction corrects regions; it goes with scorer=region")
+        return self
+
+    def name_of(self, benchmark: str) -> str:
+        """Return what a benchmark is called wherever it is named: a subset of it is marked."""
+        return benchmark if self.subset is None else f"{benchmark}{_SUBSET}{self.subset}"
+
+    @property
+    def chosen(self) -> Preset | None:
+        """The preset, or None without one."""
+        return None if self.preset is None else find_preset(self.preset)
+
+    def scorers(self, kind: str) -> tuple[str, ...] | None:
+        """Return the ways to score a model of a kind, or None for the usual one."""
+        if self.scorer is not None or self.chosen is None:
+            return self.scorer
+        return (self.chosen.scorer_masked if kind == "masked" else self.chosen.scorer_causal,)
+
+    def start(self) -> Bos:
+        """Return the policy for the token before every sentence."""
+        return self.bos or (self.chosen.bos if self.chosen else "auto")
+
+    def linkings(self, scorer: Scorer) -> tuple[str, ...]:
+        """Return the linking functions for the scores of a scorer."""
+        if self.linking is not None:
+            return self.linking
+        if scorer.chat:
+            return scorer.linking
+        return (*(self.chosen.linking if self.chosen else LINKING), *scorer.linking)
+
+    def rules(self) -> tuple[TiesRule, ...]:
+        """Return what a tie counts."""
+        return self.ties_rules or ((self.chosen.ties_rule,) if self.chosen else TIES_RULES)
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class ScoreCommand(ScoreSettings):
+    """The configuration of ``score.py``: the settings, and either a run or a model.
+
+    Attributes:
+        run: a run folder, or a pattern that matches several.
+        steps: checkpoints of the run; None for all.
+        model: a local model folder, or ``owner/name`` on the hub.
+        revisions: with a model, its revisions or subfolders, as ``[step0,step512]``; None for the model itself.
+        out: with a model, the folder that gets the files.
+        check: report on the data of the benchmarks and score nothing; a run or model adds lengths in its tokens.
+    """
+
+    run: str | None = None
+    steps: Annotated[tuple[int, ...], AfterValidator(_some)] | None = None
+    model: str | None = None
+    revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None = None
+    out: Path | None = None
+    check: bool = False
+
+    @model_validator(mode="after")
+    def _one_thing(self) -> Self:
+        if not self.benchmarks:
+            raise ValueError(f"give benchmarks=[...]; there are {', '.join(benchmark_names())}")
+        if self.run is not None and self.model is not None:
+            raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
+        if self.check:
+            return self
+        if self.run is None and self.model is None:
+            raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
+        if (self.model is None) != (self.out is None):
+            raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
+        if self.model is not None and self.steps is not None:
+            raise ValueError("steps= goes with run=; a model has no steps, only revisions=")
+        if self.model is None and self.revisions is not None:
+            raise ValueError("revisions= goes with model=; a run has steps=")
+        return self

@@ -1,0 +1,154 @@
+"""The tables of a run folder that scores are summed up in: csv files that processes change in turn."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from filelock import FileLock
+
+from eval.fitting import FIT_COLUMNS
+from eval.metrics import COLUMNS
+from eval.statistics import STATISTICS_COLUMNS
+from ucurve.errors import UserError
+from ucurve.files import new_file
+
+_SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
+
+
+@dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table below ``eval/``.
+
+    Attributes:
+        name: of the file.
+        columns: in their order; the first ones are ``run, step, tokens, flops, benchmark, scorer``.
+        types: of the columns.
+        replaced_by: columns whose equality makes a fresh row take the place of an older one.
+        order: columns that rows are sorted by.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    types: Mapping[str, str]
+    replaced_by: tuple[str, ...]
+    order: tuple[str, ...]
+
+    def path(self, folder: Path) -> Path:
+        """Return the file below a run folder."""
+        return folder / "eval" / self.name
+
+
+_WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
+_TYPES = {
+    **dict.fromkeys(("step", "n", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
+    "tokens": "Int64",
+    **dict.fromkeys(("run", *_SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
+    **dict.fromkeys(("family", "label", "fitted_on", "objective"), "str"),
+}  # what is not named here is float64
+
+
+def _table(name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str]) -> TableFile:
+    every = (*_WHERE, *columns)
+    types = {column: _TYPES.get(column, "float64") for column in every}
+    return TableFile(name, every, types, (*_SCORE, *replaced_by), (*_SCORE, *order))
+
+
+_LINKED = ("linking", "ties_rule")
+_FITTED = ("family", "label", "fitted_on", "ties_rule")
+ACCURACY = _table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
+STATISTICS = _table("statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"))
+FITS = _table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
+TABLES = (ACCURACY, STATISTICS, FITS)
+
+
+def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
+    """Read a table; without a file, an empty one with its columns.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
+    if not path.exists():
+        return pd.DataFrame(columns=list(kind.columns)).astype(dict(kind.types))
+    blanks = {name: [""] for name, kind_of in kind.types.items() if kind_of != "str"}
+    try:
+        table = pd.read_csv(path, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
+    except ValueError as error:
+        raise _not_ours(path, str(error).splitlines()[0]) from error
+    if set(table.columns) != set(kind.columns):
+        raise _not_ours(path, f"its columns are {', '.join(map(str, table.columns))}")
+    return table
+
+
+def _not_ours(path: Path, reason: str) -> UserError:
+    return UserError(
+        f"{path}: not a table of accuracies ({reason}); remove it and score again, which computes no stored score anew"
+    )
+
+
+def scores_shown(kind: TableFile, folder: Path) -> set[tuple[int, str, str]]:
+    """Return step, benchmark and scorer of every score that a table has rows of.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
+    rows = read_table(kind, kind.path(folder))[_SCORE].drop_duplicates()
+    return set(rows.itertuples(index=False, name=None))
+
+
+def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
+    """Take the rows of scores that are going to be replaced out of a table.
+
+    Args:
+        kind: the table.
+        folder: the run folder.
+        scores: step, benchmark and scorer of each.
+    """
+    if not scores:
+        return
+    with _held(kind, folder) as path:
+        old = read_table(kind, path)
+        _write(kind, path, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
+
+
+def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:
+    """Take all rows of a benchmark out of a table."""
+    if kind.path(folder).exists():
+        with _held(kind, folder) as path:
+            table = read_table(kind, path)
+            _write(kind, path, table[table["benchmark"] != benchmark])
+
+
+def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> None:
+    """Put rows into a table, in place of older ones that are equal in ``replaced_by``.
+
+    Args:
+        kind: the table.
+        folder: the run folder.
+        tables: rows with the table's columns.
+    """
+    fresh = [table for table in tables if len(table)]
+    if not fresh:
+        return
+    added = pd.concat(fresh, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
+    identity = list(kind.replaced_by)
+    with _held(kind, folder) as path:
+        old = read_table(kind, path)
+        replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
+        kept = old[~replaced]
+        _write(kind, path, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
+
+
+@contextmanager
+def _held(kind: TableFile, folder: Path) -> Iterator[Path]:
+    """Give the path of a table, held against other processes that score the same run."""
+    path = kind.path(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(".tables.lock")):
+        yield path
+
+
+def _write(kind: TableFile, path: Path, table: pd.DataFrame) -> None:
+    with new_file(path) as temporary:
+        table.sort_values(list(kind.order))[list(kind.columns)].to_csv(temporary, index=False)
