@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from eval.bootstrap import SAMPLES, bootstrap_sums
 from eval.levels import Array, levels_of
 from eval.linking import linking_name, parse_linking
 from eval.metrics import CONFIDENCE, Split, TiesRule, delta_acc, items, pair_credits, split_masks
-from eval.statistics import SAMPLES, bootstrap_sums
 
 ALPHAS = tuple(round(step / 20, 2) for step in range(21))
 _SPLITS: tuple[Split, ...] = ("all", "equal", "good_longer", "bad_longer")

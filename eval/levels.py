@@ -49,18 +49,31 @@ class Levels:
         return np.concatenate([sums, sums @ self.membership, overall, overall, overall], axis=-1)
 
     def means(self, sums: Array, n: Array) -> Array:
-        """Return each row's mean: over its pairs, or over the means of paradigms or phenomena.
+        """Return each row's mean: over its pairs, or over the means of paradigms or phenomena that have pairs.
 
         Args:
             sums: of a number of every pair, by paradigm, float64[..., paradigms].
-            n: pairs by paradigm, one at least, float64[paradigms].
+            n: pairs by paradigm, float64[paradigms] or of the shape of ``sums``.
 
         Returns:
-            float64[..., rows].
+            float64[..., rows]; NaN for a row without pairs.
         """
-        pooled = self.totals(sums)[..., :-2] / self.totals(n)[..., :-2]
-        cells = np.split(pooled, [self.paradigms, pooled.shape[-1] - 1], axis=-1)[:2]
-        return np.concatenate([pooled, *(part.mean(axis=-1, keepdims=True) for part in cells)], axis=-1)
+        size = self.totals(n)[..., :-2]
+        pooled = _quotient(self.totals(sums)[..., :-2], size)
+        some = np.broadcast_to(size > 0, pooled.shape)
+        parts = (slice(self.paradigms), slice(self.paradigms, -1))
+        means = [
+            _quotient(
+                pooled[..., part].sum(-1, keepdims=True, where=some[..., part]), some[..., part].sum(-1)[..., None]
+            )
+            for part in parts
+        ]
+        return np.concatenate([pooled, *means], axis=-1)
+
+
+def _quotient(sums: Array, n: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / n)
 
 
 def levels_of(pairs: pd.DataFrame) -> Levels:

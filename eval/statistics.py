@@ -12,16 +12,17 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betainc
 
+from eval.bootstrap import SAMPLES, bootstrap_interval, delta_acc_interval
 from eval.levels import MEANS, Array, Levels, levels_of
 from eval.linking import Linking, nll_per_token
-from eval.metrics import CONFIDENCE, TiesRule, decisions, items, pair_credits, samples_by_level
+from eval.metrics import TiesRule, decisions, items, pair_credits, samples_by_level
 from ucurve.errors import UserError
 
-SAMPLES = 1000
 CHANCE = 0.5
 STATISTICS_COLUMNS = (
     "linking", "phenomenon", "paradigm", "n", "right", "ties", "ties_rule", "accuracy", "boot_low", "boot_high",
-    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni", "delta_lp", "delta_nll", "unk",
+    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni", "delta_acc", "delta_acc_low", "delta_acc_high",
+    "n_distinct", "accuracy_distinct", "delta_lp", "delta_nll", "unk",
 )  # fmt: skip
 COMPARISON_COLUMNS = (
     "first", "second", "phenomenon", "paradigm", "n", "ties_rule", "accuracy_first", "accuracy_second", "difference",
@@ -52,8 +53,9 @@ def statistics_table(
         means. ``right`` and ``ties`` count pairs, ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
         ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
         ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
-        ``delta_lp`` and ``delta_nll`` are of ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left
-        out.
+        ``delta_acc`` and its bounds are of ``delta_acc_interval``. ``n_distinct`` and ``accuracy_distinct`` leave out
+        every pair that the benchmark has once more before, in whatever paradigm. ``delta_lp`` and ``delta_nll`` are of
+        ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left out.
     """
     merged = items(pairs, scores)
     readable = [linking for linking in linkings if not linking.missing(merged)]
@@ -111,49 +113,6 @@ def comparison_table(
         p_mcnemar=p, **_adjusted(levels, p),
     )  # fmt: skip
     return table[list(COMPARISON_COLUMNS)]
-
-
-def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
-    """Return the percentile interval at 95 % of every row's mean, pairs drawn again within their paradigm.
-
-    Where all pairs of a paradigm have one value, a draw cannot show another, and the interval of its row has no width;
-    the exact interval of ``accuracy.csv`` has.
-
-    Args:
-        levels: the rows.
-        values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
-        samples: number of draws.
-        seed: of the draws.
-
-    Returns:
-        Lower and upper bounds, float64[rows].
-    """
-    drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(levels.means(drawn, _n(levels)), [tail, 1 - tail], axis=0)
-    return low, high
-
-
-def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
-    """Draw the pairs of every stratum again, with replacement, and sum their values.
-
-    Pairs of a stratum with equal values are drawn as one, by a multinomial, which is the same distribution.
-
-    Args:
-        strata: int64[pairs], from 0 without gaps.
-        values: float64[pairs, K].
-        samples: number of draws.
-        seed: of the draws.
-
-    Returns:
-        float64[samples, strata, K].
-    """
-    draw = np.random.default_rng(seed)
-    sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
-    for stratum in range(sums.shape[1]):
-        distinct, counts = np.unique(values[strata == stratum], axis=0, return_counts=True)
-        sums[:, stratum] = draw.multinomial(counts.sum(), counts / counts.sum(), size=samples) @ distinct
-    return sums
 
 
 def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
@@ -226,10 +185,14 @@ def _rows(
     n, sums = _n(levels), levels.sums(credit)
     two_sided, above, below = binomial_tests(*samples_by_level(levels, sums, n))
     low, high = bootstrap_interval(levels, credit, samples, seed)
-    counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties)}
+    delta, delta_low, delta_high = delta_acc_interval(levels, merged, credit, samples, seed)
+    distinct = ~merged.duplicated(["good", "bad"]).to_numpy()
+    counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties), "n_distinct": levels.sums(distinct)}
     return levels.labels.assign(
         linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n), boot_low=low, boot_high=high,
         p_two_sided=two_sided, p_above=above, p_below=below, **_adjusted(levels, two_sided),
+        delta_acc=delta, delta_acc_low=delta_low, delta_acc_high=delta_high,
+        accuracy_distinct=levels.means(levels.sums(credit * distinct), counts["n_distinct"]),
         **{name: levels.totals(count).astype(np.int64) for name, count in counts.items()},
     )  # fmt: skip
 

@@ -33,3 +33,18 @@ def test_many_draws_at_once():
     n = levels.sums(np.ones(7))
     draws = np.random.default_rng(0).normal(size=(4, 3))
     np.testing.assert_allclose(levels.means(draws, n), [levels.means(draw, n) for draw in draws])
+
+
+def test_what_has_no_pairs_has_no_mean_and_is_left_out_of_the_means():
+    levels = levels_of(PAIRS)
+    means = by_label(levels, levels.means(np.array([2.0, 0.0, 0.0]), np.array([4.0, 0.0, 0.0])))
+    assert means["all", "all"] == means["all", "macro"] == means["all", "macro_phenomena"] == means["X", "all"] == 0.5
+    assert np.isnan([means["X", "b"], means["Y", "c"], means["Y", "all"]]).all()
+    assert np.isnan(levels.means(np.zeros((2, 3)), np.zeros((2, 3)))).all()
+
+
+def test_a_number_that_is_not_there_stays_so():
+    levels = levels_of(PAIRS)
+    means = by_label(levels, levels.means(np.array([1.0, np.nan, 1.0]), np.ones(3)))
+    assert np.isnan([means["X", "b"], means["X", "all"], means["all", "macro"]]).all()
+    assert means["Y", "c"] == 1

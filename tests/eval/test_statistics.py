@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from eval.bootstrap import bootstrap_interval, bootstrap_sums, delta_acc_interval
 from eval.levels import levels_of
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, exact_interval
@@ -13,8 +14,6 @@ from eval.statistics import (
     STATISTICS_COLUMNS,
     binomial_tests,
     bonferroni,
-    bootstrap_interval,
-    bootstrap_sums,
     certainty,
     comparison_table,
     holm,
@@ -191,6 +190,49 @@ def test_the_bootstrap_covers_each_level_with_its_own_estimator():
         inside += (low <= wanted) & (wanted <= high)
     assert (inside / rounds > 0.90).all()
     assert (inside / rounds < 0.985).all()
+
+
+def test_length_bias_is_that_of_the_splits_with_an_interval(scores_of):
+    pairs, scores = benchmark(scores_of, sizes=(300, 500, 400), ties=40)
+    table = statistics_table(pairs, scores, [LP, MEAN_LP])
+    accuracies = accuracy_table(pairs, scores, [LP, MEAN_LP])
+    keys = ["linking", "phenomenon", "paradigm"]
+    splits = accuracies.pivot_table(index=keys, columns="split", values="accuracy").reset_index()
+    both = table.merge(splits, on=keys, validate="one_to_one")
+    assert len(both) == len(table)
+    wanted = ((both["good_longer"] - both["equal"]).abs() + (both["bad_longer"] - both["equal"]).abs()) / 2
+    np.testing.assert_allclose(both["delta_acc"], wanted)
+    assert (both["delta_acc_low"] <= both["delta_acc_high"]).all()
+    assert both["delta_acc"].between(both["delta_acc_low"], both["delta_acc_high"]).mean() > 0.8
+
+
+def test_the_interval_of_the_length_bias_covers_it():
+    draw, rounds, inside = np.random.default_rng(0), 200, 0
+    pairs = pd.DataFrame({"paradigm": np.repeat(list("ab"), 600), "phenomenon": "X"})
+    scores = pd.DataFrame({"n_good": np.tile([1, 2, 3], 400), "n_bad": 2})
+    chance = np.tile([0.9, 0.7, 0.5], 400)
+    for seed in range(rounds):
+        credit = (draw.random(1200) < chance).astype(float)
+        _, low, high = delta_acc_interval(levels_of(pairs), scores, credit, 200, seed)
+        inside += low[-1] <= 0.2 <= high[-1]
+    assert 0.90 < inside / rounds < 0.99
+
+
+def test_without_a_split_there_is_no_length_bias(scores_of):
+    pairs, scores = benchmark(scores_of)
+    equal = statistics_table(pairs, scores.assign(n_bad=scores["n_good"]), [LP])
+    assert equal[["delta_acc", "delta_acc_low", "delta_acc_high"]].isna().all(axis=None)
+
+
+def test_a_pair_that_stands_twice_counts_once(scores_of):
+    pairs, scores = benchmark(scores_of, sizes=(2, 2, 1))
+    pairs = pairs.assign(good=list("xxxyx"), bad=list("zzzzz"))  # 0, 1, 2 and 4 are one pair, in three paradigms
+    scores = scores.assign(lp_good=[-1.0, -9.0, -9.0, -1.0, -9.0], lp_bad=-5.0)
+    table = statistics_table(pairs, scores, [LP])
+    found = {name: row(table, *name) for name in (("X", "a"), ("X", "b"), ("Y", "c"), ("all", "all"), ("all", "macro"))}
+    assert [one["n_distinct"] for one in found.values()] == [1, 1, 0, 2, 2]
+    assert [one["accuracy_distinct"] for one in found.values()] == [1, 1, pytest.approx(np.nan, nan_ok=True), 1, 1]
+    assert found["all", "all"]["accuracy"] == pytest.approx(2 / 5)
 
 
 def test_the_seed_alone_decides_and_other_functions_change_nothing(scores_of):

@@ -1,0 +1,96 @@
+"""Bootstrap intervals: pairs are drawn again within their paradigm, and a row's number is computed from the draw."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eval.levels import Array, Levels
+from eval.metrics import CONFIDENCE, Split, delta_acc, split_masks
+
+SAMPLES = 1000
+_TAIL = (1 - CONFIDENCE) / 2
+_SPLITS: tuple[Split, ...] = ("good_longer", "bad_longer", "equal")  # in the order of ``delta_acc``
+
+
+def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
+    """Return the percentile interval at 95 % of every row's mean, pairs drawn again within their paradigm.
+
+    Where all pairs of a paradigm have one value, a draw cannot show another, and the interval of its row has no width;
+    the exact interval of ``accuracy.csv`` has.
+
+    Args:
+        levels: the rows.
+        values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        Lower and upper bounds, float64[rows].
+    """
+    drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
+    n = levels.sums(np.ones(len(values)))
+    low, high = _percentiles(levels.means(drawn, n))
+    return low, high
+
+
+def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
+    """Draw the pairs of every stratum again, with replacement, and sum their values.
+
+    Pairs of a stratum with equal values are drawn as one, by a multinomial, which is the same distribution.
+
+    Args:
+        strata: int64[pairs], from 0 without gaps.
+        values: float64[pairs, K].
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        float64[samples, strata, K].
+    """
+    draw = np.random.default_rng(seed)
+    sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
+    for stratum in range(sums.shape[1]):
+        distinct, counts = np.unique(values[strata == stratum], axis=0, return_counts=True)
+        sums[:, stratum] = draw.multinomial(counts.sum(), counts / counts.sum(), size=samples) @ distinct
+    return sums
+
+
+def delta_acc_interval(
+    levels: Levels, scores: pd.DataFrame, credit: Array, samples: int = SAMPLES, seed: int = 0
+) -> tuple[Array, Array, Array]:
+    """Return Delta_acc of every row (ZhoBLiMP, section 4.2), with a percentile interval at 95 %.
+
+    Args:
+        levels: the rows. The two means take the accuracies of each split over the paradigms or phenomena that have
+            pairs of it.
+        scores: ``n_good`` and ``n_bad`` of every pair.
+        credit: float64[pairs].
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        Delta_acc, lower and upper bound, float64[rows]; NaN for a row that has no pair of some split.
+    """
+    masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
+    chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)
+    values = np.concatenate([credit[:, None] * chosen, chosen], axis=1)
+    found = _delta_acc(levels, np.stack([levels.sums(column) for column in values.T], axis=-1))
+    drawn = _delta_acc(levels, bootstrap_sums(levels.paradigm_of, values, samples, seed))
+    low, high = _percentiles(np.where(np.isnan(found), np.nan, drawn))
+    return found, low, high
+
+
+def _percentiles(drawn: Array) -> Array:
+    """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw without a value is left out."""
+    bounds = np.quantile(drawn, [_TAIL, 1 - _TAIL], axis=0)
+    partial = np.flatnonzero(np.isnan(drawn).any(axis=0) & ~np.isnan(drawn).all(axis=0))
+    for column in partial:  # a draw may miss a split that has few pairs
+        bounds[:, column] = np.nanquantile(drawn[:, column], [_TAIL, 1 - _TAIL])
+    return np.asarray(bounds)
+
+
+def _delta_acc(levels: Levels, sums: Array) -> Array:
+    """Turn credits and pairs by split, float64[..., paradigms, 2 * splits], into float64[..., rows]."""
+    credited, n = np.split(np.moveaxis(sums, -1, 0), 2)
+    good_longer, bad_longer, equal = levels.means(credited, n)
+    return delta_acc(good_longer, bad_longer, equal)
