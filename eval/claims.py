@@ -35,11 +35,11 @@ class Claims:
         self._descriptor = None
 
     def take(self, name: str, wait: bool = False) -> bool:
-        """Claim a score.
+        """Claim a thing, such as a score, for this process alone.
 
         Args:
-            name: of the score, the same in every process.
-            wait: whether to wait until another process gives it up.
+            name: of the thing, the same in every process.
+            wait: whether to wait until no other process claims or shares it.
 
         Returns:
             Whether it is ours now.
@@ -50,6 +50,14 @@ class Claims:
         except (BlockingIOError, PermissionError):
             return False
         return True
+
+    def share(self, name: str) -> None:
+        """Claim a thing together with every other process that shares it; wait while one has it alone.
+
+        A claim of ours on the thing alone becomes a shared one.
+        """
+        assert self._descriptor is not None
+        fcntl.lockf(self._descriptor, fcntl.LOCK_SH, 1, _offset(name))
 
     def give(self, name: str) -> None:
         """Give a claim up."""

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from eval.benchmarks import REGISTRY
 from eval.pairs import data_hash, identical
+from eval.ratings import rating_pairs
 from eval.results import Key, score_path
 from eval.scoring.mink import min_k
 from eval.scoring.model import (
@@ -152,6 +153,21 @@ def prepare(target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreS
             corrected = settings.bow_correction and scorer.part == "region"
             jobs.append(Job(target, scorer, pairs, tokenizer, sentences, start, unigrams, corrected, prompts, key))
     return jobs
+
+
+def rated_job(job: Job, ratings: pd.DataFrame, settings: ScoreSettings) -> Job:
+    """Gather what scoring rated sentences needs, by the model and the scorer of another job.
+
+    Args:
+        job: the other job.
+        ratings: of ``read_ratings``.
+        settings: those of the sweep.
+
+    Raises:
+        UserError: as ``prepare``.
+    """
+    alike = replace(settings, scorer=(job.scorer.name,), bow_correction=job.corrected)
+    return prepare(job.target, [rating_pairs(ratings)], alike)[0]
 
 
 def _usual(pairs: pd.DataFrame, kind: Kind) -> str:

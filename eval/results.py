@@ -6,20 +6,24 @@ Layout below ``<run>/eval``: ``<benchmark>/pairs.parquet``, ``<benchmark>/<score
 
 import fcntl
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
+from eval.claims import Claims
 from eval.pairs import data_hash
 from eval.tables import TABLES, drop_benchmark
-from ucurve.errors import UserError
+from ucurve.errors import RunError, UserError
 from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json, write_json
 from ucurve.progress import say
 from ucurve.provenance import versions
+
+_TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
     return folder / "eval" / benchmark / scorer / f"{step_name(step)}.parquet"
 
 
+def pairs_path(folder: Path, benchmark: str) -> Path:
+    """Return where a benchmark's pair table is, below the run folder ``folder``."""
+    return folder / "eval" / benchmark / "pairs.parquet"
+
+
 def check_out(out: Path, weights: Mapping[int, str] | None = None) -> None:
     """Check that a folder may get the scores of a model that is no run of ours.
 
@@ -86,16 +95,45 @@ def _weights_of(file: Path) -> object:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Mark a run folder as being scored; what killed scorers left in it goes first, if no other is at work."""
+    """Mark a run folder as being scored; what killed scorers left in it goes, if no other is at work."""
     lock = folder / "eval" / ".scoring.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as file:
-        with suppress(BlockingIOError):  # another scorer is at work
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for place in (lock.parent, *(path for path in lock.parent.rglob("*") if path.is_dir())):
-                remove_leftovers(place)
+    with lock.open("a+") as file:  # locks over NFS want a file that is open for both
+        _tidy(file, lock.parent)
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
+        _tidy(file, lock.parent)
+
+
+def _tidy(lock: IO[str], root: Path) -> None:
+    """Remove leftovers below ``root`` and keep the lock for us alone, unless another scorer is at work."""
+    with suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for place in (root, *(path for path in root.rglob("*") if path.is_dir())):
+            remove_leftovers(place)
+
+
+def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
+    """Store a benchmark's pair table and see to it that it stays as it is until the claims end.
+
+    Raises:
+        RunError: when another process is scoring other pairs of the same benchmark into the folder.
+    """
+    benchmark = str(pairs["benchmark"].iloc[0])
+    name = f"pairs of {benchmark}"
+    for _ in range(_TRIES):
+        claims.share(name)
+        if _stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
+            return
+        claims.give(name)
+        if claims.take(name):
+            keep_pairs(folder, pairs)
+            claims.share(name)
+            return
+        time.sleep(_PAUSE)
+    raise RunError(
+        f"{folder}: another process is scoring other pairs of {benchmark} into this folder; wait until it has ended"
+    )
 
 
 def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
@@ -108,7 +146,7 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         pairs: the pair table of one benchmark.
     """
     benchmark = str(pairs["benchmark"].iloc[0])
-    path = folder / "eval" / benchmark / "pairs.parquet"
+    path = pairs_path(folder, benchmark)
     if _stored_hash(path) == data_hash(pairs):
         return
     if path.exists():
@@ -156,8 +194,16 @@ def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
 def has_scores(path: Path, key: Key) -> bool:
     """Say whether whole scores made with this very key are stored."""
     try:
+        return has_key(path, key, scores_sha256=sha256_file(path))
+    except OSError:
+        return False
+
+
+def has_key(path: Path, key: Key, **facts: Any) -> bool:
+    """Say whether the record beside stored scores has this very key, and these facts; the scores are not read."""
+    try:
         record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        wanted = {**json.loads(json.dumps(key.as_json())), "scores_sha256": sha256_file(path)}
     except (OSError, ValueError):
         return False
+    wanted = {**json.loads(json.dumps(key.as_json())), **facts}
     return isinstance(record, dict) and {name: record.get(name) for name in wanted} == wanted

@@ -1,27 +1,29 @@
 """Many checkpoints on several benchmarks: a text is tokenised once, a model loaded once, no score computed twice."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from eval.checks import check_counts, check_fit, check_linkings
 from eval.claims import Claims
 from eval.fitting import fit
-from eval.jobs import Job, prepare, score_job
+from eval.gathered import GatheredRows
+from eval.jobs import Job, prepare, rated_job, score_job
 from eval.linking import Linking, parse_linking
 from eval.metrics import accuracy_table
-from eval.ratings import rating_pairs, read_ratings
-from eval.results import has_scores, keep_pairs, read_scores, write_scores, writing
+from eval.ratings import read_ratings
+from eval.results import has_scores, read_scores, share_pairs, write_scores, writing
 from eval.scoring.batches import within_memory
 from eval.scoring.model import load_model
 from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
 from eval.summary import say_pairs, say_score
-from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, TableFile, add_rows, drop_scores, scores_shown
+from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, scores_shown
 from eval.targets import Target
-from ucurve.errors import UserError
 from ucurve.progress import ProgressBar, say
 
 
@@ -38,7 +40,6 @@ class Sweep:
     folder: Path
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
-    _rows: dict[str, list[pd.DataFrame]] = field(default_factory=lambda: {kind.name: [] for kind in TABLES})
     _loaded: tuple[Path, Any] | None = None
     _ratings: dict[tuple[Path, str], pd.DataFrame] = field(default_factory=dict)
 
@@ -53,42 +54,39 @@ class Sweep:
                 ``accuracy.csv`` is broken; then nothing has been written.
             RunError: when a score is not finite.
         """
-        self._check_counts(targets)
+        check_counts(targets, self.settings)
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
-        self._check_linkings(jobs)
-        shown = {kind: scores_shown(kind, self.folder) for kind in TABLES}
+        check_linkings(jobs, self.settings)
+        check_fit(jobs, self.settings)
+        shown = set().union(*(scores_shown(kind, self.folder) for kind in TABLES))
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
             self._model(due[0])
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
-        with writing(self.folder):
+        with writing(self.folder), Claims(self.folder / "eval" / ".claims") as claims:
             for pairs in self.benchmarks:
-                keep_pairs(self.folder, pairs)
-            for kind in TABLES:
-                drop_scores(kind, self.folder, shown[kind] & {job.identity for job in due})
-            self._score_all(jobs)
+                share_pairs(self.folder, pairs, claims)
+            self._take_back([job for job in due if job.identity in shown or self._record(job).exists()], claims)
+            self._score_all(jobs, claims)
         for pairs in self.benchmarks:
             say_pairs(pairs)
 
-    def _check_counts(self, targets: Sequence[Target]) -> None:
-        """Check that there are unigram counts for a linking function that was asked for and needs them."""
-        needing = [name for name in self.settings.linking or () if "unigram" in parse_linking(name).columns]
-        without = [target for target in targets if not target.counts.exists()]
-        if needing and without and self.settings.unigrams is None:
-            raise UserError(
-                f"linking: {', '.join(needing)} needs unigram counts, and there is no {without[0].counts}; "
-                "a published table can be given by unigrams.path"
-            )
+    def _record(self, job: Job) -> Path:
+        return job.path(self.folder).with_suffix(".json")
 
-    def _check_linkings(self, jobs: Sequence[Job]) -> None:
-        """Check that a linking function that was asked for can be had from the scores of some scorer."""
-        for linking in (parse_linking(name) for name in self.settings.linking or ()):
-            if not any(_can_have(job, linking) for job in jobs):
-                raise UserError(_why_not(jobs[0], linking))
-        missing = {linking.name for job in jobs for linking in self._linkings(job) if not _can_have(job, linking)}
-        if missing and self.settings.linking is None:
-            say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
+    def _take_back(self, jobs: Sequence[Job], claims: Claims) -> None:
+        """Take scores that are to be made anew, and all rows made from them, out of the folder."""
+        held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
+        self._forget([job for job in held if not has_scores(job.path(self.folder), job.key)])
+        for job in held:
+            claims.give(str(job.identity))
+
+    def _forget(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._record(job).unlink(missing_ok=True)
+        for kind in TABLES:
+            drop_scores(kind, self.folder, {job.identity for job in jobs})
 
     def _linkings(self, job: Job) -> list[Linking]:
         return [parse_linking(name) for name in self.settings.linkings(job.scorer)]
@@ -102,34 +100,36 @@ class Sweep:
             self._loaded = (target.folder, model)
         return self._loaded[1]
 
-    def _score_all(self, jobs: Sequence[Job]) -> None:
+    def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
+        rows = GatheredRows(self.folder)
         try:
-            total = sum(job.size for job in jobs)
-            with (
-                ProgressBar(f"scoring {self.folder.name}", total) as bar,
-                Claims(self.folder / "eval" / ".claims") as claims,
-            ):
-                for job in _in_turn(jobs, claims):
-                    self._score_one(job, bar)
+            with ProgressBar(f"scoring {self.folder.name}", sum(job.size for job in jobs)) as bar:
+                for job in in_turn(jobs, claims):
+                    self._summarise(job, self._scores(job, bar), rows)
         finally:
-            for kind in TABLES:
-                add_rows(kind, self.folder, self._rows[kind.name])
+            rows.write()
 
-    def _score_one(self, job: Job, bar: ProgressBar) -> None:
+    def _scores(self, job: Job, bar: ProgressBar) -> pd.DataFrame:
+        """Read the scores of a job, or make and store them."""
         path = job.path(self.folder)
         scores = read_scores(path, job.key)
-        if scores is None:
-            scores, notes = self._compute(job, bar)
-            write_scores(path, scores, job.key, notes)
-        else:
+        if scores is not None:
             bar.advance(job.size)
+            return scores
+        scores, notes = self._compute(job, bar)
+        if self._record(job).exists():  # another process has stored scores of other settings in the meantime
+            self._forget([job])
+        write_scores(path, scores, job.key, notes)
+        return scores
+
+    def _summarise(self, job: Job, scores: pd.DataFrame, rows: GatheredRows) -> None:
         rules, linkings = self.settings.rules(), self._linkings(job)
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
-        self._keep(ACCURACY, job, accuracies)
+        rows.keep(ACCURACY, job, accuracies)
         for rule in rules:
-            self._keep(STATISTICS, job, statistics_table(job.pairs, scores, linkings, rule))
+            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, linkings, rule))
             if self.settings.fit is not None and not job.scorer.chat:
-                self._keep(FITS, job, fit(job.pairs, scores, self.settings.fit, self._rated(job), rule))
+                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, self._rated(job), rule))
         say_score(job, scores, accuracies, self.settings)
 
     def _rated(self, job: Job) -> pd.DataFrame | None:
@@ -139,47 +139,50 @@ class Sweep:
         ratings = read_ratings(self.settings.fit.ratings)
         key = (job.target.folder, job.scorer.name)
         if key not in self._ratings:
-            jobs = prepare(job.target, [rating_pairs(ratings)], self.settings)
-            rated = next(other for other in jobs if other.scorer == job.scorer)
-            self._ratings[key] = self._compute(rated)[0].assign(rating=ratings["rating"])
+            rated, _ = self._compute(rated_job(job, ratings, self.settings))
+            self._ratings[key] = rated.assign(rating=ratings["rating"])
         return self._ratings[key]
 
     def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
         model = self._model(job)
-        report = None if bar is None else _reporter(bar, job)
-        return within_memory(self.settings.batch_tokens, model, lambda size: score_job(job, model, size, report))
 
-    def _keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
-        step, benchmark, scorer = job.identity
-        facts = {name: job.target.manifest.get(name) for name in ("tokens", "flops")}
-        labels = {"run": job.target.name, "step": step, **facts, "benchmark": benchmark, "scorer": scorer}
-        self._rows[kind.name].append(rows.assign(**labels))
+        def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+            with _counting(job, bar) as advance:
+                return score_job(job, model, size, advance)
+
+        return within_memory(self.settings.batch_tokens, model, attempt)
 
 
-def _in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
-    """Yield every job while it is claimed: first those that no other process is at, then the others."""
-    later = []
-    for job in jobs:
-        if claims.take(str(job.identity)):
-            yield job
-            claims.give(str(job.identity))
-        else:
-            later.append(job)
-    for job in later:
-        claims.take(str(job.identity), wait=True)
-        yield job
-        claims.give(str(job.identity))
+def in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
+    """Yield every job while it is claimed, those that another process is at once it has done with them."""
+    pending, wait = list(jobs), False
+    while pending:
+        left = []
+        for job in pending:
+            if claims.take(str(job.identity), wait):
+                wait = False
+                yield job
+                claims.give(str(job.identity))
+            else:
+                left.append(job)
+        wait = len(left) == len(pending)
+        pending = left
 
 
-def _can_have(job: Job, linking: Linking) -> bool:
-    """Say whether the scores of a job have the columns that a linking function reads."""
-    return job.columns.issuperset(linking.reads)
+@contextmanager
+def _counting(job: Job, bar: ProgressBar | None) -> Iterator[Callable[[int], None]]:
+    """Give what counts finished sentences on the bar, and takes the count back when the work has to be done again."""
+    done = 0
 
+    def advance(units: int) -> None:
+        nonlocal done
+        done += units
+        if bar is not None:
+            bar.advance(units, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
 
-def _why_not(job: Job, linking: Linking) -> str:
-    lacking = ", ".join(column for column in linking.reads if column not in job.columns)
-    return f"linking: {linking.name} reads {lacking}, which the scorer {job.scorer.name!r} does not give"
-
-
-def _reporter(bar: ProgressBar, job: Job) -> Callable[[int], None]:
-    return lambda done: bar.advance(done, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
+    try:
+        yield advance
+    except Exception:
+        if bar is not None:
+            bar.advance(-done)
+        raise

@@ -107,15 +107,17 @@ def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str
     """
     if not scores:
         return
-    with _held(kind, folder) as path:
+    with holding_tables(folder):
+        path = kind.path(folder)
         old = read_table(kind, path)
         _write(kind, path, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
 
 
 def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:
     """Take all rows of a benchmark out of a table."""
-    if kind.path(folder).exists():
-        with _held(kind, folder) as path:
+    path = kind.path(folder)
+    if path.exists():
+        with holding_tables(folder):
             table = read_table(kind, path)
             _write(kind, path, table[table["benchmark"] != benchmark])
 
@@ -133,7 +135,8 @@ def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> N
         return
     added = pd.concat(fresh, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
     identity = list(kind.replaced_by)
-    with _held(kind, folder) as path:
+    with holding_tables(folder):
+        path = kind.path(folder)
         old = read_table(kind, path)
         replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
         kept = old[~replaced]
@@ -141,12 +144,12 @@ def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> N
 
 
 @contextmanager
-def _held(kind: TableFile, folder: Path) -> Iterator[Path]:
-    """Give the path of a table, held against other processes that score the same run."""
-    path = kind.path(folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(".tables.lock")):
-        yield path
+def holding_tables(folder: Path) -> Iterator[None]:
+    """Hold the tables of a run folder against other processes; within a thread it may be nested."""
+    lock = folder / "eval" / ".tables.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock, is_singleton=True):
+        yield
 
 
 def _write(kind: TableFile, path: Path, table: pd.DataFrame) -> None:
