@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from eval.fitting import fit_paradigms
-from eval.jobs import Job, rated_job
+from eval.jobs import Job
 from eval.linking import Linking, parse_linking
+from eval.rated import rated_job
 from eval.ratings import read_ratings
 from eval.settings import ScoreSettings
 from eval.targets import Target

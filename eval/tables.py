@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from filelock import FileLock
@@ -87,13 +88,13 @@ def _not_ours(path: Path, reason: str) -> UserError:
     )
 
 
-def scores_shown(kind: TableFile, folder: Path) -> set[tuple[int, str, str]]:
-    """Return step, benchmark and scorer of every score that a table has rows of.
+def rows_shown(kind: TableFile, folder: Path) -> set[tuple[Any, ...]]:
+    """Return what a table has rows of: step, benchmark, scorer, and the rest of ``replaced_by``.
 
     Raises:
         UserError: when the file holds something else.
     """
-    rows = read_table(kind, kind.path(folder))[_SCORE].drop_duplicates()
+    rows = read_table(kind, kind.path(folder))[list(kind.replaced_by)].drop_duplicates()
     return set(rows.itertuples(index=False, name=None))
 
 
