@@ -285,7 +285,7 @@ def score_job(
         from eval.scoring.prompt import ask_pairs, prompt_notes, prompt_table
 
         asked = ask_pairs(model, job.tokenizer, job.prompts, batch_tokens, advance)
-        return prompt_table(asked), _notes(job) | prompt_notes(asked)
+        return prompt_table(asked), notes_of(job) | prompt_notes(asked)
     try:
         columns = _columns(job, model, batch_tokens, advance)
     except NotFiniteError as error:
@@ -293,7 +293,7 @@ def score_job(
         raise RunError(f"{job.target.folder}: the score is not finite; {item}") from error
     sides = {"good": job.sentences.good, "bad": job.sentences.bad}
     taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
-    return pd.DataFrame({"pair": job.pairs["pair"].to_numpy(), **taken}), _notes(job)
+    return pd.DataFrame({"pair": job.pairs["pair"].to_numpy(), **taken}), notes_of(job)
 
 
 def _columns(job: Job, model: Any, batch_tokens: int, advance: Advance | None) -> Columns:
@@ -333,7 +333,8 @@ def _words_of(job: Job) -> Ids:
     return held[1]
 
 
-def _notes(job: Job) -> dict[str, Any]:
+def notes_of(job: Job) -> dict[str, Any]:
+    """Return facts about the sentences of a job for the reader of its key file."""
     sentences = job.sentences
     first = sentences.tokens[sentences.starts[:-1]]
     notes = {

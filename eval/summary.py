@@ -1,22 +1,47 @@
-"""What scoring says: one line for each score, and what is left out of it."""
+"""What scoring says: one line for each score, and once for each benchmark what its numbers leave out."""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
 
 import pandas as pd
 
-from eval.jobs import Job
+from eval.bootstrap import delta_acc_interval
+from eval.jobs import Job, notes_of
+from eval.levels import levels_of
+from eval.linking import parse_linking
+from eval.metrics import TiesRule, items, pair_credits
 from eval.pairs import identical
 from eval.settings import ScoreSettings
 from ucurve.progress import say
 
-_USUAL = ("all", "all")
-_AGGREGATES = {"all": _USUAL, "macro": ("all", "macro"), "macro_phenomena": ("all", "macro_phenomena")}
 _SHOWN = ("slln_lp", "lp")  # the linking function that a line shows where it is there, else the first one
+_SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def say_pairs(pairs: pd.DataFrame) -> None:
-    """Say how many pairs of a benchmark count in no accuracy."""
-    left_out = int(identical(pairs).sum())
-    if left_out:
-        say(f"{pairs['benchmark'].iloc[0]}: {left_out} pairs of identical sentences are left out of every accuracy")
+def say_facts(jobs: Sequence[Job]) -> None:
+    """Say once how many pairs of a benchmark no accuracy counts, and what is odd about its tokens by each scorer."""
+    for name, job in {job.benchmark: job for job in jobs}.items():
+        left_out = int(identical(job.pairs).sum())
+        if left_out:
+            say(f"{name}: {left_out} pairs of identical sentences are left out of every accuracy")
+    for job in {(job.benchmark, job.scorer): job for job in jobs if not job.scorer.chat}.values():
+        for fact in _facts(job):
+            say(f"{job.benchmark} {job.scorer.name}: {fact}")
+
+
+def _facts(job: Job) -> Iterator[str]:
+    notes = notes_of(job)
+    if job.start.rule == "none":
+        differ = notes["pairs_with_other_first_tokens"]
+        yield f"no start token, so the first token of a sentence has no score; {differ:.1%} of the pairs differ in it"
+    if notes["sentences_with_a_token_across_a_border"]:
+        across = notes["sentences_with_a_token_across_a_border"]
+        yield f"{across:,} sentences have a token across a border of what is scored; it counts"
+    if notes.get("unseen_tokens"):
+        tokens, types = notes["unseen_tokens"], notes["unseen_types"]
+        yield f"{tokens:,} tokens ({types:,} types) have no unigram count; they get that of the smoothing alone"
 
 
 def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings: ScoreSettings) -> None:
@@ -25,15 +50,50 @@ def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings
     aggregate = preset.aggregate if preset else "all"
     names = list(dict.fromkeys(accuracies["linking"]))
     shown = names if preset else [name for name in (*_SHOWN, *names) if name in names][:1]
-    phenomenon, paradigm = _AGGREGATES[aggregate]
-    rows = accuracies[
-        (accuracies["phenomenon"] == phenomenon) & (accuracies["paradigm"] == paradigm) & (accuracies["split"] == "all")
-    ]
-    place = f"step {job.target.step} {job.benchmark} {job.scorer.name}"
+    overall = accuracies[(accuracies[["phenomenon", "paradigm"]] == ["all", aggregate]).all(axis=1)]
     unknown = int((scores["unk_good"] + scores["unk_bad"]).sum()) if "unk_good" in scores else 0
-    for row in rows[rows["linking"].isin(shown)].to_dict("records"):
-        low, mean, high = (100 * float(row[name]) for name in ("ci_low", "accuracy", "ci_high"))
+    for name, rule in product(shown, settings.rules()):
+        rows = overall[(overall["linking"] == name) & (overall["ties_rule"] == rule)].to_dict("records")
+        splits = {str(row["split"]): row for row in rows}
+        row = splits["all"]
         say(
-            f"{place} {row['linking']}: {mean:.2f} % ({low:.2f} to {high:.2f}; {aggregate}, ties {row['ties_rule']}), "
+            f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
+            f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
+            f"{_lengths(splits)}{_bias(job, scores, name, rule, aggregate)}, "
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens"
+        )
+    _say_worse_than_guessing(job, scores)
+
+
+def _percent(row: Mapping[Hashable, Any], column: str) -> str:
+    return f"{100 * row[column]:.2f}"
+
+
+def _lengths(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
+    """Write the accuracies by length split; one that has no pairs is left out."""
+    return "".join(f", {text} {_percent(splits[name], 'accuracy')}" for name, text in _SPLITS.items() if name in splits)
+
+
+def _bias(job: Job, scores: pd.DataFrame, linking: str, rule: TiesRule, aggregate: str) -> str:
+    """Write Delta_acc with its interval; nothing where a length split has no pairs."""
+    merged = items(job.pairs, scores)
+    levels = levels_of(merged)
+    place = levels.labels.to_numpy().tolist().index(["all", aggregate])
+    credit = pair_credits(merged, parse_linking(linking), rule)
+    delta, low, high = (100 * float(values[place]) for values in delta_acc_interval(levels, merged, credit))
+    return "" if math.isnan(delta) else f", Delta_acc {delta:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _say_worse_than_guessing(job: Job, scores: pd.DataFrame) -> None:
+    """Warn of a foreign model that finds sentences no likelier than a uniform draw of tokens does.
+
+    A model that was trained with another tokenizer than the one beside it looks like this.
+    """
+    if job.target.ours or job.target.step == 0 or job.scorer.part != "whole" or job.scorer.chat:
+        return
+    nats, vocabulary = float(-scores["lp_good"].sum() / scores["n_good"].sum()), len(job.tokenizer)
+    if nats >= math.log(vocabulary):
+        say(
+            f"{job.target.folder}: warning: {nats:.2f} nats per token on {job.benchmark}, no better than a uniform "
+            f"guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer of the model?"
         )

@@ -21,7 +21,7 @@ from eval.scoring.batches import within_memory
 from eval.scoring.model import load_model
 from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
-from eval.summary import say_pairs, say_score
+from eval.summary import say_facts, say_score
 from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, scores_shown
 from eval.targets import Target
 from ucurve.progress import ProgressBar, say
@@ -69,8 +69,7 @@ class Sweep:
                 share_pairs(self.folder, pairs, claims)
             self._take_back([job for job in due if job.identity in shown or self._record(job).exists()], claims)
             self._score_all(jobs, claims)
-        for pairs in self.benchmarks:
-            say_pairs(pairs)
+        say_facts(jobs)
 
     def _record(self, job: Job) -> Path:
         return job.path(self.folder).with_suffix(".json")
