@@ -1,18 +1,18 @@
 """One model on one benchmark by one scorer: gathered and checked before weights are loaded, then scored."""
 
-import functools
 import hashlib
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import pandas as pd
 
 from eval.benchmarks import REGISTRY
 from eval.pairs import data_hash, identical
-from eval.ratings import rating_pairs
 from eval.results import Key, score_path
 from eval.scoring.mink import min_k
 from eval.scoring.model import (
@@ -20,54 +20,37 @@ from eval.scoring.model import (
     StartToken,
     check_vocabulary,
     context_length,
-    load_tokenizer,
-    model_kind,
-    read_config,
+    int8_method,
     start_token,
-    tokenizer_files_hash,
 )
 from eval.scoring.parts import Part
 from eval.scoring.prompt_chats import Prompts, chat_prompts, check_prompt_length
 from eval.scoring.prompt_texts import questions_for
-from eval.scoring.scorers import MIN_K, Scorer, check_kind, find_scorer, token_scores, without_first_tokens
+from eval.scoring.scorers import MIN_K, Scorer, check_kind, find_scorer, token_scores
 from eval.scoring.sentences import (
     Advance,
     Ids,
     NotFiniteError,
-    Scores,
     Sentences,
     check_length,
-    check_scored,
     describe,
     encode,
 )
 from eval.settings import PromptSettings, ScoreSettings, full_name
+from eval.subject import Subject, Unigrams, subject_of
 from eval.targets import Target
-from eval.unigram import log_unigrams, published_probabilities, read_counts, smooth, unseen
+from eval.unigram import unseen
 from ucurve.errors import RunError
 from ucurve.files import sha256_file
 
 _CACHED = 8
 _DEFAULT: dict[Kind, str] = {"causal": "sentence", "masked": "pll_l2r"}
 _ORDER_SEED = 0  # of the two sentences in a prompt
+_MARKS = ("\u0120", "\u2581")  # how tokens write the space before a word
 Columns = dict[str, np.ndarray[Any, Any]]
-_encoded: dict[tuple[str, str, Part, bool], Sentences] = {}  # for the next checkpoint
-_words: dict[int, tuple[Sentences, Ids]] = {}
-
-
-@dataclass(frozen=True)
-class Unigrams:
-    """What is known of single tokens.
-
-    Attributes:
-        logs: log probabilities by token id, float64[V]; None without counts.
-        seen: counts or published probabilities, 0 for a token that was never seen; None without counts.
-        sha256: of the file.
-    """
-
-    logs: Scores | None = None
-    seen: np.ndarray[Any, Any] | None = None
-    sha256: str | None = None
+_encoded: WeakValueDictionary[tuple[str, str, Part, bool], Sentences] = WeakValueDictionary()  # while a job has them
+_recent: deque[Sentences] = deque(maxlen=_CACHED)  # held for the next checkpoint, without a job
+_words: WeakKeyDictionary[Sentences, Ids] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -133,41 +116,38 @@ def prepare(target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreS
         UserError: when a scorer does not fit the model or the pairs, a tokenizer not the model, or a sentence not the
             context.
     """
-    kind = model_kind(read_config(target.folder))
-    tokenizer = _tokenizer(tokenizer_files_hash(target.folder), target.folder)
-    start = start_token(tokenizer, target.ours, settings.start())
-    special = {*tokenizer.all_special_ids} - {tokenizer.unk_token_id}
-    excluded: set[int] = special if start.id is None else special | {start.id}
-    unigrams = _unigrams(target, tokenizer, excluded, settings)
-    hashes = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
-    jobs = []
+    subject = subject_of(target, settings)
+    jobs: list[Job] = []
     for pairs in benchmarks:
-        for name in settings.scorers(kind) or (_usual(pairs, kind),):
-            scorer = find_scorer(name)
-            check_kind(scorer, kind, target.folder)
-            sentences = _checked_sentences(target, scorer, pairs, tokenizer, start)
-            prompts = _prompts(target, tokenizer, pairs, settings.prompt) if scorer.chat else None
-            facts = _facts(scorer, settings, start, tokenizer, prompts)
-            facts |= {"ids_without_unigram": sorted(excluded), "unigrams_sha256": unigrams.sha256}
-            key = Key(*hashes, _tokens_hash(sentences), data_hash(pairs), facts)
-            corrected = settings.bow_correction and scorer.part == "region"
-            jobs.append(Job(target, scorer, pairs, tokenizer, sentences, start, unigrams, corrected, prompts, key))
+        data_sha256 = data_hash(pairs)
+        names = settings.scorers(subject.kind) or (_usual(pairs, subject.kind),)
+        jobs += [_job(subject, find_scorer(name), pairs, data_sha256, settings) for name in names]
     return jobs
 
 
-def rated_job(job: Job, ratings: pd.DataFrame, settings: ScoreSettings) -> Job:
-    """Gather what scoring rated sentences needs, by the model and the scorer of another job.
+def _job(subject: Subject, scorer: Scorer, pairs: pd.DataFrame, data_sha256: str, settings: ScoreSettings) -> Job:
+    target, tokenizer = subject.target, subject.tokenizer
+    check_kind(scorer, subject.kind, target.folder)
+    start = _start(scorer, target, tokenizer, settings)
+    sentences = _sentences(subject, scorer, pairs, data_sha256, start.rule == "none")
+    corrected = settings.bow_correction and scorer.part == "region"
+    if corrected:
+        from eval.scoring.words import check_words
 
-    Args:
-        job: the other job.
-        ratings: of ``read_ratings``.
-        settings: those of the sweep.
+        whole = _encode((subject.tokenizer_files, data_sha256, scorer.part, False), pairs, tokenizer)
+        check_words(tokenizer, whole, start.id, context_length(subject.config))
+    prompts = _prompts(subject, pairs, settings.prompt) if scorer.chat else None
+    unigrams = Unigrams() if scorer.chat else subject.unigrams
+    facts = _facts(subject, scorer, settings, start, prompts) | {"unigrams_sha256": unigrams.sha256}
+    key = Key(*subject.hashes, _tokens_hash(sentences), data_sha256, facts)
+    return Job(target, scorer, pairs, tokenizer, sentences, start, unigrams, corrected, prompts, key)
 
-    Raises:
-        UserError: as ``prepare``.
-    """
-    alike = replace(settings, scorer=(job.scorer.name,), bow_correction=job.corrected)
-    return prepare(job.target, [rating_pairs(ratings)], alike)[0]
+
+def _start(scorer: Scorer, target: Target, tokenizer: Any, settings: ScoreSettings) -> StartToken:
+    """Choose what sentences are read after: a masked model and a chat have their own frame, whatever the policy."""
+    if scorer.kind == "masked" or scorer.chat:
+        return StartToken(None, None, "frame" if scorer.kind == "masked" else "chat template")
+    return start_token(tokenizer, target.ours, settings.start())
 
 
 def _usual(pairs: pd.DataFrame, kind: Kind) -> str:
@@ -178,15 +158,10 @@ def _usual(pairs: pd.DataFrame, kind: Kind) -> str:
     return card.scorer if kind == "causal" else card.masked_scorer
 
 
-def _checked_sentences(
-    target: Target, scorer: Scorer, pairs: pd.DataFrame, tokenizer: Any, start: StartToken
-) -> Sentences:
-    config = read_config(target.folder)
-    bare = start.id is None and scorer.kind == "causal"
-    key = (tokenizer_files_hash(target.folder), data_hash(pairs), scorer.part, bare)
-    sentences = _encode(key, pairs, tokenizer)
-    check_vocabulary(target.folder, config, tokenizer, sentences)
-    check_length(pairs, sentences, _longest(scorer, config, tokenizer, bare))
+def _sentences(subject: Subject, scorer: Scorer, pairs: pd.DataFrame, data_sha256: str, bare: bool) -> Sentences:
+    sentences = _encode((subject.tokenizer_files, data_sha256, scorer.part, bare), pairs, subject.tokenizer)
+    check_vocabulary(subject.target.folder, subject.config, subject.tokenizer, sentences)
+    check_length(pairs, sentences, _longest(scorer, subject.config, subject.tokenizer, bare))
     return sentences
 
 
@@ -201,63 +176,51 @@ def _longest(scorer: Scorer, config: dict[str, Any], tokenizer: Any, bare: bool)
     return None if positions is None else positions - len(frame.before) - len(frame.after)
 
 
-def _prompts(target: Target, tokenizer: Any, pairs: pd.DataFrame, settings: PromptSettings) -> Prompts:
+def _prompts(subject: Subject, pairs: pd.DataFrame, settings: PromptSettings) -> Prompts:
     language = settings.language or str(pairs["language"].iloc[0])
-    prompts = chat_prompts(tokenizer, pairs, questions_for(language, settings.own), _ORDER_SEED)
-    check_prompt_length(prompts, context_length(read_config(target.folder)))
+    prompts = chat_prompts(subject.tokenizer, pairs, questions_for(language, settings.own), _ORDER_SEED)
+    check_prompt_length(prompts, context_length(subject.config))
     return prompts
 
 
 def _facts(
-    scorer: Scorer, settings: ScoreSettings, start: StartToken, tokenizer: Any, prompts: Prompts | None
+    subject: Subject, scorer: Scorer, settings: ScoreSettings, start: StartToken, prompts: Prompts | None
 ) -> dict[str, Any]:
     """Gather the settings that scores depend on."""
-    causal = scorer.kind == "causal"
     facts: dict[str, Any] = {
         "scorer": scorer.name,
         "revision": scorer.revision,
         "dtype": settings.dtype,
-        "start_id": start.id if causal else None,
-        "start_rule": start.rule if causal else "frame",
-        "unk_id": tokenizer.unk_token_id,
+        "start_id": start.id,
+        "start_rule": start.rule,
+        "unk_id": subject.tokenizer.unk_token_id,
+        "ids_without_unigram": sorted(subject.special),
     }
+    if settings.dtype == "int8":
+        facts["int8"] = int8_method(settings.device)
+    if scorer.kind == "masked":
+        from eval.scoring.masked import frame_of
+
+        frame = frame_of(subject.tokenizer)
+        facts["frame"] = [list(frame.before), list(frame.after), frame.mask]
     if scorer.name == "mink":
         facts["min_k"] = list(MIN_K)
     if scorer.part == "region":
         facts["bow_correction"] = settings.bow_correction
     if prompts is not None:
+        ends = subject.target.folder / "generation_config.json"  # names further tokens that end an answer
         facts |= {"prompts_sha256": prompts.sha256, "order_seed": prompts.seed}
+        facts["generation_config_sha256"] = sha256_file(ends) if ends.is_file() else None
     return facts
-
-
-def _unigrams(target: Target, tokenizer: Any, excluded: set[int], settings: ScoreSettings) -> Unigrams:
-    size = 1 + max(tokenizer.get_vocab().values())
-    if settings.unigrams is not None:
-        path = settings.unigrams.path
-        published = published_probabilities(settings.unigrams, size, target.tokenizer_sha256())
-        return Unigrams(smooth(published, excluded, path), published, sha256_file(path))
-    counts = read_counts(target.counts, len(tokenizer), size)
-    if counts is None:
-        return Unigrams()
-    return Unigrams(log_unigrams(counts, excluded), counts, sha256_file(target.counts))
-
-
-@functools.lru_cache(maxsize=_CACHED)  # a sweep meets the same tokenizer checkpoint after checkpoint
-def _tokenizer(files_sha256: str, folder: Path) -> Any:  # noqa: ARG001
-    return load_tokenizer(folder)
 
 
 def _encode(key: tuple[str, str, Part, bool], pairs: pd.DataFrame, tokenizer: Any) -> Sentences:
     """Tokenise a benchmark, once for all checkpoints of one key: tokenizer, pairs, what counts, no start token."""
-    if key not in _encoded:
-        if len(_encoded) >= _CACHED:
-            _encoded.clear()
-        sentences = encode(pairs, tokenizer, key[2])
-        if key[3]:
-            sentences = without_first_tokens(sentences)
-            check_scored(pairs, sentences, "bos=none leaves no token to score")
-        _encoded[key] = sentences
-    return _encoded[key]
+    sentences = _encoded.get(key)
+    if sentences is None:
+        _encoded[key] = sentences = encode(pairs, tokenizer, *key[2:])
+        _recent.append(sentences)
+    return sentences
 
 
 def _tokens_hash(sentences: Sentences) -> str:
@@ -326,11 +289,10 @@ def _words_of(job: Job) -> Ids:
     """Number the words of the tokens, once for all checkpoints."""
     from eval.scoring.masked import words_of
 
-    held = _words.get(id(job.sentences))
-    if held is None or held[0] is not job.sentences:
-        _words.clear()
-        _words[id(job.sentences)] = held = (job.sentences, words_of(job.tokenizer, job.sentences))
-    return held[1]
+    words = _words.get(job.sentences)
+    if words is None:
+        _words[job.sentences] = words = words_of(job.tokenizer, job.sentences)
+    return words
 
 
 def notes_of(job: Job) -> dict[str, Any]:
@@ -340,11 +302,23 @@ def notes_of(job: Job) -> dict[str, Any]:
     notes = {
         "model": job.target.name,
         "start_token": job.start.text,
+        "leading_space": _leading_space(job),
         "pairs": len(job.pairs),
         "identical_pairs": int(identical(job.pairs).sum()),
         "pairs_with_other_first_tokens": float((first[sentences.good] != first[sentences.bad]).mean()),
         "sentences_with_a_token_across_a_border": sentences.straddling,
     }
     if job.unigrams.seen is not None:
-        notes["unseen_tokens"], notes["unseen_types"] = unseen(job.unigrams.seen, sentences.tokens)
+        scored = sentences.tokens[sentences.scored]
+        notes["unseen_tokens"], notes["unseen_types"] = unseen(job.unigrams.seen, scored)
     return notes
+
+
+def _leading_space(job: Job) -> bool:
+    """Say whether the tokenizer puts the mark of a space at the beginning of a sentence that has none there."""
+    sentences = job.sentences
+    first = job.tokenizer.convert_ids_to_tokens(sentences.tokens[sentences.starts[:-1]].tolist())
+    return any(
+        piece.startswith(_MARKS) and not text.startswith((" ", piece[0]))
+        for piece, text in zip(first, sentences.texts, strict=True)
+    )

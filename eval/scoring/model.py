@@ -15,8 +15,25 @@ Dtype = Literal["float32", "bfloat16", "float16", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
 _THEIRS = ("bos", "eos", "cls", "sep")
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt", "spiece.model")
-_TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
+_TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.bpe.model",
+    "bpe.codes",
+)
+_TOKENIZER_SETTINGS = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "config.json",
+)
+_EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both sides unless they are told not to
 
 
 @dataclass(frozen=True)
@@ -125,6 +142,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 def model_kind(config: dict[str, Any]) -> Kind:
     """Tell a masked model from a causal one by the architecture its configuration names, never by its name."""
     architectures = config.get("architectures") or []
+    if config.get("model_type") in _EITHER_WAY:
+        return "causal" if config.get("causal") else "masked"
     masked = any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
     return "masked" if masked else "causal"
 
@@ -165,7 +184,8 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
         A ``PreTrainedModel`` in evaluation mode.
 
     Raises:
-        UserError: when it does not load, weights are missing, or the device or the quantisation is not there.
+        UserError: when it does not load, weights are missing, the device or the quantisation is not there, or a model
+            that is to predict the next token sees it.
     """
     import transformers
     from transformers.utils import logging
@@ -181,9 +201,38 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
     model, report = loaded
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
-    if dtype == "int8":
-        return model.eval() if place == "cuda" else _quantised(model.eval())
-    return model.eval().to(place)
+    if dtype == "int8" and place == "cuda":
+        return model.eval()
+    model = model.eval().to(place)
+    if kind == "causal":
+        _check_causal(folder, model)
+    return _quantised(model) if dtype == "int8" else model
+
+
+def _check_causal(folder: Path, model: Any) -> None:
+    """Refuse a model whose predictions change with what follows, such as an encoder that is saved as a decoder."""
+    import torch
+
+    from eval.scoring.output import logits_of
+
+    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
+    with torch.inference_mode():
+        one, other = logits_of(model, ids)[:, :2].float()
+    told = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
+    if not torch.allclose(one[told], other[told], rtol=1e-2, atol=1e-2):
+        raise UserError(
+            f"{folder}: its predictions change with the tokens that follow, so that it is no causal model, as its "
+            "config.json says; a model that reads both sides is scored when its architecture is named ...ForMaskedLM"
+        )
+
+
+def int8_method(device: Device) -> str:
+    """Name how int8 quantises: the ways of the processor and of an accelerator give other scores.
+
+    Raises:
+        UserError: when the device is not there.
+    """
+    return "LLM.int8" if _device(device) == "cuda" else "dynamic"
 
 
 def _device(device: Device) -> str:

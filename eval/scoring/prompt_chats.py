@@ -70,9 +70,9 @@ def chat_prompts(tokenizer: Any, pairs: pd.DataFrame, questions: Questions, seed
     chats = [_chat(tokenizer, text) for text in asked]
     encoded = tokenizer(chats, add_special_tokens=False, return_attention_mask=False)["input_ids"]
     ids = [np.array(row, dtype=np.int64) for row in encoded]
-    return Prompts(
-        pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, _sha256([template]), _sha256(chats)
-    )
+    read = [*map(str, letters), str(ANSWER_TOKENS), *questions.answer]
+    hashes = _sha256([template]), _sha256([*chats, *read])
+    return Prompts(pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, *hashes)
 
 
 def _template(tokenizer: Any) -> str:

@@ -1,6 +1,6 @@
 """The ways to score, by name: for which models, on which part of a sentence, by which engine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +80,6 @@ def check_kind(scorer: Scorer, kind: Kind, folder: Path) -> None:
             f"{folder}: a {kind} model by its config.json; the scorer {scorer.name!r} is for {scorer.kind} ones; "
             f"allowed here: {fit}"
         )
-
-
-def without_first_tokens(sentences: Sentences) -> Sentences:
-    """Leave the first token of every sentence out of what counts, as reading without a start token does."""
-    scored = sentences.scored.copy()
-    scored[sentences.starts[:-1]] = False
-    return replace(sentences, scored=scored)
 
 
 def token_scores(

@@ -1,13 +1,14 @@
 """The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eval.scoring.offsets import token_spans
 from eval.scoring.parts import Part, spans_of
 from ucurve.errors import UserError
 
@@ -36,8 +37,8 @@ class Sentences:
         good: int64[pairs], the sentence that is a pair's good member.
         bad: int64[pairs], likewise the bad member.
         scored: bool[tokens], the tokens whose log probabilities count; at least one of each sentence.
-        spans: int64[sentences, 2], the characters that are asked for, from and to.
-        straddling: sentences with a token that lies on both sides of a border of the span; the token counts.
+        spans: int64[sentences, 2], the characters that are scored, from and to.
+        straddling: sentences with a token that has characters on both sides of a border of the span; it counts.
     """
 
     texts: list[str]
@@ -72,7 +73,7 @@ class Sentences:
         return np.asarray(self.sums(np.ones(len(self.tokens), dtype=np.int64)))
 
     def scored_texts(self) -> list[str]:
-        """Return the characters that are asked for of each sentence."""
+        """Return the characters of each sentence that are scored."""
         return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
 
     def pair_of(self, sentence: int) -> int:
@@ -80,28 +81,39 @@ class Sentences:
         return int(np.flatnonzero((self.good == sentence) | (self.bad == sentence))[0])
 
 
-def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole") -> Sentences:
+def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False) -> Sentences:
     """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
         pairs: the pair table.
         tokenizer: a Hugging Face tokenizer.
-        part: what of a sentence counts; a token counts when it shares a character with that part.
+        part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
+            word is no character of the word's token.
+        bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
+            reading without a start token does. (A tokenizer that cannot say what that is leaves the spans whole.)
 
     Raises:
         UserError: when a sentence or the part of it that counts has no token, the pairs do not have the part, or the
             tokenizer cannot say which characters a token stands for and a part is asked for.
     """
     codes, table = _distinct(pairs, part)
-    encoded = _tokenise(list(table["text"]), tokenizer, part)
+    texts = list(table["text"])
+    encoded = _tokenise(texts, tokenizer, part, bare)
     ids = encoded["input_ids"]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in ids])]).astype(np.int64)
     tokens = np.fromiter((token for row in ids for token in row), dtype=np.int64, count=int(starts[-1]))
+    places = token_spans(texts, encoded["offset_mapping"]) if "offset_mapping" in encoded else None
     spans = table[["first", "end"]].to_numpy(dtype=np.int64)
-    scored, straddling = _scored(encoded, spans, starts, part)
+    scored, straddling = np.ones(len(tokens), dtype=bool), 0
+    if part != "whole":
+        assert places is not None
+        scored, straddling = _scored(places, spans, starts)
     halves = codes[: len(pairs)], codes[len(pairs) :]
-    sentences = Sentences(list(table["text"]), tokens, starts, *halves, scored, spans, straddling)
+    sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling)
     _check_not_empty(pairs, sentences)
+    if bare:
+        sentences = _without_first_tokens(sentences, places)
+        _check_scored(pairs, sentences, "bos=none leaves no token to score")
     return sentences
 
 
@@ -113,41 +125,44 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
     return codes, table.drop_duplicates(ignore_index=True)
 
 
-def _tokenise(texts: list[str], tokenizer: Any, part: Part) -> Any:
+def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> Any:
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    offsets = {"return_offsets_mapping": True} if part != "whole" else {}
+    offsets = {"return_offsets_mapping": True} if part != "whole" or (bare and tokenizer.is_fast) else {}
     return tokenizer(texts, add_special_tokens=False, return_attention_mask=False, **offsets)
 
 
-def _scored(encoded: Any, spans: Ids, starts: Ids, part: Part) -> tuple[Flags, int]:
+def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
     """Mark the tokens that overlap the spans and count the sentences with a token across a border."""
-    if part == "whole":
-        return np.ones(int(starts[-1]), dtype=bool), 0
-    offsets = np.array([pair for row in encoded["offset_mapping"] for pair in row], dtype=np.int64).reshape(-1, 2)
     owner = np.repeat(np.arange(len(spans)), np.diff(starts))
     first, end = spans[owner].T
-    scored = (offsets[:, 0] < end) & (offsets[:, 1] > first)
-    across = scored & ((offsets[:, 0] < first) | (offsets[:, 1] > end))
+    scored = (places[:, 0] < end) & (places[:, 1] > first)
+    across = scored & ((places[:, 0] < first) | (places[:, 1] > end))
     return scored, len(np.unique(owner[across]))
+
+
+def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences:
+    """Leave the first token of every sentence out of what counts, and its characters out of the spans."""
+    scored, spans, heads = sentences.scored.copy(), sentences.spans, sentences.starts[:-1]
+    scored[heads] = False
+    if places is not None:
+        second = places[np.minimum(heads + 1, len(places) - 1), 0]  # a character of several tokens is still scored
+        rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
+        spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
+    return replace(sentences, scored=scored, spans=spans)
 
 
 def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:
     empty = np.flatnonzero(sentences.lengths == 0)
     if len(empty):
         raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
-    check_scored(pairs, sentences, "the part that is asked for has no token")
+    _check_scored(pairs, sentences, "the part that is asked for has no token")
 
 
-def check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> None:
-    """Refuse sentences of which no token counts.
-
-    Raises:
-        UserError: naming the first one and the reason.
-    """
+def _check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> None:
     nothing = np.flatnonzero(sentences.counts() == 0)
     if len(nothing):
         raise UserError(f"{describe(pairs, sentences, int(nothing[0]))}: {reason}")

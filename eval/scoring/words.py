@@ -11,6 +11,7 @@ that begin with it are of E; the two papers leave that open. A sentence whose fi
 P(no mark | start) in place of P(E | context) (Pimentel and Meister, on first words without mark).
 """
 
+import functools
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ class WordMarks:
         return borders
 
 
+@functools.lru_cache(maxsize=8)  # a sweep meets the same tokenizer checkpoint after checkpoint
 def word_marks(tokenizer: Any) -> WordMarks:
     """Read from a tokenizer which of its tokens begin a word, punctuation or nothing.
 
@@ -119,20 +121,21 @@ def _parts_words(character: str) -> bool:
     return category == "Cc" or (category[:1] in ("P", "S", "Z") and character != "\N{REPLACEMENT CHARACTER}")
 
 
-def check_words(tokenizer: Any, sentences: Sentences, start: int | None) -> WordMarks:
-    """Check, without a model, that the regions of sentences can be corrected.
+def check_words(tokenizer: Any, sentences: Sentences, start: int | None, context: int | None = None) -> WordMarks:
+    """Check, without loading a model, that the regions of sentences can be corrected.
 
     Args:
         tokenizer: a Hugging Face tokenizer.
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
+        context: positions of the model, None when there is no limit.
 
     Returns:
         The marks of the tokenizer.
 
     Raises:
         UserError: when the tokenizer does not mark the beginnings of words, a region begins or ends inside a word, or
-            begins a sentence that is read without a start token.
+            begins a sentence that is read without a start token, or no position is left for what follows a region.
     """
     marks = word_marks(tokenizer)
     spans = _spans(sentences)
@@ -149,6 +152,7 @@ def check_words(tokenizer: Any, sentences: Sentences, start: int | None) -> Word
     if start is None and (spans[:, 0] == 0).any():
         text = sentences.texts[int(spans[:, 0].argmin())]
         raise UserError(f"the first word of {text!r} has no probability without a start token; bos=auto gives it one")
+    _check_positions(sentences, spans[:, 1] + (start is not None), context)
     return marks
 
 
@@ -182,11 +186,11 @@ def bow_corrections(
         float64[sentences], to be added to ``lp``.
 
     Raises:
-        UserError: as ``check_words``, and when the model has no position left for what follows a region.
+        UserError: as ``check_words``.
         NotFiniteError: when a correction is not finite.
     """
-    marks, spans = check_words(tokenizer, sentences, start), _spans(sentences)
-    _check_positions(model, sentences, spans[:, 1] + (start is not None))
+    context = context_length(model.config.get_text_config().to_dict())
+    marks, spans = check_words(tokenizer, sentences, start, context), _spans(sentences)
     ids = [sentences.ids(place) for place in range(len(spans))]
     corrections = bow_correction(model, ids, spans, marks, start, batch_tokens, advance)
     wrong = np.flatnonzero(~np.isfinite(corrections))
@@ -195,8 +199,7 @@ def bow_corrections(
     return corrections
 
 
-def _check_positions(model: Any, sentences: Sentences, needed: Ids) -> None:
-    context = context_length(model.config.get_text_config().to_dict())
+def _check_positions(sentences: Sentences, needed: Ids, context: int | None) -> None:
     if context is not None and needed.max() > context:
         text = sentences.texts[int(needed.argmax())]
         raise UserError(
