@@ -13,6 +13,7 @@ import torch
 
 from eval.scoring.output import OutputLayer, logits_of, output_layer
 from eval.scoring.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
+from eval.scoring.threads import side_by_side
 from eval.scoring.trie import ForestScorer, block_size, can_share, plant
 
 _LOGITS = 2**25  # most logits held at once for a model that must be asked for them
@@ -86,11 +87,15 @@ def _by_length(
     advance: Advance | None,
 ) -> Scores:
     scores = np.full(len(sentences.tokens), np.nan)
-    for batch in length_batches(sentences.lengths, batch_tokens):
+
+    def score(batch: Ids) -> int:
         places = sentences.starts[batch][:, None] + np.arange(sentences.lengths[batch[0]])
         scores[places] = _score_batch(model, layer, sentences.tokens[places], start)
+        return len(batch)
+
+    for done in side_by_side(score, list(length_batches(sentences.lengths, batch_tokens)), model):
         if advance is not None:
-            advance(len(batch))
+            advance(done)
     return scores
 
 

@@ -1,6 +1,7 @@
 """The output layer without its [batch, length, vocabulary] table: normalisers by chunks, target logits alone."""
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 _CONTEXTS = 256  # contexts and tokens of one chunk: 1 MB of logits, which stays in the processor's cache
 _TOKENS = 1024
 _AFTER_THE_LAYER = ("final_logit_softcapping", "logit_scale", "logits_scaling")  # settings that change its logits
+_LOG2_E = math.log2(math.e)
 _SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
 
 
@@ -48,12 +50,12 @@ class OutputLayer:
 
     def _log_normaliser(self, hidden: torch.Tensor) -> torch.Tensor:
         total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
-        columns = hidden.T.contiguous()
+        columns = hidden.T.contiguous().mul_(_LOG2_E)  # powers of 2 take half the time of powers of e
         for start in range(0, len(self._weight), _TOKENS):
             logits = self._weight[start : start + _TOKENS] @ columns
             if self._bias is not None:
-                logits += self._bias[start : start + _TOKENS, None]
-            total += logits.exp_().sum(0)
+                logits += self._bias[start : start + _TOKENS, None] * _LOG2_E
+            total += logits.exp2_().sum(0)
         unsafe = ~((total > _SMALLEST) & (total < torch.inf))
         logarithm = total.log()
         if unsafe.any():  # exponentials out of float32's range: shift by the largest logit first

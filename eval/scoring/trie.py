@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from eval.scoring.neox import PlainBody, fused_body
 from eval.scoring.output import OutputLayer
 from eval.scoring.sentences import Advance, Ids, Scores, Sentences
+from eval.scoring.threads import side_by_side
 
 _BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two by block borders shrink with it
 ARCHITECTURES = ("gpt2", "gpt_neox", "llama")  # read positions and a mask of any form as given
@@ -132,7 +132,6 @@ class ForestScorer:
 
     def __init__(self, model: Any, layer: OutputLayer, forest: Forest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
-        self._body = fused_body(model) or PlainBody(model)
         self._by_last = np.argsort(forest.last, kind="stable")
         self._lasts = forest.last[self._by_last]
 
@@ -140,8 +139,7 @@ class ForestScorer:
         """Return the log probability of every token of the sentences, NaN for a token without context."""
         forest = self._forest
         steps = np.full(len(forest.tokens) + len(forest.last) + 1, np.nan)
-        for blocks in self._batches():
-            sentences = self._score(blocks, steps)
+        for sentences in side_by_side(lambda blocks: self._score(blocks, steps), list(self._batches()), self._model):
             if advance is not None:
                 advance(sentences)
         return steps[forest.steps]  # -1 takes the one at the end, which stays NaN
@@ -188,7 +186,13 @@ class ForestScorer:
         above = np.tile(np.arange(shape[1]), (shape[0], 1))
         above[rows, columns] = columns[parents]
         seen = _ancestors(torch.from_numpy(above).to(device), int(positions.max()))
-        hidden = self._body(torch.from_numpy(ids).to(device), torch.from_numpy(positions).to(device), seen)
+        output = self._model.base_model(
+            input_ids=torch.from_numpy(ids).to(device),
+            position_ids=torch.from_numpy(positions).to(device),
+            attention_mask=torch.zeros(seen.shape, device=device).masked_fill_(~seen, -torch.inf),
+            use_cache=False,
+        )
+        hidden: torch.Tensor = output.last_hidden_state
         return hidden[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
 
 
