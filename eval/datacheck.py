@@ -63,6 +63,7 @@ class DataReport:
         duplicates_across: numbers of pairs that another paradigm has before, and their own has not.
         odd: numbers ``pair`` of pairs with odd text, by what is odd.
         lengths: in characters, and in tokens where there is a tokenizer.
+        respelt: numbers ``pair`` of pairs with a member that its tokens do not spell; None without a tokenizer.
     """
 
     benchmark: str
@@ -74,6 +75,7 @@ class DataReport:
     duplicates_across: tuple[int, ...]
     odd: dict[str, tuple[int, ...]]
     lengths: tuple[LengthReport, ...]
+    respelt: tuple[int, ...] | None = None
 
     def text(self) -> str:
         """Return the report as text of several lines."""
@@ -87,6 +89,8 @@ class DataReport:
             *(f"pairs with {kind}: {_listed(pairs)}" for kind, pairs in self.odd.items()),
             *(line for report in self.lengths for line in report.lines()),
         ]
+        if self.respelt is not None:
+            lines.append(f"pairs with a sentence that the tokenizer turns into another text: {_listed(self.respelt)}")
         return "\n  ".join(lines)
 
 
@@ -97,7 +101,8 @@ def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport
 
     Args:
         pairs: the pair table, with at least one row.
-        tokenizer: a Hugging Face tokenizer; with one, lengths are compared in its tokens too, without special ones.
+        tokenizer: a Hugging Face tokenizer; with one, lengths are compared in its tokens too, without special ones,
+            and each sentence with what its tokens spell.
 
     Returns:
         The report.
@@ -117,11 +122,23 @@ def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport
         duplicates_across=tuple(pairs["pair"][pairs[["good", "bad"]].duplicated() & ~within]),
         odd=_odd(pairs),
         lengths=tuple(lengths),
+        respelt=None if tokenizer is None else _respelt(tokenizer, pairs),
     )
 
 
 def _token_counts(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+
+
+def _respelt(tokenizer: Any, pairs: pd.DataFrame) -> tuple[int, ...]:
+    """Find pairs with a member that is another text once its tokens are decoded: something was changed or is unknown."""
+    other = np.zeros(len(pairs), dtype=bool)
+    for name in ("good", "bad"):
+        texts = pairs[name].tolist()
+        ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        spelt = tokenizer.batch_decode(ids, clean_up_tokenization_spaces=False)
+        other |= np.array([text != again for text, again in zip(texts, spelt, strict=True)])
+    return tuple(pairs["pair"][other])
 
 
 def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[Sequence[str]], Sequence[int]]) -> LengthReport:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 from train.config import RunSettings, config_sha256
 from train.flops import Parameters, count_parameters, flops_6nd, flops_exact
+from train.learning_rate import learning_rate
 from train.schedule import checkpoint_steps
 
 _BYTES_PER_WEIGHT = 4
@@ -107,10 +108,17 @@ def describe(plan: Plan, vocabulary_note: str) -> str:
         f"run            {settings.run_name}",
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
         *[f"parameters     {name:<14}{count:>15,}" for name, count in groups.items()],
+        "embeddings     not tied to the output layer",
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
         f"tokens         {tokens:,}",
+        f"learning rate  {_rates(settings)}",
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
         f"disk           {plan.disk_bytes / 1e9:.2f} GB",
     ]
     return "\n".join(lines)
+
+
+def _rates(settings: RunSettings) -> str:
+    first, last = (learning_rate(settings.optimizer, step, settings.steps) for step in (1, settings.steps))
+    return f"{first:.3g} at step 1, {settings.optimizer.learning_rate:.3g} at its peak, {last:.3g} at the end"

@@ -66,6 +66,14 @@ def test_lengths_in_tokens():
     assert (report.equal, report.good_longer, report.bad_longer) == (7, 0, 0)
 
 
+def test_sentences_that_the_tokenizer_turns_into_others(make_tokenizer):
+    pairs = table(("a", "abc", "abcc"), ("a", "abc", "abd"), ("a", "a c", "ac"))
+    report = data_report(pairs, make_tokenizer(letters="abc"))
+    assert report.respelt == (1, 2)  # d and the space are not in the vocabulary
+    assert "pairs with a sentence that the tokenizer turns into another text: 2 (1, 2)" in report.text()
+    assert data_report(pairs).respelt is None
+
+
 def test_printed_form():
     text = data_report(ODD).text()
     assert text.startswith("b: 7 pairs, 2 paradigms, 1 phenomena\n")
