@@ -3,8 +3,8 @@
 python benchmarks/scoring.py --pairs ../shared/benchmarks/zhoblimp [--vocabulary 50000] [--model FOLDER]
 
 Needs the extra ``bench``. Every scorer runs in a process of its own, in turn, round after round. What is timed is from
-the sentences as text to one log probability each, tokenisation included, loading the model and the libraries not. Ratios
-are of medians; peak memory is the resident set of the whole process, and beside it what scoring added to it.
+the sentences as text to one log probability each, tokenisation included, loading the model and the libraries not.
+Ratios are of medians; peak memory is the resident set of the whole process, and beside it what scoring added to it.
 """
 
 import argparse
@@ -206,9 +206,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True, help="folder of a benchmark's files")
     parser.add_argument("--model", type=Path, help="a model folder; without it, a Pythia-14M shape")
     parser.add_argument("--vocabulary", type=int, default=8000, help="rows of the made model's output layer")
-    parser.add_argument(
-        "--paradigms", type=int, help="as many of the benchmark's paradigms, evenly chosen; default all"
-    )
+    parser.add_argument("--paradigms", type=int, help="how many of its paradigms, evenly chosen; default all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--scorers", nargs="+", choices=SCORERS, default=list(SCORERS))
