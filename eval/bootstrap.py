@@ -81,7 +81,7 @@ def delta_acc_interval(
 
 
 def _percentiles(drawn: Array) -> Array:
-    """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw without a value is left out."""
+    """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw that is NaN is left out."""
     bounds = np.quantile(drawn, [_TAIL, 1 - _TAIL], axis=0)
     partial = np.flatnonzero(np.isnan(drawn).any(axis=0) & ~np.isnan(drawn).all(axis=0))
     for column in partial:  # a draw may miss a split that has few pairs

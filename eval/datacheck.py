@@ -131,7 +131,7 @@ def _token_counts(tokenizer: Any, texts: Sequence[str]) -> list[int]:
 
 
 def _respelt(tokenizer: Any, pairs: pd.DataFrame) -> tuple[int, ...]:
-    """Find pairs with a member that is another text once its tokens are decoded: something was changed or is unknown."""
+    """Find pairs with a member that is another text once its tokens are decoded: something is changed or unknown."""
     other = np.zeros(len(pairs), dtype=bool)
     for name in ("good", "bad"):
         texts = pairs[name].tolist()

@@ -138,7 +138,8 @@ def _job(subject: Subject, scorer: Scorer, pairs: pd.DataFrame, data_sha256: str
         check_words(tokenizer, whole, start.id, context_length(subject.config))
     prompts = _prompts(subject, pairs, settings.prompt) if scorer.chat else None
     unigrams = Unigrams() if scorer.chat else subject.unigrams
-    facts = _facts(subject, scorer, settings, start, prompts) | {"unigrams_sha256": unigrams.sha256}
+    facts = _facts(subject, scorer, settings, start, prompts)
+    facts |= {"unigrams_sha256": unigrams.sha256, "add_k": unigrams.add_k}
     key = Key(*subject.hashes, _tokens_hash(sentences), data_sha256, facts)
     return Job(target, scorer, pairs, tokenizer, sentences, start, unigrams, corrected, prompts, key)
 

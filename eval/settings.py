@@ -98,6 +98,8 @@ class ScoreSettings:
             what the scores do not have is an error, unless it is only there by default.
         ties_rules: what a tie counts in ``accuracy.csv``; one set of rows for each.
         unigrams: a published table of unigram probabilities in place of the counts of the training tokens.
+        add_k: what is added to the count of every token of the training tokens, so that one never seen has a
+            probability.
         fit: parameters of linking functions to fit, and on what; written to ``fits.csv``.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone); None finds it.
     """
@@ -116,6 +118,7 @@ class ScoreSettings:
     linking: Linkings = None
     ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(_listed), AfterValidator(_some)] = None
     unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
+    add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     fit: Annotated[FitSettings | None, _none_without("on")] = None
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
 

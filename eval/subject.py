@@ -26,11 +26,13 @@ class Unigrams:
         logs: log probabilities by token id, float64[V]; None without counts.
         seen: counts or published probabilities, 0 for a token that was never seen; None without counts.
         sha256: of the file.
+        add_k: what was added to every count; None for published probabilities.
     """
 
     logs: Scores | None = None
     seen: np.ndarray[Any, Any] | None = None
     sha256: str | None = None
+    add_k: float | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def _unigrams(target: Target, tokenizer: Any, special: frozenset[int], settings:
     counts = read_counts(target.counts, len(tokenizer), size)
     if counts is None:
         return Unigrams()
-    return Unigrams(log_unigrams(counts, special), counts, sha256_file(target.counts))
+    logs = log_unigrams(counts, special, settings.add_k)
+    return Unigrams(logs, counts, sha256_file(target.counts), settings.add_k)
 
 
 def _tokenizer(files_sha256: str, folder: Path) -> Any:

@@ -31,8 +31,10 @@ class UnigramSettings:
     tokenizer_sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = None
 
 
-def log_unigrams(counts: npt.NDArray[np.int64], excluded: Collection[int]) -> npt.NDArray[np.float64]:
-    """Turn counts into natural log probabilities, adding one to the count of every scorable token.
+def log_unigrams(
+    counts: npt.NDArray[np.int64], excluded: Collection[int], add_k: float = 1.0
+) -> npt.NDArray[np.float64]:
+    """Turn counts into natural log probabilities, adding ``add_k`` to the count of every scorable token.
 
     Over the scorable tokens the probabilities sum to 1. An excluded token (document separator, padding) has the
     probability of a scorable token that was never seen, so that a sentence that spells one still has a finite sum.
@@ -40,13 +42,14 @@ def log_unigrams(counts: npt.NDArray[np.int64], excluded: Collection[int]) -> np
     Args:
         counts: int64[V], occurrences in the training tokens.
         excluded: ids that no sentence is made of.
+        add_k: more than 0.
 
     Returns:
         float64[V].
     """
     scorable = np.ones(len(counts), dtype=bool)
     scorable[list(excluded)] = False
-    raised = np.where(scorable, counts, 0).astype(np.float64) + 1.0
+    raised = np.where(scorable, counts, 0).astype(np.float64) + add_k
     return np.asarray(np.log(raised) - np.log(raised[scorable].sum()))
 
 

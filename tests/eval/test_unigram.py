@@ -31,6 +31,8 @@ def test_scorable_tokens_sum_to_one(counts, excluded):
 def test_by_hand():
     table = log_unigrams(np.array([100, 0, 3, 1]), {0})
     np.testing.assert_allclose(np.exp(table), [1 / 7, 1 / 7, 4 / 7, 2 / 7])
+    half = log_unigrams(np.array([100, 0, 3, 1]), {0}, add_k=0.5)
+    np.testing.assert_allclose(np.exp(half), np.array([0.5, 0.5, 3.5, 1.5]) / 5.5)
 
 
 def test_read_counts(tmp_path):
