@@ -12,9 +12,10 @@ from eval.checks import check_counts, check_fit, check_linkings
 from eval.claims import Claims
 from eval.fitting import fit
 from eval.gathered import GatheredRows
-from eval.jobs import Job, prepare, rated_job, score_job
+from eval.jobs import Job, prepare, score_job
 from eval.linking import Linking, parse_linking
 from eval.metrics import accuracy_table
+from eval.rated import rated_job
 from eval.ratings import read_ratings
 from eval.results import has_scores, read_scores, share_pairs, write_scores, writing
 from eval.scoring.batches import within_memory
@@ -22,7 +23,7 @@ from eval.scoring.model import load_model
 from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
 from eval.summary import say_facts, say_score
-from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, scores_shown
+from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_shown
 from eval.targets import Target
 from ucurve.progress import ProgressBar, say
 
@@ -41,6 +42,7 @@ class Sweep:
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
     _loaded: tuple[Path, Any] | None = None
+    _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
     _ratings: dict[tuple[Path, str], pd.DataFrame] = field(default_factory=dict)
 
     def score(self, targets: Sequence[Target]) -> None:
@@ -58,7 +60,7 @@ class Sweep:
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
         check_linkings(jobs, self.settings)
         check_fit(jobs, self.settings)
-        shown = set().union(*(scores_shown(kind, self.folder) for kind in TABLES))
+        shown = {kind.name: rows_shown(kind, self.folder) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
             self._model(due[0])
@@ -67,7 +69,10 @@ class Sweep:
         with writing(self.folder), Claims(self.folder / "eval" / ".claims") as claims:
             for pairs in self.benchmarks:
                 share_pairs(self.folder, pairs, claims)
-            self._take_back([job for job in due if job.identity in shown or self._record(job).exists()], claims)
+            has_rows = {row[:3] for rows in shown.values() for row in rows}
+            self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
+            made_anew = {job.identity for job in due}
+            self._known = {row for row in shown[STATISTICS.name] if row[:3] not in made_anew}
             self._score_all(jobs, claims)
         say_facts(jobs)
 
@@ -126,7 +131,8 @@ class Sweep:
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
         rows.keep(ACCURACY, job, accuracies)
         for rule in rules:
-            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, linkings, rule))
+            unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
+            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
             if self.settings.fit is not None and not job.scorer.chat:
                 rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, self._rated(job), rule))
         say_score(job, scores, accuracies, self.settings)
