@@ -44,7 +44,6 @@ from ucurve.errors import RunError
 from ucurve.files import sha256_file
 
 _CACHED = 8
-_DEFAULT: dict[Kind, str] = {"causal": "sentence", "masked": "pll_l2r"}
 _ORDER_SEED = 0  # of the two sentences in a prompt
 _MARKS = ("\u0120", "\u2581")  # how tokens write the space before a word
 Columns = dict[str, np.ndarray[Any, Any]]
@@ -136,6 +135,10 @@ def _job(subject: Subject, scorer: Scorer, pairs: pd.DataFrame, data_sha256: str
 
         whole = _encode((subject.tokenizer_files, data_sha256, scorer.part, False), pairs, tokenizer)
         check_words(tokenizer, whole, start.id, context_length(subject.config))
+    if scorer.within_word:
+        from eval.scoring.masked import check_knows_words
+
+        check_knows_words(tokenizer)
     prompts = _prompts(subject, pairs, settings.prompt) if scorer.chat else None
     unigrams = Unigrams() if scorer.chat else subject.unigrams
     facts = _facts(subject, scorer, settings, start, prompts)
@@ -153,9 +156,7 @@ def _start(scorer: Scorer, target: Target, tokenizer: Any, settings: ScoreSettin
 
 def _usual(pairs: pd.DataFrame, kind: Kind) -> str:
     """Name the scorer that a benchmark is scored by when nothing else is asked for."""
-    card = REGISTRY.get(full_name(str(pairs["benchmark"].iloc[0])))
-    if card is None:
-        return _DEFAULT[kind]
+    card = REGISTRY.get(full_name(str(pairs["benchmark"].iloc[0])), REGISTRY["custom"])
     return card.scorer if kind == "causal" else card.masked_scorer
 
 

@@ -103,14 +103,9 @@ def words_of(tokenizer: Any, sentences: Sentences) -> Ids:
         a token of no word has one of its own, below 0.
 
     Raises:
-        UserError: when the tokenizer knows no words.
+        UserError: as ``check_knows_words``.
     """
-    if not tokenizer.is_fast:
-        raise UserError(
-            _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")
-        )
-    if len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
-        raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
+    check_knows_words(tokenizer)
     encoded = tokenizer(sentences.texts, add_special_tokens=False, return_attention_mask=False)
     words = [
         -1 - place if word is None else word
@@ -119,6 +114,20 @@ def words_of(tokenizer: Any, sentences: Sentences) -> Ids:
     ]
     assert len(words) == len(sentences.tokens)
     return np.array(words, dtype=np.int64)
+
+
+def check_knows_words(tokenizer: Any) -> None:
+    """Refuse a tokenizer that knows no words.
+
+    Raises:
+        UserError: when it does not say which tokens are of one word, or takes all of a text for one.
+    """
+    if not tokenizer.is_fast:
+        raise UserError(
+            _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")
+        )
+    if len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
+        raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
 
 
 def _no_words(tokenizer: Any, reason: str) -> str:
