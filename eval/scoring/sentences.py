@@ -1,5 +1,6 @@
 """The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,9 @@ Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
+
+
+_TEXTS = 1024  # tokenised at once; what a tokenizer returns is many times larger than the tokens
 
 
 class NotFiniteError(Exception):
@@ -97,12 +101,9 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
             tokenizer cannot say which characters a token stands for and a part is asked for.
     """
     codes, table = _distinct(pairs, part)
-    texts = list(table["text"])
-    encoded = _tokenise(texts, tokenizer, part, bare)
-    ids = encoded["input_ids"]
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in ids])]).astype(np.int64)
-    tokens = np.fromiter((token for row in ids for token in row), dtype=np.int64, count=int(starts[-1]))
-    places = token_spans(texts, encoded["offset_mapping"]) if "offset_mapping" in encoded else None
+    texts = table["text"].to_numpy(dtype=object).tolist()
+    tokens, lengths, places = _tokenise(texts, tokenizer, part, bare)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     spans = table[["first", "end"]].to_numpy(dtype=np.int64)
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
     if part != "whole":
@@ -125,14 +126,25 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
     return codes, table.drop_duplicates(ignore_index=True)
 
 
-def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> Any:
+def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
+    """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    offsets = {"return_offsets_mapping": True} if part != "whole" or (bare and tokenizer.is_fast) else {}
-    return tokenizer(texts, add_special_tokens=False, return_attention_mask=False, **offsets)
+    placed = part != "whole" or (bare and tokenizer.is_fast)
+    options = {"add_special_tokens": False, "return_attention_mask": False, "return_offsets_mapping": placed}
+    tokens, lengths, places = [], [], []
+    for first in range(0, len(texts), _TEXTS):
+        some = texts[first : first + _TEXTS]
+        encoded = tokenizer(some, **options)
+        ids = encoded["input_ids"]
+        lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
+        tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
+        if placed:
+            places.append(token_spans(some, encoded["offset_mapping"]))
+    return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from eval.scoring.output import OutputLayer
 from eval.scoring.sentences import Advance, Ids, Scores, Sentences
 from eval.scoring.threads import side_by_side
 
+Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
 _BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two by block borders shrink with it
 ARCHITECTURES = ("gpt2", "gpt_neox", "llama")  # read positions and a mask of any form as given
 
@@ -74,28 +76,30 @@ def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     shared[heads] = 0
     depth = np.arange(padded.shape[1] - 1)
     new = (depth >= shared[:, None]) & (depth < sizes[:, None])
-    node = np.where(new, np.cumsum(new).reshape(new.shape) - 1, -1)
-    node = np.maximum.accumulate(node, axis=0)  # a context not new is the one of the sentence before
+    node = np.cumsum(new, dtype=np.int32).reshape(new.shape) - 1
+    node[~new] = -1
+    np.maximum.accumulate(node, axis=0, out=node)  # a context not new is the one of the sentence before
     parents = np.concatenate([node[:, :1], node[:, :-1]], axis=1)
     rows = np.arange(len(sizes))
     last, final = node[rows, sizes - 1][rank], padded[rows, sizes][rank]
     edges = np.append(node[heads, 0], new.sum())
     steps = _steps(node[rank], sizes[rank], int(edges[-1]), start is None)
-    return Forest(padded[:, :-1][new], parents[new], np.nonzero(new)[1], edges, last, final, steps)
+    wide = (padded[:, :-1][new], parents[new], np.nonzero(new)[1], edges, last, final, steps)
+    return Forest(*(part.astype(np.int64) for part in wide))
 
 
-def _sequences(sentences: Sentences, start: int | None) -> tuple[Ids, Ids]:
+def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
     """Lay out what is read as rows padded with -1 at the end; return them and the number of contexts of each."""
     lengths, first = sentences.lengths, int(start is not None)
-    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int64)
+    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
     padded[:, :first] = -1 if start is None else start
     padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
     return padded, lengths + first - 1
 
 
-def _shared(padded: Ids, sizes: Ids) -> Ids:
+def _shared(padded: Table, sizes: Ids) -> Ids:
     """Count the contexts each sorted sentence shares with the one before; the last token of a sentence makes none."""
-    same = np.cumprod(padded[1:] == padded[:-1], axis=1).sum(axis=1)
+    same = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
     return np.concatenate([[0], np.minimum(np.minimum(same, sizes[:-1]), sizes[1:])])
 
 
@@ -110,7 +114,7 @@ def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
     return heads
 
 
-def _steps(node: Ids, sizes: Ids, contexts: int, without_start: bool) -> Ids:
+def _steps(node: Table, sizes: Ids, contexts: int, without_start: bool) -> Ids:
     """Tell for every token of every sentence where its log probability is going to stand."""
     place = np.concatenate([node, np.zeros_like(node[:, :1])], axis=1)  # of the token that made a context
     place[np.arange(len(sizes)), sizes] = contexts + np.arange(len(sizes))
