@@ -11,6 +11,7 @@ from eval.benchmarks import expand_benchmarks, load_benchmark
 from eval.pairs import subset_pairs
 from eval.results import check_out
 from eval.settings import ScoreCommand, ScoreSettings
+from eval.stored import StoredScores
 from eval.targets import Target, has_checkpoint, model_targets, run_targets
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
@@ -28,15 +29,24 @@ def execute(command: ScoreCommand) -> None:
     elif command.model is not None and command.out is not None:
         score_model(command.model, command.out, command, command.revisions)
     elif command.run is not None:
-        _score_runs(find_runs(command.run), command)
+        score_runs(find_runs(command.run), command, command.steps)
 
 
-def _score_runs(runs: Sequence[Path], command: ScoreCommand) -> None:
-    """Score each run; one that cannot be scored stops none of the others, and its error comes at the end."""
+def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
+    """Score each run as ``score_run`` does; one that cannot be scored stops none of the others.
+
+    Returns:
+        What ``score_run`` returns, of all runs.
+
+    Raises:
+        UserError: at the end, with all errors of runs that were not scored.
+        RunError: likewise, when one of them is no mistake of the user's.
+    """
+    scored: list[StoredScores] = []
     failures = []
     for run in runs:
         try:
-            score_run(run, command, command.steps)
+            scored += score_run(run, settings, steps)
         except (UserError, RunError) as error:
             if len(runs) == 1:
                 raise
@@ -44,8 +54,9 @@ def _score_runs(runs: Sequence[Path], command: ScoreCommand) -> None:
             failures.append((run, error))
     if failures:
         kind = UserError if all(isinstance(error, UserError) for _, error in failures) else RunError
-        lines = "".join(f"\n  {error}" for _, error in failures)
+        lines = "".join(f"\n  {run}: {error}" for run, error in failures)
         raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
+    return scored
 
 
 def report_data(command: ScoreCommand) -> None:
@@ -94,7 +105,7 @@ def find_runs(pattern: str) -> list[Path]:
     return [run for run in runs if run not in empty]
 
 
-def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None) -> None:
+def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
     """Score checkpoints of a run on the benchmarks of the settings and refresh ``eval/accuracy.csv``.
 
     A score whose key matches is not computed again.
@@ -104,14 +115,19 @@ def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = 
         settings: what to score and how.
         steps: the checkpoints; None for all.
 
+    Returns:
+        Where every score is, by step, benchmark and scorer.
+
     Raises:
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
         RunError: when a score is not finite; scores before it are kept.
     """
-    _score(run, run_targets(run, steps), settings)
+    return _score(run, run_targets(run, steps), settings)
 
 
-def score_model(model: str, out: Path, settings: ScoreSettings, revisions: Sequence[str] | None = None) -> None:
+def score_model(
+    model: str, out: Path, settings: ScoreSettings, revisions: Sequence[str] | None = None
+) -> list[StoredScores]:
     """Score a model that is no run of ours, into the files of a run's eval folder below ``out``.
 
     Args:
@@ -120,6 +136,9 @@ def score_model(model: str, out: Path, settings: ScoreSettings, revisions: Seque
         settings: what to score and how.
         revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
 
+    Returns:
+        Where every score is, by step, benchmark and scorer.
+
     Raises:
         UserError: as ``score_run``, or ``out`` is no folder for this model's scores.
         RunError: as ``score_run``.
@@ -127,7 +146,7 @@ def score_model(model: str, out: Path, settings: ScoreSettings, revisions: Seque
     check_out(out)
     targets = model_targets(model, revisions)
     check_out(out, {target.step: target.weights_sha256() for target in targets})
-    _score(out, targets, settings)
+    return _score(out, targets, settings)
 
 
 def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
@@ -163,7 +182,7 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
-def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings) -> None:
+def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings) -> list[StoredScores]:
     from eval.sweep import Sweep
 
-    Sweep(folder, load_benchmarks(settings), settings).score(targets)
+    return Sweep(folder, load_benchmarks(settings), settings).score(targets)

@@ -22,6 +22,7 @@ from eval.scoring.batches import within_memory
 from eval.scoring.model import load_model
 from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
+from eval.stored import StoredScores
 from eval.summary import say_facts, say_score
 from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_shown
 from eval.targets import Target
@@ -45,11 +46,14 @@ class Sweep:
     _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
     _ratings: dict[tuple[Path, str], pd.DataFrame] = field(default_factory=dict)
 
-    def score(self, targets: Sequence[Target]) -> None:
+    def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
 
         Another process may score the same targets into the same folder at the same time: each score is computed by one
         of them, and both end when all are there.
+
+        Returns:
+            Where every score is, in the order of the targets.
 
         Raises:
             UserError: when a target does not fit a benchmark, the first model to score does not load, or
@@ -75,6 +79,7 @@ class Sweep:
             self._known = {row for row in shown[STATISTICS.name] if row[:3] not in made_anew}
             self._score_all(jobs, claims)
         say_facts(jobs)
+        return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     def _record(self, job: Job) -> Path:
         return job.path(self.folder).with_suffix(".json")

@@ -1,0 +1,185 @@
+"""Scoring from Python, for notebooks: ``from eval.api import score``; ``import eval`` would hide the builtin."""
+
+import glob
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.linking import parse_linking
+from eval.metrics import TiesRule
+from eval.pairs import data_hash
+from eval.run import find_runs, score_model, score_runs
+from eval.scoring.scorers import find_scorer
+from eval.settings import ScoreCommand, ScoreSettings
+from eval.statistics import comparison_table
+from eval.stored import StoredScores
+from eval.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
+from ucurve.command import check
+from ucurve.errors import UserError, may_be_hub_id, missing_folder
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What was scored.
+
+    Attributes:
+        accuracy: the rows of ``eval/accuracy.csv`` that were asked for.
+        statistics: those of ``eval/statistics.csv``.
+        fits: those of ``eval/fits.csv``; none unless parameters were fitted.
+        scores: every model on every benchmark by every scorer, by run and step.
+    """
+
+    accuracy: pd.DataFrame
+    statistics: pd.DataFrame
+    fits: pd.DataFrame
+    scores: tuple[StoredScores, ...]
+
+    def at(
+        self, benchmark: str | None = None, scorer: str | None = None, step: int | None = None, run: str | None = None
+    ) -> StoredScores:
+        """Return the scores of one model on one benchmark; what there is only one of need not be named.
+
+        Raises:
+            UserError: when nothing of that name was scored, or several things were and none is named.
+        """
+        left = self.scores
+        for key, wanted in {"run": run, "benchmark": benchmark, "scorer": scorer, "step": step}.items():
+            there = list(dict.fromkeys(getattr(one, key) for one in left))
+            if wanted is None and len(there) > 1:
+                raise UserError(f"{key}: several were scored; name one of {', '.join(map(str, there))}")
+            if wanted is not None and wanted not in there:
+                raise UserError(f"{key}: {wanted!r} was not scored; there is {', '.join(map(str, there))}")
+            left = tuple(one for one in left if wanted is None or getattr(one, key) == wanted)
+        return left[0]
+
+    def pairs(
+        self, benchmark: str | None = None, scorer: str | None = None, step: int | None = None, run: str | None = None
+    ) -> pd.DataFrame:
+        """Return the pairs of one benchmark with their scores by one model, one row per pair (``StoredScores.pairs``).
+
+        Raises:
+            UserError: as ``at``.
+        """
+        return self.at(benchmark, scorer, step, run).pairs()
+
+
+def score(
+    what: str | Path,
+    *,
+    steps: Sequence[int] | None = None,
+    revisions: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    **settings: Any,
+) -> Scored:
+    """Score a run, several runs or a model, as ``score.py`` does; what is scored already is read.
+
+    Args:
+        what: a run folder or a pattern of several, a model folder, or ``owner/name`` on the hub, told apart by what is
+            there: a run has ``run.json`` or ``checkpoints``.
+        steps: checkpoints of the run; None for all.
+        revisions: of the model; None for the model itself.
+        out: folder that keeps the scores of a model. Without it they go when the result does.
+        **settings: fields of ``eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
+
+    Raises:
+        UserError: with the message of ``score.py``, when something is missing, unknown or does not fit.
+        RunError: when a score is not finite.
+    """
+    check(ScoreSettings, settings)  # run, model and check are keys of the command alone
+    place = _place(str(what))
+    kept = None
+    if "model" in place and out is None:
+        out = kept = tempfile.mkdtemp(prefix="ucurve-scores-")
+    values = {"steps": steps, "revisions": revisions, "out": out, **place, **settings}
+    try:
+        command = check(ScoreCommand, values)
+        stored = _score(command)
+        accuracy, statistics, fits = (_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
+    except BaseException:
+        _remove(kept)
+        raise
+    scored = Scored(accuracy, statistics, fits, tuple(stored))
+    weakref.finalize(scored, _remove, kept)
+    return scored
+
+
+def compare(
+    first: StoredScores,
+    second: StoredScores,
+    linking: str = "slln_lp",
+    second_linking: str | None = None,
+    ties_rule: TiesRule = "half",
+) -> pd.DataFrame:
+    """Compare two models, two checkpoints or two linking functions on the same pairs.
+
+    Args:
+        first: as ``Scored.at`` returns them.
+        second: likewise; it may be the same when the linking functions differ.
+        linking: the linking function the scores are read by.
+        second_linking: another one for the second scores.
+        ties_rule: what a tie counts.
+
+    Returns:
+        The table of ``eval.statistics.comparison_table``: accuracies, their difference with the interval of the paired
+        bootstrap, and McNemar's test, by paradigm, by phenomenon and overall.
+
+    Raises:
+        UserError: when the scores are not of the same pairs, or lack what a linking function reads.
+    """
+    pairs = first.pair_table()
+    if data_hash(pairs) != data_hash(second.pair_table()):
+        raise UserError(f"comparison: {first.benchmark} of {first.run} and {second.benchmark} of {second.run} differ")
+    one, other = parse_linking(linking), parse_linking(second_linking or linking)
+    return comparison_table(pairs, (first.score_table(), one), (second.score_table(), other), ties_rule)
+
+
+def _place(what: str) -> dict[str, str]:
+    """Tell a run or a pattern of runs from a model."""
+    path = Path(what).expanduser()
+    if path.is_dir():
+        is_run = (path / "run.json").is_file() or (path / "checkpoints").is_dir()
+        return {"run" if is_run else "model": str(path)}
+    if glob.has_magic(what):
+        return {"run": str(path)}
+    if may_be_hub_id(what):
+        return {"model": what}
+    raise missing_folder("run or model", path)
+
+
+def _score(command: ScoreCommand) -> list[StoredScores]:
+    if command.run is not None:
+        return score_runs(find_runs(command.run), command, command.steps)
+    assert command.model is not None and command.out is not None
+    return score_model(command.model, command.out, command, command.revisions)
+
+
+def _remove(folder: str | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScores]) -> pd.DataFrame:
+    """Read the rows of a table that scores and settings stand for."""
+    name = "family" if kind is FITS else "linking"
+    wanted = {
+        (one.step, one.benchmark, one.scorer, function, rule)
+        for one in scores
+        for function in _functions(kind, settings, one.scorer)
+        for rule in settings.rules()
+    }
+    tables = [read_table(kind, kind.path(folder)) for folder in dict.fromkeys(one.folder for one in scores)]
+    table = pd.concat(tables, ignore_index=True)
+    keys = table[["step", "benchmark", "scorer", name, "ties_rule"]].itertuples(index=False, name=None)
+    return table[[key in wanted for key in keys]].reset_index(drop=True)
+
+
+def _functions(kind: TableFile, settings: ScoreSettings, scorer: str) -> Sequence[str]:
+    if kind is FITS:
+        return settings.fit.families if settings.fit else ()
+    return settings.linkings(find_scorer(scorer))

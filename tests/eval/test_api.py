@@ -1,0 +1,219 @@
+import gc
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from eval import sweep
+from eval.api import Scored, compare, score
+from eval.linking import parse_linking
+from eval.settings import ScoreCommand
+from eval.statistics import comparison_table
+from eval.tables import ACCURACY, STATISTICS, read_table
+from ucurve.command import check
+from ucurve.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory, records):
+    folder = tmp_path_factory.mktemp("benchmarks")
+    for name, part in (("zhoblimp", records[:40]), ("zhoblimp-excluded", records[40:60])):
+        (folder / name).mkdir()
+        text = "\n".join(json.dumps(record, ensure_ascii=False) for record in part) + "\n"
+        (folder / name / "all.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def asked(root):
+    return {"benchmarks": ["zhoblimp"], "benchmark_root": root, "linking": ["lp", "slln_lp"]}
+
+
+def test_a_run(run, asked):
+    scored = score(run, **asked)
+    for table, kind in ((scored.accuracy, ACCURACY), (scored.statistics, STATISTICS)):
+        pd.testing.assert_frame_equal(table, read_table(kind, kind.path(run)))
+    assert set(scored.accuracy["step"]) == {0, 8}
+    assert scored.fits.empty
+    assert [(one.run, one.step, one.benchmark, one.scorer) for one in scored.scores] == [
+        (run.name, step, "zhoblimp", "sentence") for step in (0, 8)
+    ]
+
+
+def test_only_what_was_asked_for(run, asked):
+    score(run, **asked)
+    scored = score(str(run), **asked | {"linking": "lp", "benchmarks": ["zhoblimp-excluded"]}, steps=[8])
+    assert scored.accuracy[["step", "benchmark", "linking"]].drop_duplicates().values.tolist() == [
+        [8, "zhoblimp-excluded", "lp"]
+    ]
+    assert set(scored.statistics["linking"]) == {"lp"}
+
+
+def test_a_pattern_of_runs(run, asked):
+    shutil.copytree(run, run.with_name("tiny-1M-char-text-s1"))
+    scored = score(str(run.parent / "tiny-*"), **asked, steps=[0])
+    assert scored.accuracy["run"].drop_duplicates().tolist() == [run.name, "tiny-1M-char-text-s1"]
+    assert scored.at(run=run.name).folder == run
+    with pytest.raises(UserError, match=rf"run: several were scored; name one of {run.name}, tiny-1M-char-text-s1"):
+        scored.at()
+
+
+def test_pairs_have_their_scores(run, asked, root):
+    scored = score(run, **asked)
+    pairs = scored.pairs("zhoblimp", "sentence", 8)
+    assert pairs["pair"].tolist() == list(range(40))
+    assert {"good", "bad", "paradigm", "pairID", "lp_good", "n_bad"} <= set(pairs.columns)
+    stored = pd.read_parquet(run / "eval" / "zhoblimp" / "sentence" / "step00000008.parquet")
+    assert pairs["lp_good"].tolist() == stored["lp_good"].tolist()
+    assert (pairs["n_good"] == pairs["good"].str.len()).all()
+
+
+def test_pairs_are_read_when_they_are_asked_for(run, asked):
+    scored = score(run, **asked)
+    shutil.rmtree(run / "eval")
+    assert len(scored.accuracy)
+    with pytest.raises(FileNotFoundError):
+        scored.pairs(step=8)
+
+
+def test_a_published_column_with_the_name_of_a_score(run, tmp_path, records, write_benchmark):
+    root = write_benchmark(tmp_path / "b", [record | {"n_good": 7} for record in records[:5]])
+    pairs = score(run, benchmarks=["zhoblimp"], benchmark_root=root, steps=[0]).pairs()
+    assert set(pairs["n_good_published"]) == {7}
+    assert (pairs["n_good"] == pairs["good"].str.len()).all()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"step": 9}, r"step: 9 was not scored; there is 0, 8"),
+        ({}, r"step: several were scored; name one of 0, 8"),
+        ({"benchmark": "blimp"}, r"benchmark: 'blimp' was not scored; there is zhoblimp"),
+        ({"scorer": "pll"}, r"scorer: 'pll' was not scored; there is sentence"),
+    ],
+)
+def test_what_is_not_there(run, asked, names, message):
+    with pytest.raises(UserError, match=message):
+        score(run, **asked).at(**names)
+
+
+def test_a_model_keeps_its_scores_as_long_as_the_result(copy_model, asked):
+    scored = score(copy_model(), **asked)
+    folder = scored.at().folder
+    assert set(scored.accuracy["step"]) == {-1}
+    gc.collect()
+    assert len(scored.pairs()) == 40
+    del scored
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_model_with_a_place_for_its_scores(copy_model, asked, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    first = score(copy_model(), **asked, out=str(out))
+    del first
+    monkeypatch.setattr(sweep, "load_model", lambda *_: pytest.fail("scored already"))
+    assert score(tmp_path / "model", **asked, out=out).at().folder == out
+
+
+def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with pytest.raises(UserError, match="step can be read off 'main'"):
+        score(copy_model(), **asked, revisions=["main"])
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("what", "settings", "message"),
+    [
+        ("{run}", {"benchmarks": ["zhoblmp"]}, r"benchmarks: unknown benchmark 'zhoblmp'; .*Did you mean 'zhoblimp'\?"),
+        ("{run}", {"benchmark": ["zhoblimp"]}, r"benchmark: unknown key"),
+        ("{run}", {"model": "x"}, r"model: unknown key"),
+        ("{run}", {"benchmarks": []}, r"give benchmarks=\[\.\.\.\]; there are blimp"),
+        ("{run}", {"out": "x"}, r"out=DIR goes with model="),
+        ("{run}", {"revisions": ["step0"]}, r"revisions= goes with model="),
+        ("{run}", {"steps": [3]}, r"no checkpoint of step 3; there are 0, 8"),
+        ("{run}/checkpoints/step00000000", {"steps": [3]}, r"steps= goes with run="),
+        ("{run}1", {}, r"run or model: no folder .*s01\. Did you mean '.*s0'\?"),
+        ("{run}*x", {}, r"run: no run folder matches '.*s0\*x'"),
+        ("{run}/checkpoints/", {}, r"checkpoints: no \*\.safetensors file"),
+    ],
+)
+def test_mistakes(run, asked, what, settings, message):
+    with pytest.raises(UserError, match=message):
+        score(what.format(run=run), **asked | settings)
+
+
+def test_the_message_is_that_of_the_command(run):
+    wrong = {"benchmarks": ["demo"], "subset": 0}
+    with pytest.raises(UserError) as error:
+        check(ScoreCommand, {"run": str(run), **wrong})
+    with pytest.raises(UserError, match=f"^{re.escape(str(error.value))}$"):
+        score(run, **wrong)
+
+
+def test_two_checkpoints_compared(run, asked):
+    scored = score(run, **asked)
+    first, last = scored.at(step=0), scored.at(step=8)
+    table = compare(last, first, linking="lp")
+    read = {step: pd.read_parquet(run / f"eval/zhoblimp/sentence/step0000000{step}.parquet") for step in (0, 8)}
+    lp = parse_linking("lp")
+    expected = comparison_table(last.pair_table(), (read[8], lp), (read[0], lp))
+    pd.testing.assert_frame_equal(table, expected)
+    overall = table.query("phenomenon == 'all' and paradigm == 'all'").iloc[0]
+    shown = scored.accuracy.query("linking == 'lp' and phenomenon == 'all' and paradigm == 'all' and split == 'all'")
+    assert overall[["accuracy_second", "accuracy_first"]].tolist() == shown.sort_values("step")["accuracy"].tolist()
+
+
+def test_two_linking_functions_compared(run, asked):
+    one = score(run, **asked, steps=[8]).at()
+    assert compare(one, one)["difference"].eq(0).all()
+    assert compare(one, one, "lp", "slln_lp")[["first", "second"]].drop_duplicates().values.tolist() == [
+        ["lp", "slln_lp"]
+    ]
+
+
+def test_other_pairs_do_not_compare(run, asked):
+    scored = score(run, **asked | {"benchmarks": ["zhoblimp", "zhoblimp-excluded"]}, steps=[8])
+    first, second = scored.scores
+    with pytest.raises(UserError, match=r"comparison: zhoblimp of .* and zhoblimp-excluded of .* differ"):
+        compare(first, second)
+
+
+def test_fits_are_there_when_they_were_asked_for(run, asked):
+    scored = score(run, **asked, fit={"on": "paradigms", "families": ["slln_lp", "pen_lp"]}, steps=[8])
+    assert scored.fits[["family", "label"]].values.tolist() == [["pen_lp", "held_out"], ["slln_lp", "held_out"]]
+    assert score(run, **asked, fit={"on": "paradigms"}, steps=[8]).fits["family"].tolist() == ["slln_lp"]
+
+
+def test_the_builtin_is_left_alone():
+    scope = {}
+    exec("from eval.api import score\nvalue = eval('1 + 1')", scope)  # noqa: S102 - what a notebook does
+    assert scope["value"] == 2
+
+
+def test_the_example_of_the_documents(run, asked, root, copy_model, monkeypatch, tmp_path):
+    """The python blocks of docs/api.md run one after another, on a run and a model of the names they use."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    named = Path("runs/14m-10M-char-zh_books-s0")
+    shutil.copytree(run, named)
+    for old, new in ((0, 512), (8, 1024)):
+        folder = (named / "checkpoints" / f"step{old:08d}").rename(named / "checkpoints" / f"step{new:08d}")
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"step": new}))
+    shutil.copytree(copy_model(), "models/mine")
+    shutil.copytree(root, "benchmarks")
+    scope = {}
+    for block in blocks:
+        exec(block, scope)  # noqa: S102
+    assert len(blocks) >= 3
+    assert isinstance(scope["scored"], Scored)
