@@ -79,13 +79,14 @@ def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     node = np.cumsum(new, dtype=np.int32).reshape(new.shape) - 1
     node[~new] = -1
     np.maximum.accumulate(node, axis=0, out=node)  # a context not new is the one of the sentence before
-    parents = np.concatenate([node[:, :1], node[:, :-1]], axis=1)
     rows = np.arange(len(sizes))
     last, final = node[rows, sizes - 1][rank], padded[rows, sizes][rank]
     edges = np.append(node[heads, 0], new.sum())
-    steps = _steps(node[rank], sizes[rank], int(edges[-1]), start is None)
-    wide = (padded[:, :-1][new], parents[new], np.nonzero(new)[1], edges, last, final, steps)
-    return Forest(*(part.astype(np.int64) for part in wide))
+    steps = _steps(node, sizes, order, int(edges[-1]), start is None)
+    tokens, depths = padded[:, :-1][new], np.nonzero(new)[1]
+    node[:, 1:] = node[:, :-1].copy()  # now the context one token shorter
+    parts = (tokens, node[new], depths, edges, last, final, steps)
+    return Forest(*(part.astype(np.int64, copy=False) for part in parts))
 
 
 def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
@@ -114,14 +115,31 @@ def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
     return heads
 
 
-def _steps(node: Table, sizes: Ids, contexts: int, without_start: bool) -> Ids:
-    """Tell for every token of every sentence where its log probability is going to stand."""
-    place = np.concatenate([node, np.zeros_like(node[:, :1])], axis=1)  # of the token that made a context
-    place[np.arange(len(sizes)), sizes] = contexts + np.arange(len(sizes))
-    place[:, 0] = -1
-    kept = np.arange(place.shape[1]) <= sizes[:, None]
-    kept[:, 0] = without_start
-    return np.asarray(place[kept])
+def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
+    """Tell for every token of every sentence where its log probability is going to stand.
+
+    Args:
+        node: int32[sentences, L], the contexts of the sorted sentences.
+        sizes: int64[sentences], how many contexts each has.
+        order: int64[sentences], the sentence that each row is.
+        contexts: number of contexts.
+        without_start: whether sentences are read without a start token, so that their first tokens have no context.
+
+    Returns:
+        int64[tokens of the sentences], in the order of the sentences.
+    """
+    lengths = sizes + int(without_start)  # tokens that are asked for, in the sorted order
+    ends = np.empty_like(lengths)
+    ends[order] = lengths
+    ends = np.cumsum(ends)
+    steps = np.empty(int(ends[-1]), dtype=np.int64)
+    steps[ends - 1] = contexts + np.arange(len(ends))
+    starts = (ends[order] - lengths) + int(without_start)
+    if without_start:
+        steps[starts - 1] = -1
+    rows, columns = np.nonzero(np.arange(1, node.shape[1]) < sizes[:, None])
+    steps[starts[rows] + columns] = node[rows, columns + 1]
+    return steps
 
 
 class ForestScorer:
