@@ -66,31 +66,35 @@ def pairs_path(folder: Path, benchmark: str) -> Path:
     return folder / "eval" / benchmark / "pairs.parquet"
 
 
-def check_out(out: Path, weights: Mapping[int, str] | None = None) -> None:
+def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
     """Check that a folder may get the scores of a model that is no run of ours.
 
     Args:
         out: the folder.
-        weights: SHA-256 of the model's weights by step; None when they are not known yet.
+        model: name of the model; None when it is not known yet.
+        weights: SHA-256 of the model's weights by step.
 
     Raises:
-        UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model.
+        UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model: other
+            weights of the same step, or any of another name.
     """
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={out} is a file or lies below one; give a folder")
     if (out / "run.json").exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
-    for step, sha256 in (weights or {}).items():
-        for file in (out / "eval").rglob(f"{step_name(step)}.json"):
-            if _weights_of(file) != sha256:
-                raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
+    for file in sorted((out / "eval").rglob("step*.json")) if model is not None else ():
+        record = _read_record(file)
+        sha256 = (weights or {}).get(int(file.stem.removeprefix("step")))
+        if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
+            raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
 
 
-def _weights_of(file: Path) -> object:
+def _read_record(file: Path) -> dict[str, Any]:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))["weights_sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return dict(record) if isinstance(record, dict) else {}
 
 
 @contextmanager
@@ -201,9 +205,6 @@ def has_scores(path: Path, key: Key) -> bool:
 
 def has_key(path: Path, key: Key, **facts: Any) -> bool:
     """Say whether the record beside stored scores has this very key, and these facts; the scores are not read."""
-    try:
-        record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
+    record = _read_record(path.with_suffix(".json"))
     wanted = {**json.loads(json.dumps(key.as_json())), **facts}
-    return isinstance(record, dict) and {name: record.get(name) for name in wanted} == wanted
+    return {name: record.get(name) for name in wanted} == wanted

@@ -145,7 +145,7 @@ def score_model(
     """
     check_out(out)
     targets = model_targets(model, revisions)
-    check_out(out, {target.step: target.weights_sha256() for target in targets})
+    check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
     return _score(out, targets, settings)
 
 

@@ -1,6 +1,5 @@
 """What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
 
-import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -92,17 +91,18 @@ def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Ta
             read off its name or is that of another one.
     """
     if revisions is None:
-        return [_model_target(model, None)]
-    targets = sorted((_model_target(model, name) for name in revisions), key=lambda target: target.step)
-    for one, other in itertools.pairwise(targets):
-        if one.step == other.step:
-            raise UserError(f"revisions: {one.folder} and {other.folder} are of one step, {one.step}")
-    return targets
+        return [_model_target(model, None, MODEL_STEP)]
+    named: dict[int, str] = {}
+    for name in revisions:
+        step = _step(name)
+        if step in named:
+            raise UserError(f"revisions: {named[step]!r} and {name!r} are of one step, {step}")
+        named[step] = name
+    return [_model_target(model, named[step], step) for step in sorted(named)]
 
 
-def _model_target(model: str, revision: str | None) -> Target:
+def _model_target(model: str, revision: str | None, step: int) -> Target:
     local = Path(model).expanduser()
-    step = MODEL_STEP if revision is None else _step(revision)
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
         if not folder.is_dir():
@@ -116,7 +116,8 @@ def _model_target(model: str, revision: str | None) -> Target:
 
 
 def _step(revision: str) -> int:
-    found = re.fullmatch(r"\D*?(\d+)", revision)
+    """Read a step off a name: ``step512``, ``chck_512``, ``512``, or with more behind it ``step1000-tokens4B``."""
+    found = re.match(r"(?:.*[^a-z])?step[-_]?(\d+)", revision) or re.fullmatch(r"\D*(\d+)", revision)
     if found is None:
         raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
     return int(found[1])

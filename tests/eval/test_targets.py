@@ -1,4 +1,5 @@
 import json
+import shutil
 import sys
 from types import SimpleNamespace
 
@@ -124,3 +125,68 @@ def test_hub_out_of_reach(monkeypatch, tmp_path):
 def test_manifest_is_read_as_written(run):
     manifest = json.loads((run / "checkpoints" / "step00000008" / "manifest.json").read_text())
     assert run_targets(run, [8])[0].manifest == manifest
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["step512", "step0"], [0, 512]),
+        (["step00000008", "step-16", "step_32"], [8, 16, 32]),
+        (["chck_10", "7"], [7, 10]),
+        (["stage1-step1000-tokens4B", "stage1-step200-tokens1B"], [200, 1000]),
+    ],
+)
+def test_revisions_are_subfolders_in_the_order_of_their_steps(copy_model, names, steps):
+    folder = copy_model("family")
+    for name in names:
+        shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns(*names))
+    targets = model_targets(str(folder), names)
+    assert [target.step for target in targets] == steps
+    assert {target.folder.name for target in targets} == set(names)
+    assert {(target.name, target.ours, target.manifest.get("tokens")) for target in targets} == {
+        ("family", False, None)
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["step0", "main"], r"revisions: no step can be read off 'main'; names like step512 are expected"),
+        (["10M"], r"no step can be read off '10M'"),
+        (["misstep9x1"], r"no step can be read off"),
+        (["step1", "step01"], r"revisions: 'step1' and 'step01' are of one step, 1"),
+        (["step7"], r"revisions: no folder .*step7\. Did you mean '.*step8'\?"),
+    ],
+)
+def test_wrong_revisions(copy_model, names, message):
+    folder = copy_model()
+    (folder / "step8").mkdir()
+    with pytest.raises(UserError, match=message):
+        model_targets(str(folder), names)
+
+
+def test_revisions_on_the_hub(copy_model, monkeypatch, tmp_path):
+    folder, asked = copy_model("cached"), []
+
+    def download(name, revision, **_):
+        asked.append((name, revision))
+        return str(folder)
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="of one step"):
+        model_targets("owner/name", ["step8", "step08"])
+    assert asked == []  # nothing is fetched before all names are read
+    targets = model_targets("owner/name", ["step8", "step0"])
+    assert asked == [("owner/name", "step0"), ("owner/name", "step8")]
+    assert [(target.name, target.step) for target in targets] == [("owner/name", 0), ("owner/name", 8)]
+
+
+def test_a_revision_the_hub_does_not_have(monkeypatch, tmp_path):
+    def fail(*_, **__):
+        raise OSError("404")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=fail))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"the hub does not give its revision 'step3' \(OSError: 404\)"):
+        model_targets("owner/name", ["step3"])
