@@ -1,5 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
+from tokenizers import Tokenizer, models
+from transformers import PreTrainedTokenizerFast
 
 from eval.pairs import pair_table
 from eval.scoring.sentences import check_length, describe, encode
@@ -75,3 +78,64 @@ def test_describe(tokenizer):
     pairs = table(("一", "丁"), ("丁", "一一"))
     sentences = encode(pairs, tokenizer)
     assert describe(pairs, sentences, 2) == "benchmark b, paradigm u1, pair 1, sentence '一一'"
+
+
+# parts of sentences
+
+
+def regions(*rows):
+    columns = ["good", "bad", "region_good", "region_bad"]
+    return pd.DataFrame(rows, columns=columns).assign(benchmark="b", paradigm="p", pair=range(len(rows)))
+
+
+def test_one_text_with_two_regions_stands_twice(tokenizer):
+    pairs = regions(("一丁七", "一丁七", "0:1", "1:3"), ("一丁七", "丁", "1:3", "0:1"))
+    sentences = encode(pairs, tokenizer, "region")
+    assert sentences.texts == ["一丁七", "一丁七", "丁"]
+    assert (sentences.good.tolist(), sentences.bad.tolist()) == ([0, 1], [1, 2])
+    assert sentences.scored.tolist() == [True, False, False, False, True, True, True]
+    assert sentences.scored_texts() == ["一", "丁七", "丁"]
+    assert sentences.counts().tolist() == [1, 2, 1]
+    assert sentences.straddling == 0
+
+
+def merging():
+    """A tokenizer with 一丁 as one token."""
+    pieces = {"<eos>": 0, "一": 1, "丁": 2, "一丁": 3, "七": 4}
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE(pieces, [("一", "丁")])))
+
+
+@pytest.mark.parametrize(
+    ("region", "scored", "straddling"),
+    [("0:2", [1, 0], 0), ("0:1", [1, 0], 1), ("1:2", [1, 0], 1), ("1:3", [1, 1], 1), ("2:3", [0, 1], 0)],
+)
+def test_a_token_across_a_border_counts_and_is_noted(region, scored, straddling):
+    sentences = encode(regions(("一丁七", "一丁七", region, region)), merging(), "region")
+    assert sentences.scored.tolist() == scored
+    assert sentences.straddling == straddling
+
+
+def test_target_may_share_a_token_with_its_condition():
+    pairs = regions(("一丁七", "一七", "0:1", "0:1")).assign(condition="一")
+    sentences = encode(pairs, merging(), "target")
+    assert sentences.scored.tolist() == [True, True, False, True]
+    assert sentences.straddling == 1
+
+
+def test_without_the_first_token_its_characters_are_left_out(tokenizer):
+    sentences = encode(table(("一丁七", "丁一")), tokenizer, "whole", True)
+    assert sentences.scored.tolist() == [False, True, True, False, True]
+    assert sentences.scored_texts() == ["丁七", "一"]
+    merged = encode(table(("一丁七", "丁七")), merging(), "whole", True)
+    assert merged.scored_texts() == ["七", "七"]
+
+
+def test_without_the_first_token_a_part_behind_it_is_whole(tokenizer):
+    pairs = regions(("一丁七", "一丁七", "1:3", "0:2"))
+    sentences = encode(pairs, tokenizer, "region", True)
+    assert sentences.scored_texts() == ["丁七", "丁"]
+
+
+def test_a_sentence_of_one_token_needs_a_start_token(tokenizer):
+    with pytest.raises(UserError, match=r"pair 0, sentence '丁': bos=none leaves no token to score"):
+        encode(table(("一丁", "丁")), tokenizer, "whole", True)

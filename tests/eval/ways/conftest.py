@@ -85,7 +85,8 @@ def _sentencepiece_bpe():
     """Build a tokenizer as Llama's: a mark before every word, and bytes where a character is not known."""
     special = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))  # noqa: S106
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
     known = [text for text in TEXTS if "我" not in text]
     trainer = trainers.BpeTrainer(vocab_size=480, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(known, trainer)
@@ -115,8 +116,8 @@ def _unigram():
     trainer = trainers.UnigramTrainer(
         vocab_size=220,
         special_tokens=special,
-        unk_token="<unk>",
-        show_progress=False,  # noqa: S106
+        unk_token="<unk>",  # noqa: S106
+        show_progress=False,
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(

@@ -1,7 +1,10 @@
 """What is stored of causal models, scorer by scorer, against the plain way: a sentence at a time, all logits."""
 
+import unicodedata
+
 import numpy as np
 import pytest
+import torch
 
 from eval.scoring.scorers import MIN_K
 
@@ -49,7 +52,7 @@ def test_sentence_without_start_token(subject, custom, stored, plain):
         scores = plain.causal(subject, text, None)
         counted = plain.counting(subject, text, whole(text))
         first, second = (plain.characters(subject, text)[place] for place in (0, 1))
-        begins = min(max(first) + 1, min(second))
+        begins = min(max(first) + 1, *second)
         return plain.expected(subject, text, scores, [False, *counted[1:]], (begins, len(text)))
 
     result = stored(subject, "hard", "sentence", bos="none", **custom)
@@ -152,3 +155,62 @@ def test_mink_without_start_token(models_of, custom, stored, plain):
         return {"n": len(scores), "mink50": np.mean(scores[: max(1, len(scores) // 2)])}
 
     plain.check(stored(subject, "hard", "mink", scorer="mink", bos="none", **custom), oracle)
+
+
+def ends_a_word(tokenizer, token):
+    """Say whether a word ends before a token: the end, the mark of a word, white space, a sign, a control character."""
+    if token in tokenizer.all_special_ids:
+        return token == tokenizer.eos_token_id
+    character = tokenizer.decode([token])[:1]
+    marked = tokenizer.convert_ids_to_tokens(token)[0] in "Ġ▁"
+    return (
+        marked
+        or (character != "\ufffd" and unicodedata.category(character or "a")[0] in "PSZ")
+        or (unicodedata.category(character or "a") == "Cc")
+    )
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_neox", "llama"])
+def test_corrected_region(models_of, stored, plain, tmp_path, kind):
+    """The stored score is that of the tokens plus log P(E | region) - log P(E | before it), E what no word goes on with."""
+    subject, text = models_of(kind), "The dogs see a dog."
+    (tmp_path / "words.csv").write_text(
+        f"sentence_good,sentence_bad,region_good,region_bad\n{text},The dogs sees a dog.,4:8,15:19\n"
+    )
+    own = {
+        "benchmarks": ("custom",),
+        "custom": {"path": tmp_path / "words.csv", "name": "words"},
+        "scorer": ("region",),
+    }
+    row = stored(subject, "words", "region", **own, bow_correction=True).table.iloc[0]
+    ids, counted = plain.ids(subject, text), plain.counting(subject, text, (4, 8))
+    first, end = counted.index(True), len(counted) - counted[::-1].index(True)
+    start = subject.tokenizer.bos_token_id
+    shares = subject.model(input_ids=torch.tensor([[start, *ids]])).logits[0].double().softmax(-1)
+    ends = [ends_a_word(subject.tokenizer, token) for token in range(len(subject.tokenizer))]
+    correction = float(shares[end, ends].sum().log() - shares[first, ends].sum().log())
+    lp = sum(plain.causal(subject, text, start)[first:end])
+    assert abs(correction) > 0.01
+    assert row["bow_good"] == pytest.approx(correction, abs=1e-4)
+    assert row["lp_good"] == pytest.approx(lp + correction, abs=2e-4)
+    assert row["n_good"] == end - first
+
+
+def test_unseen_tokens_are_those_of_what_is_scored(models_of, custom, stored, plain):
+    subject = models_of("gpt2")
+    counts = np.load(subject.folder / "unigram_counts.npy")
+    result = stored(subject, "hard", "conditional", scorer="conditional", **custom)
+    members = {
+        (pair[side], len(pair["condition"])) for pair in result.pairs.to_dict("records") for side in ("good", "bad")
+    }
+    never = [
+        token
+        for text, first in members
+        for token, counted in zip(
+            plain.ids(subject, text), plain.counting(subject, text, (first, len(text))), strict=True
+        )
+        if counted and counts[token] == 0
+    ]
+    assert len(never) > 0
+    assert (result.facts["unseen_tokens"], result.facts["unseen_types"]) == (len(never), len(set(never)))

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from eval.linking import parse_linking
+from eval.scoring.scorers import SCORERS, check_kind, find_scorer
+from ucurve.errors import UserError
+
+CAUSAL = ("sentence", "conditional", "region", "mink", "prompt")
+MASKED = ("pll", "pll_l2r", "pll_conditional")
+
+
+def test_names_of_the_contract():
+    assert set(SCORERS) == {*CAUSAL, *MASKED}
+    assert {name: scorer.name for name, scorer in SCORERS.items()} == {name: name for name in SCORERS}
+
+
+def test_unknown_name():
+    with pytest.raises(UserError, match=r"unknown scorer 'pll-l2r'; .*Did you mean 'pll_l2r'\?"):
+        find_scorer("pll-l2r")
+
+
+@pytest.mark.parametrize(("names", "kind"), [(CAUSAL, "causal"), (MASKED, "masked")])
+def test_each_is_for_one_kind_of_model(names, kind):
+    other = {"causal": "masked", "masked": "causal"}[kind]
+    for name in names:
+        check_kind(find_scorer(name), kind, Path("folder"))
+        message = (
+            rf"^folder: a {other} model by its config.json; the scorer '{name}' is for {kind} ones; allowed here: "
+        )
+        with pytest.raises(UserError, match=message):
+            check_kind(find_scorer(name), other, Path("folder"))
+
+
+def test_own_linking_functions_are_known():
+    for scorer in SCORERS.values():
+        assert [parse_linking(name).name for name in scorer.linking] == list(scorer.linking)
+
+
+def test_what_counts_of_a_sentence():
+    parts = {name: scorer.part for name, scorer in SCORERS.items() if scorer.part != "whole"}
+    assert parts == {"conditional": "target", "pll_conditional": "target", "region": "region"}
+    assert {name for name, scorer in SCORERS.items() if scorer.within_word} == {"pll_l2r", "pll_conditional"}
