@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.scoring.model import tokenizer_hash, weights_hash
+from eval.scoring.model import TOKENIZER_FILES, tokenizer_hash, weights_hash
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
@@ -163,7 +163,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _fetch(model: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = ["*.json", "*.safetensors", "tokenizer.model", "vocab.txt", "merges.txt", "spiece.model"]
+    wanted = ["*.json", "*.safetensors", *TOKENIZER_FILES]
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
     except Exception as error:  # the hub's client raises errors of several libraries

@@ -33,6 +33,7 @@ _TOKENIZER_SETTINGS = (
     "chat_template.jinja",
     "config.json",
 )
+TOKENIZER_FILES = (*_TOKENIZER_FILES, *_TOKENIZER_SETTINGS)
 _EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both sides unless they are told not to
 
 
@@ -70,7 +71,7 @@ def tokenizer_hash(folder: Path) -> str:
 
 def tokenizer_files_hash(folder: Path) -> str:
     """Return one SHA-256 over every file of a folder that a tokenizer's ids may depend on."""
-    files = [folder / name for name in (*_TOKENIZER_FILES, *_TOKENIZER_SETTINGS)]
+    files = [folder / name for name in TOKENIZER_FILES]
     return sha256_json({file.name: sha256_file(file) for file in files if file.is_file()})
 
 

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import sys
+from fnmatch import fnmatch
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -161,3 +164,14 @@ def test_tokenizers_of_one_file_are_known_by_it(tmp_path, name):
     (tmp_path / name).write_text("two")
     assert tokenizer_hash(tmp_path) != hashes[0]
     assert tokenizer_files_hash(tmp_path) != hashes[1]
+
+
+def test_what_a_tokenizer_needs_is_fetched_from_the_hub(models_of, monkeypatch, tmp_path):
+    """A chat template has a file of its own, and some tokenizers have no tokenizer.json."""
+    asked, folder = {}, models_of("bytes").folder
+    hub = SimpleNamespace(snapshot_download=lambda name, **options: asked.update(options) or str(folder))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    monkeypatch.chdir(tmp_path)
+    assert model_targets("owner/name", None)[0].folder == folder
+    files = ["chat_template.jinja", "generation_config.json", "spm.model", "sentencepiece.bpe.model", "bpe.codes"]
+    assert all(any(fnmatch(file, pattern) for pattern in asked["allow_patterns"]) for file in files)
