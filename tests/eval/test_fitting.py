@@ -8,6 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 from eval.fitting import FIT_COLUMNS, GRIDS, FitSettings, fit, fit_paradigms
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, pair_credits
+from eval.settings import ScoreCommand
+from ucurve.command import check, compose
 from ucurve.errors import UserError
 
 PARADIGMS = [f"p{number:02d}" for number in range(12)]
@@ -33,6 +35,12 @@ def planted(alpha, seed=0, size=60, noise=0.3):
 def chosen(table, family="slln_lp"):
     (found,) = table.query("family == @family").to_dict("records")
     return found
+
+
+def test_the_command_line_can_ask_for_a_fit():
+    """A key ``on`` without quotes is the truth value true in YAML."""
+    values = compose("score", ["run=x", "benchmarks=[demo]", "fit.on=oracle", "fit.families=[pen_lp]"])
+    assert check(ScoreCommand, values).fit == FitSettings(on="oracle", families=("pen_lp",))
 
 
 def test_the_grids_are_those_of_the_paper():

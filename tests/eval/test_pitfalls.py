@@ -462,6 +462,7 @@ def test_pitfall_25_duplicates_are_reported_and_accuracy_without_them_too(score,
     done, without = score(model, [*rows, *again]), score(model, rows)
     counted, wanted = done.row(STATISTICS), without.row(STATISTICS)
     assert (counted["n"], counted["n_distinct"], wanted["n"]) == (35, 20, 20)
+    assert {str(done.table(STATISTICS)[name].dtype) for name in ("n", "n_distinct", "right", "ties")} == {"int64"}
     assert counted["accuracy_distinct"] == wanted["accuracy"] == wanted["accuracy_distinct"]
     assert counted["accuracy"] != wanted["accuracy"]
     table = pair_table([(str(n), row | {"UID": row["paradigm"]}) for n, row in enumerate([*rows, *again])], "b", "zho")
@@ -497,3 +498,14 @@ def test_pitfall_27_many_tests_against_chance_are_corrected(score, model):
     np.testing.assert_allclose(cells["p_two_sided"], np.minimum(1, 2 * cells[["p_above", "p_below"]].min(axis=1)))
     assert not (cells["p_holm"] < 0.05).any()
     assert (cells["p_holm"] <= cells["p_bonferroni"]).all()
+
+
+def test_every_pitfall_has_a_test_and_the_docs_name_it():
+    root = Path(__file__).resolve().parents[2]
+    files = [root / "tests" / place / "test_pitfalls.py" for place in ("eval", "eval/scoring", "train")]
+    written = {
+        name for file in files for name in re.findall(r"^def (test_pitfall_\w+)", file.read_text(), re.MULTILINE)
+    }
+    named = re.findall(r"`(test_pitfall_\w+)`", (root / "docs" / "scoring.md").read_text())
+    assert sorted(named) == sorted(written)
+    assert {int(name.split("_")[2]) for name in written} == set(range(1, 29))
