@@ -1,6 +1,7 @@
 """Models and their tokenizers from local Hugging Face folders, checked before they are used."""
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -259,7 +260,10 @@ def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
 def _quantised(model: Any) -> Any:
     import torch
 
-    return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+    with warnings.catch_warnings():  # torch calls its own quantisation old; a user can do nothing about that
+        warnings.filterwarnings("ignore", "torch.ao.quantization is deprecated", DeprecationWarning)
+        warnings.filterwarnings("ignore", "torch.quantize_per_tensor", UserWarning)
+        return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
 
 
 def _first_line(error: Exception) -> str:
