@@ -88,8 +88,9 @@ class ScoreSettings:
         subset: at most this many pairs of each paradigm, drawn with a fixed seed; the benchmark is then called
             ``NAME@N`` wherever it is named.
         preset: a paper's own choice of scorer, linking functions, ties rule, start token and aggregate.
-        scorer: ways to score; by default ``sentence`` for a causal and ``pll_l2r`` for a masked model.
+        scorer: ways to score; by default what the card of the benchmark says for a causal or a masked model.
         bos: the token before every sentence: ``auto`` (what the model was trained with), ``bos``, ``eos``, ``none``.
+            Masked models and chats have a frame of their own, whatever this says.
         dtype: of weights and computation; anything but float32 is warned of.
         device: ``auto``, ``cpu`` or ``cuda``.
         prompt: language or texts of the questions of the scorer ``prompt``.

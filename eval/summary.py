@@ -13,6 +13,7 @@ from eval.levels import levels_of
 from eval.linking import parse_linking
 from eval.metrics import TiesRule, items, pair_credits
 from eval.pairs import identical
+from eval.scoring.prompt_texts import QUESTIONS
 from eval.settings import ScoreSettings
 from ucurve.progress import say
 
@@ -63,6 +64,19 @@ def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens"
         )
     _say_worse_than_guessing(job, scores)
+    if job.scorer.chat:
+        _say_invalid_answers(job, scores)
+
+
+def _say_invalid_answers(job: Job, scores: pd.DataFrame) -> None:
+    """Say how many answers no letter could be read from, and whether they are too many, as in Swe-BLiMP, footnote 4."""
+    from eval.scoring.prompt import EXCLUDED_ABOVE
+
+    shares = {name: 100 * float((scores[f"{name}_good"] + scores[f"{name}_bad"] == 0).mean()) for name in QUESTIONS}
+    told = ", ".join(f"{name} {share:.1f} %" for name, share in shares.items())
+    excluded = max(shares.values()) > EXCLUDED_ABOVE
+    end = f"; over {EXCLUDED_ABOVE} %, so that the model is excluded, as in the paper" if excluded else ""
+    say(f"step {job.target.step} {job.benchmark} {job.scorer.name}: invalid answers: {told}{end}")
 
 
 def _percent(row: Mapping[Hashable, Any], column: str) -> str:

@@ -24,7 +24,7 @@ from eval.scoring.sentences import Advance, Ids, Scores
 from eval.scoring.shares import log_share
 from ucurve.errors import RunError
 
-_EXCLUDED_ABOVE = 10  # percent of invalid answers
+EXCLUDED_ABOVE = 10  # percent of invalid answers
 _LOGITS = 2**25  # most logits of one forward pass
 Choice = Literal["good", "bad", "invalid"]
 
@@ -53,7 +53,7 @@ class Answers:
     @property
     def excluded(self) -> bool:
         """Whether more than 10 % are invalid, so that the paper leaves the model out."""
-        return self.invalid * 100 > _EXCLUDED_ABOVE * len(self.chosen)
+        return self.invalid * 100 > EXCLUDED_ABOVE * len(self.chosen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,7 @@ def right(question):
     return "A" if "såg" in re.search("A: (.*)", question)[1] else "B"
 
 
-def test_scripted_model(chat, swedish, stored, monkeypatch):
+def test_scripted_model(chat, swedish, stored, monkeypatch, capsys):
     """Grammaticality: right but for every fifth pair, where it says nothing to the point; acceptability: always wrong."""
 
     def say(question):
@@ -81,6 +81,10 @@ def test_scripted_model(chat, swedish, stored, monkeypatch):
     assert set(table["acceptability_answer"]) == {"Svar: A.", "Svar: B."}
     assert result.facts["invalid"] == {"grammaticality": 0.2, "acceptability": 0.0}
     assert result.facts["excluded"] is True
+    said = (
+        "step -1 own prompt: invalid answers: grammaticality 20.0 %, acceptability 0.0 %; over 10 %, so that the model"
+    )
+    assert f"{said} is excluded, as in the paper" in capsys.readouterr().err
     assert 0 < table["good_first"].sum() < PAIRS
     rows = pd.read_csv(result.out / "eval" / "accuracy.csv").query(
         "phenomenon == 'all' and paradigm == 'all' and split == 'all'"
@@ -91,11 +95,15 @@ def test_scripted_model(chat, swedish, stored, monkeypatch):
     assert found["grammaticality_p"] == pytest.approx(0.8 + 0.5 * 0.2)
 
 
-def test_no_answer_that_cannot_be_read_excludes_none(chat, swedish, stored, monkeypatch):
-    monkeypatch.setattr(sweep, "load_model", lambda *_: Speaker(chat.tokenizer, right))
+def test_a_tenth_of_the_answers_may_be_invalid(chat, swedish, stored, monkeypatch, capsys):
+    def say(question):
+        return right(question) if int(re.search(r"\d+", question)[0]) >= PAIRS // 10 else "Nej."
+
+    monkeypatch.setattr(sweep, "load_model", lambda *_: Speaker(chat.tokenizer, say))
     result = stored(chat, "own", "prompt", **swedish)
     assert result.facts["excluded"] is False
-    assert (result.table["grammaticality_good"] == 1).all()
+    assert result.table["grammaticality_good"].sum() == PAIRS - 2
+    assert "invalid answers: grammaticality 10.0 %, acceptability 10.0 %\n" in capsys.readouterr().err
 
 
 @torch.inference_mode()
