@@ -64,6 +64,8 @@ class CustomBenchmark:
     def _own_name(cls, name: str) -> str:
         if name != "custom" and name in benchmark_names():
             raise ValueError(f"{name!r} is the name of a published benchmark")
+        if name.endswith(".csv"):
+            raise ValueError(f"{name!r} is kept for tables, which lie beside the folders of benchmarks")
         if not re.fullmatch(r"[\w-][\w.-]*", name):
             raise ValueError(f"{name!r} is no name: letters, digits, '_', '-' and '.' are allowed")
         return name
