@@ -20,6 +20,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from eval.benchmarks import load_benchmark
 from eval.datacheck import data_report
+from eval.fitting import FitSettings, fit_paradigms
 from eval.linking import parse_linking
 from eval.metrics import decisions
 from eval.pairs import pair_table
@@ -321,9 +322,16 @@ def test_pitfall_14_slor_with_uniform_unigrams_is_mean_lp(rows):
 def test_pitfall_15_parameters_are_not_fitted_on_the_pairs_they_are_judged_by(score, model):
     rows = [records(row) | {"paradigm": f"p{n % 4}"} for n, row in enumerate(random_rows(80))]
     assert not FITS.path(score(model, rows).out).exists()
-    held_out, oracle = (score(model, rows, fit={"on": on}).table(FITS).iloc[0] for on in ("paradigms", "oracle"))
+    half, everything = (score(model, rows, fit={"on": on}) for on in ("paradigms", "oracle"))
+    held_out, oracle = (done.table(FITS).iloc[0] for done in (half, everything))
     assert (held_out["label"], held_out["n_fitted"], held_out["n_held_out"]) == ("held_out", 40, 40)
     assert "2 of 4 paradigms" in held_out["fitted_on"]
+    right, _ = decisions(half.scores, parse_linking(held_out["linking"]))
+    seen = np.isin(
+        np.arange(80) % 4, [int(name[1]) for name in fit_paradigms([f"p{n}" for n in range(4)], FitSettings())]
+    )
+    assert (held_out["accuracy_fitted"], held_out["accuracy_held_out"]) == (right[seen].mean(), right[~seen].mean())
+    assert held_out["accuracy_fitted"] != held_out["accuracy_held_out"]
     assert (oracle["label"], oracle["n_held_out"]) == ("oracle", 0)
     assert np.isnan(oracle["accuracy_held_out"])
 
