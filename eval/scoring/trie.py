@@ -57,7 +57,7 @@ def block_size(sentences: Sentences, batch_tokens: int) -> int:
     return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
 
 
-@functools.lru_cache(maxsize=8)  # a sweep scores the same sentences checkpoint after checkpoint
+@functools.lru_cache(maxsize=128)  # a sweep scores the same sentences checkpoint after checkpoint
 def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     """Build the forest of all sentences.
 

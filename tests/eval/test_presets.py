@@ -1,5 +1,6 @@
 import pytest
 
+from eval.benchmarks import REGISTRY
 from eval.levels import MEANS
 from eval.linking import parse_linking
 from eval.metrics import TIES_CREDIT
@@ -40,8 +41,14 @@ def test_what_the_papers_did(name, causal, masked, linking, aggregate):
     preset = find_preset(name)
     assert (preset.scorer_causal, preset.linking[0], preset.aggregate) == (causal, linking, aggregate)
     assert preset.ties_rule == "wrong"  # each paper asks for a strict >
-    assert preset.scorer_masked == (masked or "pll_l2r")
+    assert masked in (None, preset.scorer_masked)
     assert masked or "scored no masked model" in preset.protocol
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_and_the_cards_agree_on_masked_models(name):
+    cards = [card for card in REGISTRY.values() if {card.name, card.family} & {*PRESETS[name].benchmarks}]
+    assert {card.masked_scorer for card in cards} == {PRESETS[name].scorer_masked}
 
 
 def test_both_readings_of_the_basque_hindi_swahili_paper_are_offered():
