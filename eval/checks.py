@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from eval.fitting import fit_paradigms
 from eval.jobs import Job
 from eval.linking import Linking, parse_linking
-from eval.rated import rated_job
-from eval.ratings import read_ratings
+from eval.rated import rated_job, rated_pairs
 from eval.settings import ScoreSettings
 from eval.targets import Target
 from ucurve.errors import UserError
@@ -61,9 +60,9 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
         if fit.on == "paradigms":
             fit_paradigms(job.pairs["paradigm"], fit)
     if fit.ratings is not None:
-        ratings = read_ratings(fit.ratings)
+        pairs = rated_pairs(fit.ratings)
         for job in {(job.target.folder, job.scorer.name): job for job in fitted}.values():
-            rated_job(job, ratings, settings)
+            rated_job(job, pairs, settings)
 
 
 def _can_have(job: Job, linking: Linking) -> bool:

@@ -15,7 +15,7 @@ from eval.gathered import GatheredRows
 from eval.jobs import Job, prepare, score_job
 from eval.linking import Linking, parse_linking
 from eval.metrics import accuracy_table
-from eval.rated import rated_job
+from eval.rated import rated_job, rated_pairs
 from eval.ratings import read_ratings
 from eval.results import has_scores, read_scores, share_pairs, write_scores, writing
 from eval.scoring.batches import within_memory
@@ -44,7 +44,6 @@ class Sweep:
     settings: ScoreSettings
     _loaded: tuple[Path, Any] | None = None
     _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
-    _ratings: dict[tuple[Path, str], pd.DataFrame] = field(default_factory=dict)
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
@@ -71,7 +70,7 @@ class Sweep:
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
         with writing(self.folder), Claims(self.folder / "eval" / ".claims") as claims:
-            for pairs in self.benchmarks:
+            for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
             has_rows = {row[:3] for rows in shown.values() for row in rows}
             self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
@@ -114,24 +113,26 @@ class Sweep:
         try:
             with ProgressBar(f"scoring {self.folder.name}", sum(job.size for job in jobs)) as bar:
                 for job in in_turn(jobs, claims):
-                    self._summarise(job, self._scores(job, bar), rows)
+                    self._summarise(job, self._scores(job, bar), self._rated(job, claims), rows)
         finally:
             rows.write()
 
-    def _scores(self, job: Job, bar: ProgressBar) -> pd.DataFrame:
+    def _scores(self, job: Job, bar: ProgressBar | None = None) -> pd.DataFrame:
         """Read the scores of a job, or make and store them."""
         path = job.path(self.folder)
         scores = read_scores(path, job.key)
         if scores is not None:
-            bar.advance(job.size)
+            if bar is not None:
+                bar.advance(job.size)
             return scores
+        self._known = {row for row in self._known if row[:3] != job.identity}
         scores, notes = self._compute(job, bar)
         if self._record(job).exists():  # another process has stored scores of other settings in the meantime
             self._forget([job])
         write_scores(path, scores, job.key, notes)
         return scores
 
-    def _summarise(self, job: Job, scores: pd.DataFrame, rows: GatheredRows) -> None:
+    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: GatheredRows) -> None:
         rules, linkings = self.settings.rules(), self._linkings(job)
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
         rows.keep(ACCURACY, job, accuracies)
@@ -139,19 +140,24 @@ class Sweep:
             unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
             rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
             if self.settings.fit is not None and not job.scorer.chat:
-                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, self._rated(job), rule))
+                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
         say_score(job, scores, accuracies, self.settings)
 
-    def _rated(self, job: Job) -> pd.DataFrame | None:
-        """Score the sentences that people rated, when parameters are fitted to ratings."""
-        if self.settings.fit is None or self.settings.fit.ratings is None:
+    def _rated_pairs(self) -> list[pd.DataFrame]:
+        """Read the sentences that people rated, when parameters are fitted to ratings."""
+        fitted = self.settings.fit
+        return [] if fitted is None or fitted.ratings is None else [rated_pairs(fitted.ratings)]
+
+    def _rated(self, job: Job, claims: Claims) -> pd.DataFrame | None:
+        """Read or make the scores of the rated sentences, by the model and the scorer of a job."""
+        if self.settings.fit is None or self.settings.fit.ratings is None or job.scorer.chat:
             return None
-        ratings = read_ratings(self.settings.fit.ratings)
-        key = (job.target.folder, job.scorer.name)
-        if key not in self._ratings:
-            rated, _ = self._compute(rated_job(job, ratings, self.settings))
-            self._ratings[key] = rated.assign(rating=ratings["rating"])
-        return self._ratings[key]
+        (pairs,) = self._rated_pairs()
+        rated = rated_job(job, pairs, self.settings)
+        claims.take(str(rated.identity), wait=True)
+        scores = self._scores(rated)
+        claims.give(str(rated.identity))
+        return scores.assign(rating=read_ratings(self.settings.fit.ratings)["rating"])
 
     def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
         model = self._model(job)
@@ -168,6 +174,8 @@ def in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
     pending, wait = list(jobs), False
     while pending:
         left = []
+        if wait:
+            say(f"waiting for another process, which scores {len(pending)} of {len(jobs)}")
         for job in pending:
             if claims.take(str(job.identity), wait):
                 wait = False

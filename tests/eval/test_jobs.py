@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
+from eval import sweep
 from eval.presets import PRESETS
 from eval.run import execute
 from eval.scoring.model import tokenizer_hash
@@ -137,6 +138,19 @@ def test_parameters_are_fitted_on_what_is_stated(score, run, ratings, where, lab
     assert fits[["step", "family", "label"]].values.tolist() == [[8, "morcela", label], [8, "slln_lp", label]]
     assert fits["fitted_on"].str.startswith(told).all()
     assert fits["linking"].str.partition(":")[0].tolist() == ["morcela", "slln_lp"]
+
+
+def test_rated_sentences_are_scored_once(score, run, ratings, monkeypatch):
+    given = ["fit.on=ratings", f"fit.ratings={ratings}"]
+    score(*given)
+    (stored,) = (run / "eval").glob("ratings-*/sentence/step00000008.parquet")
+    assert len(pd.read_parquet(stored)) == 30
+    fits = table_of(run, FITS)
+    monkeypatch.setattr(sweep, "load_model", lambda *_: pytest.fail("scored already"))
+    score(*given, "fit.families=[pen_lp,slln_lp]")
+    both = table_of(run, FITS)
+    pd.testing.assert_frame_equal(both[both["family"] == "slln_lp"].reset_index(drop=True), fits)
+    assert set(table_of(run, ACCURACY)["benchmark"]) == {"zhoblimp"}
 
 
 @pytest.mark.parametrize(

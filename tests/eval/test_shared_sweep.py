@@ -189,6 +189,7 @@ def test_a_process_killed_with_a_claim_blocks_no_other(workers, run, benchmark_r
     assert workers.end_of(stuck) == -signal.SIGKILL
     assert workers.end_of(other) == 0, workers.said()
     assert contents(run) == alone
+    assert f"waiting for another process, which scores 1 of {len(STEPS)}" in workers.said()
 
 
 def test_other_linkings_and_a_subset_at_the_same_time(workers, run, benchmark_root):
