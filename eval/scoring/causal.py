@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from eval.scoring.model import evaluating
 from eval.scoring.output import OutputLayer, logits_of, output_layer
 from eval.scoring.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.threads import side_by_side
@@ -39,12 +40,8 @@ def token_log_probabilities(
     Raises:
         NotFiniteError: when the score of a token that counts is not finite.
     """
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         return _score(model, sentences, start, batch_tokens, advance)
-    finally:
-        model.train(training)
 
 
 def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None) -> Scores:

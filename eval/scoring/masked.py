@@ -16,7 +16,7 @@ import torch
 
 from eval.scoring.causal import length_batches
 from eval.scoring.masked_head import Queries, Reader, choose_reader
-from eval.scoring.model import context_length
+from eval.scoring.model import context_length, evaluating
 from eval.scoring.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 from ucurve.errors import UserError
 
@@ -159,12 +159,8 @@ def token_log_probabilities(
     Raises:
         NotFiniteError: when a log probability is not finite.
     """
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         return _score(model, sentences, frame, words, batch_tokens, advance)
-    finally:
-        model.train(training)
 
 
 def _score(

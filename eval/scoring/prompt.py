@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 
 from eval.scoring.causal import length_batches
-from eval.scoring.model import context_length
+from eval.scoring.model import context_length, evaluating
 from eval.scoring.prompt_chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
 from eval.scoring.prompt_texts import QUESTIONS, Question, read_letter
 from eval.scoring.sentences import Advance, Ids, Scores
@@ -84,12 +84,8 @@ def ask_pairs(
         RunError: when a probability is not finite, naming the pair.
     """
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         return _ask(model, tokenizer, prompts, batch_tokens, advance)
-    finally:
-        model.train(training)
 
 
 def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None) -> PromptScores:

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from eval.scoring.causal import length_batches
-from eval.scoring.model import context_length
+from eval.scoring.model import context_length, evaluating
 from eval.scoring.output import logits_of
 from eval.scoring.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.shares import log_share
@@ -233,12 +233,8 @@ def bow_correction(
         float64[sentences], natural logs.
     """
     assert start is not None or (spans[:, 0] > 0).all()
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         return _correct(model, ids, spans, marks, [] if start is None else [start], batch_tokens, advance)
-    finally:
-        model.train(training)
 
 
 def _correct(
