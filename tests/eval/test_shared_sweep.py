@@ -62,11 +62,17 @@ class Workers:
 
     def until(self, count):
         """Wait until so many scores have been begun."""
-        for _ in range(3000):
-            if len(self.computed()) >= count:
+        self._until(lambda: len(self.computed()) >= count)
+
+    def until_said(self, text):
+        self._until(lambda: text in self.said())
+
+    def _until(self, true):
+        for _ in range(6000):
+            if true():
                 return
             time.sleep(0.005)
-        raise AssertionError(f"no {count} scores were begun:\n{self.said()}")
+        raise AssertionError(f"waited in vain:\n{self.said()}")
 
     def close(self):
         self._process.kill()
@@ -184,12 +190,11 @@ def test_a_process_killed_with_a_claim_blocks_no_other(workers, run, benchmark_r
     stuck = workers.start(run, benchmark_root, hang_at=1)
     workers.until(1)
     other = workers.start(run, benchmark_root)
-    workers.until(len(STEPS))  # all but the claimed one, for which the other waits now
+    workers.until_said(f"waiting for another process, which scores 1 of {len(STEPS)}")
     os.kill(stuck, signal.SIGKILL)
     assert workers.end_of(stuck) == -signal.SIGKILL
     assert workers.end_of(other) == 0, workers.said()
     assert contents(run) == alone
-    assert f"waiting for another process, which scores 1 of {len(STEPS)}" in workers.said()
 
 
 def test_other_linkings_and_a_subset_at_the_same_time(workers, run, benchmark_root):
