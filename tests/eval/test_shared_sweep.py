@@ -187,14 +187,18 @@ def test_two_processes_share_a_sweep(workers, run, benchmark_root, alone):
 
 
 def test_a_process_killed_with_a_claim_blocks_no_other(workers, run, benchmark_root, alone):
-    stuck = workers.start(run, benchmark_root, hang_at=1)
+    steps = list(STEPS[:5])
+    stuck = workers.start(run, benchmark_root, steps=steps, hang_at=1)
     workers.until(1)
-    other = workers.start(run, benchmark_root)
-    workers.until_said(f"waiting for another process, which scores 1 of {len(STEPS)}")
+    other = workers.start(run, benchmark_root, steps=steps)
+    workers.until_said(f"waiting for another process, which scores 1 of {len(steps)}")
     os.kill(stuck, signal.SIGKILL)
     assert workers.end_of(stuck) == -signal.SIGKILL
     assert workers.end_of(other) == 0, workers.said()
-    assert contents(run) == alone
+    found = {name: data for name, data in contents(run).items() if not name.endswith(".csv")}
+    assert found == {name: alone[name] for name in found}
+    assert len([name for name in found if name.endswith(".json")]) == len(steps)
+    assert sorted(read_table(ACCURACY, ACCURACY.path(run))["step"].unique()) == steps
 
 
 def test_other_linkings_and_a_subset_at_the_same_time(workers, run, benchmark_root):
