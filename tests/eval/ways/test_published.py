@@ -78,8 +78,8 @@ def test_sentences_of_a_causal_model(models_of, stored, plain, root, benchmark, 
 
 def test_sentences_of_a_masked_model(models_of, stored, plain, root):
     subject = models_of("bert")
-    result = stored(subject, "swe-blimp@1", "pll", benchmarks=("swe-blimp",), benchmark_root=root, subset=1)
-    plain.check(few(result, 6), oracle_of(plain, subject, lambda text: plain.masked(subject, text, False), whole))
+    result = stored(subject, "swe-blimp@1", "pll_l2r", benchmarks=("swe-blimp",), benchmark_root=root, subset=1)
+    plain.check(few(result, 6), oracle_of(plain, subject, lambda text: plain.masked(subject, text, True), whole))
 
 
 def test_a_pair_depends_on_no_other(models_of, tmp_path, root):
