@@ -81,13 +81,6 @@ def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDAr
     return np.pad(counts.astype(np.int64), (0, max(0, (ids or vocabulary) - len(counts))))
 
 
-def read_published(
-    settings: UnigramSettings, vocabulary: int, excluded: Collection[int], tokenizer_sha256: str
-) -> npt.NDArray[np.float64]:
-    """Read a published table as natural log probabilities; see ``published_probabilities`` and ``smooth``."""
-    return smooth(published_probabilities(settings, vocabulary, tokenizer_sha256), excluded, settings.path)
-
-
 def published_probabilities(
     settings: UnigramSettings, vocabulary: int, tokenizer_sha256: str
 ) -> npt.NDArray[np.float64]:

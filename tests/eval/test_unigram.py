@@ -13,11 +13,15 @@ from eval.unigram import (
     log_unigrams,
     published_probabilities,
     read_counts,
-    read_published,
     smooth,
     unseen,
 )
 from ucurve.errors import UserError
+
+
+def log_probabilities(settings, vocabulary, excluded, tokenizer_sha256):
+    """Read a published table and smooth it, as scoring does."""
+    return smooth(published_probabilities(settings, vocabulary, tokenizer_sha256), excluded, settings.path)
 
 
 @given(arrays(np.int64, 12, elements=st.integers(0, 10**9)), st.sets(st.integers(0, 11), max_size=11))
@@ -86,7 +90,7 @@ def published(tmp_path):
 
 
 def test_a_published_table_by_hand(published):
-    table = read_published(published(PUBLISHED), 4, {0}, HASH)
+    table = log_probabilities(published(PUBLISHED), 4, {0}, HASH)
     np.testing.assert_allclose(np.exp(table), np.array([0.05, 0.3, 0.05, 0.1]) / 0.45)
     assert published_probabilities(published(PUBLISHED), 4, HASH).tolist() == [0.6, 0.3, 0.0, 0.1]
 
@@ -112,7 +116,7 @@ def test_the_published_tables_of_zhoblimp(shared, name):
     settings = UnigramSettings(path=shared / "benchmarks" / "zhoblimp-unigram" / f"{name}.json")
     probabilities = published_probabilities(settings, vocabulary, HASH)
     assert (probabilities == 0).sum() == constant
-    table = read_published(settings, vocabulary, {start}, HASH)
+    table = log_probabilities(settings, vocabulary, {start}, HASH)
     assert np.exp(np.delete(table, start)).sum() == pytest.approx(1)
     seen = (probabilities > 0) & (np.arange(vocabulary) != start)
     assert table[~seen].max() < table[seen].min()
@@ -120,13 +124,13 @@ def test_the_published_tables_of_zhoblimp(shared, name):
     if name == "chinese-llama":  # half of all probability is that of the start token
         assert np.exp(table[29871]) == pytest.approx(probabilities[29871] / 0.49974, rel=1e-4)
     with pytest.raises(UserError, match=f"its largest id is {vocabulary - 1}, and the tokenizer's is 8191"):
-        read_published(settings, 8192, {start}, HASH)
+        log_probabilities(settings, 8192, {start}, HASH)
 
 
 def test_another_tokenizer_is_refused(published):
-    assert len(read_published(published(PUBLISHED, tokenizer_sha256=HASH), 4, {0}, HASH)) == 4
+    assert len(log_probabilities(published(PUBLISHED, tokenizer_sha256=HASH), 4, {0}, HASH)) == 4
     with pytest.raises(UserError, match=rf"unigrams: .*json is for the tokenizer {HASH} .*model's is {OTHER}"):
-        read_published(published(PUBLISHED, tokenizer_sha256=HASH), 4, {0}, OTHER)
+        log_probabilities(published(PUBLISHED, tokenizer_sha256=HASH), 4, {0}, OTHER)
 
 
 @pytest.mark.parametrize("vocabulary", [3, 5])
@@ -134,7 +138,7 @@ def test_another_vocabulary_is_refused(published, vocabulary):
     with pytest.raises(
         UserError, match=rf"not keyed by the ids .*largest id is 3, and the tokenizer's is {vocabulary - 1}"
     ):
-        read_published(published(PUBLISHED), vocabulary, {0}, HASH)
+        log_probabilities(published(PUBLISHED), vocabulary, {0}, HASH)
 
 
 @pytest.mark.parametrize(
@@ -158,12 +162,12 @@ def test_another_vocabulary_is_refused(published, vocabulary):
 )
 def test_broken_published_tables(published, table, message):
     with pytest.raises(UserError, match=message):
-        read_published(published(table), 4, {0}, HASH)
+        log_probabilities(published(table), 4, {0}, HASH)
 
 
 def test_a_published_table_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"unigrams: cannot read .*none\.json \(No such file"):
-        read_published(UnigramSettings(path=tmp_path / "none.json"), 4, {0}, HASH)
+        log_probabilities(UnigramSettings(path=tmp_path / "none.json"), 4, {0}, HASH)
 
 
 def test_a_hash_that_is_none():
