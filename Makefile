@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
-CODE := ucurve train eval analysis tokenizers benchmarks tests train.py score.py analyze.py verify.py
+CODE := ucurve train eval analysis launch tokenizers benchmarks tests train.py score.py analyze.py verify.py
 
 .PHONY: demo test lint types unit format install clean
 

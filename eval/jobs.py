@@ -318,9 +318,9 @@ def notes_of(job: Job) -> dict[str, Any]:
 
 def _leading_space(job: Job) -> bool:
     """Say whether the tokenizer puts the mark of a space at the beginning of a sentence that has none there."""
-    sentences = job.sentences
-    first = job.tokenizer.convert_ids_to_tokens(sentences.tokens[sentences.starts[:-1]].tolist())
-    return any(
-        piece.startswith(_MARKS) and not text.startswith((" ", piece[0]))
-        for piece, text in zip(first, sentences.texts, strict=True)
-    )
+    first = job.sentences.tokens[job.sentences.starts[:-1]]
+    kinds, places = np.unique(first, return_inverse=True)
+    pieces = job.tokenizer.convert_ids_to_tokens(kinds.tolist())
+    marked = np.array([piece.startswith(_MARKS) for piece in pieces])[places]
+    texts = ((job.sentences.texts[place], pieces[places[place]]) for place in np.flatnonzero(marked))
+    return any(not text.startswith((" ", piece[0])) for text, piece in texts)

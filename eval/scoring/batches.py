@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from ucurve.errors import RunError
 from ucurve.progress import say
 
-_ON_PROCESSOR = 2048  # on each core: activations of a small model that stay in its cache
+_ON_PROCESSOR = 1024  # on each core: activations of a small model that stay in its cache
 _ON_ACCELERATOR = 65536
 Result = TypeVar("Result")
 

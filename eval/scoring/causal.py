@@ -15,7 +15,8 @@ from eval.scoring.model import evaluating
 from eval.scoring.output import OutputLayer, logits_of, output_layer
 from eval.scoring.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.threads import side_by_side
-from eval.scoring.trie import ForestScorer, block_size, can_share, plant
+from eval.scoring.trees import can_share
+from eval.scoring.trie import ForestScorer, block_size, plant
 
 _LOGITS = 2**25  # most logits held at once for a model that must be asked for them
 
@@ -49,7 +50,7 @@ def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: in
     if layer is None:
         batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     if layer is not None and can_share(model):
-        forest = plant(sentences, start, block_size(sentences, batch_tokens))
+        forest = plant(sentences, start, block_size(model, sentences, batch_tokens))
         scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities(advance)
     else:
         scores = _by_length(model, layer, sentences, start, batch_tokens, advance)

@@ -51,8 +51,10 @@ class OutputLayer:
     def _log_normaliser(self, hidden: torch.Tensor) -> torch.Tensor:
         total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
         columns = hidden.T.contiguous().mul_(_LOG2_E)  # powers of 2 take half the time of powers of e
+        room = torch.empty(min(_TOKENS, len(self._weight)), len(hidden), device=hidden.device, dtype=hidden.dtype)
         for start in range(0, len(self._weight), _TOKENS):
-            logits = self._weight[start : start + _TOKENS] @ columns
+            weight = self._weight[start : start + _TOKENS]
+            logits = torch.mm(weight, columns, out=room[: len(weight)])
             if self._bias is not None:
                 logits += self._bias[start : start + _TOKENS, None] * _LOG2_E
             total += logits.exp2_().sum(0)

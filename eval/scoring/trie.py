@@ -6,7 +6,7 @@ sentences continue it. Exact up to float32 rounding.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from eval.scoring import neox
 from eval.scoring.output import OutputLayer
 from eval.scoring.sentences import Advance, Ids, Scores, Sentences
 from eval.scoring.threads import side_by_side
+from eval.scoring.trees import Trees, library_body
 
 Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
 _BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two by block borders shrink with it
-ARCHITECTURES = ("gpt2", "gpt_neox", "llama")  # read positions and a mask of any form as given
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class Forest:
         tokens: int64[contexts], last token of the context; the first token that is read, at a root.
         parents: int64[contexts], the context one token shorter; a root is its own.
         depths: int64[contexts], tokens since the root: the position in the sentence.
+        ends: int64[contexts], the first context after it that does not begin with it.
         blocks: int64[blocks + 1], where each block begins.
         last: int64[sentences], the context of a sentence's last token.
         final: int64[sentences], that token.
@@ -41,19 +43,20 @@ class Forest:
     tokens: Ids
     parents: Ids
     depths: Ids
+    ends: Ids
     blocks: Ids
     last: Ids
     final: Ids
     steps: Ids
 
 
-def can_share(model: Any) -> bool:
-    """Say whether a model may be given trees instead of sentences."""
-    return model.config.model_type in ARCHITECTURES and model.config._attn_implementation == "sdpa"
+def block_size(model: Any, sentences: Sentences, batch_tokens: int) -> int:
+    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have.
 
-
-def block_size(sentences: Sentences, batch_tokens: int) -> int:
-    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have."""
+    Where attention does not grow with the block, nothing is won by a smaller one.
+    """
+    if neox.fits(model):
+        return batch_tokens
     return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
 
 
@@ -85,7 +88,8 @@ def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     steps = _steps(node, sizes, order, int(edges[-1]), start is None)
     tokens, depths = padded[:, :-1][new], np.nonzero(new)[1]
     node[:, 1:] = node[:, :-1].copy()  # now the context one token shorter
-    parts = (tokens, node[new], depths, edges, last, final, steps)
+    parents = node[new].astype(np.int64)
+    parts = (tokens, parents, depths, _ends(parents, depths), edges, last, final, steps)
     return Forest(*(part.astype(np.int64, copy=False) for part in parts))
 
 
@@ -105,14 +109,27 @@ def _shared(padded: Table, sizes: Ids) -> Ids:
 
 
 def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
-    """Cut sorted sentences into blocks, each as long as it can be; return the first sentence of each."""
-    heads, filled = [0], int(sizes[0])
-    for place, (size, before) in enumerate(zip(sizes[1:].tolist(), shared[1:].tolist(), strict=True), start=1):
-        filled += size - before
-        if filled > block:
-            heads.append(place)
-            filled = size
-    return heads
+    """Cut sorted sentences into blocks, where they share least near the end of each; return the first of each."""
+    through = np.cumsum(sizes - shared)  # contexts up to and with each sentence, if there were one block
+    heads, last = [0], len(sizes)
+    while True:
+        full = through[heads[-1]] - sizes[heads[-1]] + block
+        low, high = np.searchsorted(through, [full - block // 3, full], side="right")
+        low, high = max(int(low), heads[-1] + 1), max(int(high), heads[-1] + 1)
+        if high == last:
+            return heads
+        least = np.argmin(shared[low : high + 1][::-1])  # of several, the last
+        heads.append(high - int(least))
+
+
+def _ends(parents: Ids, depths: Ids) -> Ids:
+    """Find for every context the first one that no longer begins with it; contexts follow their own beginnings."""
+    ends = np.arange(1, len(parents) + 1)
+    by_depth = np.argsort(depths, kind="stable")
+    levels = np.split(by_depth, np.cumsum(np.bincount(depths))[:-1])
+    for level in levels[:0:-1]:
+        np.maximum.at(ends, parents[level], ends[level])
+    return ends
 
 
 def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
@@ -154,6 +171,7 @@ class ForestScorer:
 
     def __init__(self, model: Any, layer: OutputLayer, forest: Forest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
+        self._body = tree_body(model)
         self._by_last = np.argsort(forest.last, kind="stable")
         self._lasts = forest.last[self._by_last]
 
@@ -184,7 +202,8 @@ class ForestScorer:
         shift = np.cumsum(sizes) - sizes - starts  # from a context to its place in this batch
         parents = forest.parents[contexts] + np.repeat(shift, sizes)
         last = forest.last[sentences] + shift[owner]
-        hidden = self._hidden(contexts, parents, sizes)
+        ends = forest.ends[contexts] + np.repeat(shift, sizes)
+        hidden = self._body(Trees(forest.tokens[contexts], forest.depths[contexts], parents, ends, sizes))
         after = torch.from_numpy(np.concatenate([parents, last])).to(hidden.device)
         targets = torch.from_numpy(np.concatenate([forest.tokens[contexts], forest.final[sentences]])).to(hidden.device)
         scores = self._layer.log_probabilities(hidden, after, targets)
@@ -197,42 +216,12 @@ class ForestScorer:
         parts = [self._by_last[left:right] for left, right in zip(low, high, strict=True)]
         return np.concatenate(parts), np.repeat(np.arange(len(starts)), high - low)
 
-    def _hidden(self, contexts: Ids, parents: Ids, sizes: Ids) -> torch.Tensor:
-        """Run blocks through the model, padded at their ends; return float32[contexts, D]."""
-        forest, device = self._forest, self._model.device
-        rows = np.repeat(np.arange(len(sizes)), sizes)
-        columns = np.arange(len(contexts)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        shape = (len(sizes), int(sizes.max()))
-        ids, positions = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        ids[rows, columns], positions[rows, columns] = forest.tokens[contexts], forest.depths[contexts]
-        above = np.tile(np.arange(shape[1]), (shape[0], 1))
-        above[rows, columns] = columns[parents]
-        seen = _ancestors(torch.from_numpy(above).to(device), int(positions.max()))
-        output = self._model.base_model(
-            input_ids=torch.from_numpy(ids).to(device),
-            position_ids=torch.from_numpy(positions).to(device),
-            attention_mask=torch.zeros(seen.shape, device=device).masked_fill_(~seen, -torch.inf),
-            use_cache=False,
-        )
-        hidden: torch.Tensor = output.last_hidden_state
-        return hidden[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
 
-
-def _ancestors(above: torch.Tensor, depth: int) -> torch.Tensor:
-    """Mark for every node itself and its ancestors.
-
-    Args:
-        above: int64[B, N], each node's parent; a root is its own.
-        depth: of the deepest node.
-
-    Returns:
-        bool[B, 1, N, N].
-    """
-    size = above.shape[1]
-    seen = torch.eye(size, dtype=torch.bool, device=above.device).repeat(len(above), 1, 1)
-    reach = 1
-    while reach <= depth:  # after each round a node sees twice as many generations
-        seen = seen | seen.gather(1, above[:, :, None].expand(-1, -1, size))
-        above = above.gather(1, above)
-        reach *= 2
-    return seen[:, None]
+def tree_body(model: Any) -> Callable[[Trees], torch.Tensor]:
+    """Choose what computes the last hidden states float32[contexts, D] of trees."""
+    if not neox.fits(model):
+        return functools.partial(library_body, model)
+    ours, line = neox.TreeNeoX(model), np.arange(4)
+    probe = Trees(line % model.config.vocab_size, line, np.maximum(line - 1, 0), np.full(4, 4), np.array([4]))
+    same = torch.allclose(ours(probe), library_body(model, probe), rtol=1e-4, atol=1e-4, equal_nan=True)
+    return ours if same else functools.partial(library_body, model)  # its parts were changed, as adapters do

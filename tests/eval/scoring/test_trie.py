@@ -7,7 +7,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from eval.scoring.causal import token_log_probabilities
 from eval.scoring.sentences import Sentences, encode
-from eval.scoring.trie import block_size, can_share, plant
+from eval.scoring.trees import can_share
+from eval.scoring.trie import block_size, plant
 
 
 def sentence_scores(model, sentences, start, batch_tokens, advance=None):
@@ -86,12 +87,15 @@ def test_planted_once(pairs, tokenizer):
 @pytest.mark.parametrize("batch_tokens", [1, 20, 64, 4096])
 def test_batch_tokens_bound_every_forward_pass(batch_tokens, model, pairs, tokenizer):
     sentences = encode(pairs, tokenizer)
-    assert block_size(sentences, 4096) == 96
-    sizes = []
-    watch = model.gpt_neox.register_forward_hook(lambda _, __, out: sizes.append(out[0][..., 0].numel()))
-    sentence_scores(model, sentences, 0, batch_tokens)
-    watch.remove()
-    assert max(sizes) <= max(batch_tokens, sentences.lengths.max())
+    others = gpt2(len(tokenizer)).eval()
+    assert block_size(others, sentences, 4096) == 96
+    assert block_size(model, sentences, 4096) == 4096
+    for one, inner in ((model, model.gpt_neox.final_layer_norm), (others, others.transformer.ln_f)):
+        sizes = []
+        watch = inner.register_forward_hook(lambda _, __, out, sizes=sizes: sizes.append(out[..., 0].numel()))
+        sentence_scores(one, sentences, 0, batch_tokens)
+        watch.remove()
+        assert max(sizes) <= max(batch_tokens, sentences.lengths.max())
 
 
 def gpt2(vocabulary):

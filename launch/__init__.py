@@ -1,0 +1,1 @@
+"""Grids of runs: status, costs, and files that start them elsewhere."""
