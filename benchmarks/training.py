@@ -1,0 +1,281 @@
+"""Compare training with Hugging Face Trainer and with a plain loop: same model, weights, batches and settings, in turn.
+
+python benchmarks/training.py [--vocabulary 50000] [--rounds 3] [--threads 2]
+
+Every contestant runs in a process of its own, round after round: a Pythia-14M shape in float32 on the CPU, 64 x 64
+tokens per step, fused AdamW, clipping at 1. A step's time is from the end of the step before to its own end, so
+loading the batch is in it; building the model and the first steps are not. Ratios are of medians. The matrix-product
+peak is that of two 2048 x 2048 matrices, measured in the same rounds. Peak memory is the resident set of the whole
+process, and beside it what training added to it.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SEQUENCES, LENGTH = 64, 64  # a step's batch
+WARM_UP = 3  # steps whose time is not counted
+COMPARED = 20  # losses that must agree
+WITHIN = 1e-4
+PRODUCT = 2048
+Step = Callable[[float, float], None]  # takes the time at a step's end and its loss
+
+
+def ours(vocabulary: int, steps: int) -> Callable[[Step], None]:
+    """Train as train.py does, with the batch in one piece."""
+    import yaml
+
+    from train.config import EngineSettings
+    from train.engine import TorchEngine
+    from train.learning_rate import learning_rate
+
+    preset = yaml.safe_load((ROOT / "conf" / "engine" / "torch.yaml").read_text())
+    chosen = EngineSettings(**preset | {"micro_batch": SEQUENCES, "device": "cpu"})
+    engine, batches = TorchEngine(_model(vocabulary), _optimizer(), chosen), _batches(vocabulary, steps)
+
+    def train(record: Step) -> None:
+        for number, windows in enumerate(batches, 1):
+            result = engine.step(windows, learning_rate(_optimizer(), number, steps), number)
+            record(time.perf_counter(), result.loss_sum / (SEQUENCES * LENGTH))
+
+    return train
+
+
+def plain(vocabulary: int, steps: int) -> Callable[[Step], None]:
+    """Train by the loop one would write by hand: the model's own loss, backward, clip, fused AdamW."""
+    import torch
+
+    model, batches = _model(vocabulary).train(), torch.from_numpy(_batches(vocabulary, steps))
+    optimizer, schedule = _adamw(model, steps)
+
+    def train(record: Step) -> None:
+        for windows in batches:
+            loss = model(**_inputs(windows)).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), _optimizer().clip)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            record(time.perf_counter(), loss.item())
+
+    return train
+
+
+def trainer(vocabulary: int, steps: int) -> Callable[[Step], None]:
+    """Train by Hugging Face Trainer, without logging, saving or evaluation, the data loaded in its process."""
+    import torch
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    model, windows = _model(vocabulary), torch.from_numpy(_batches(vocabulary, steps)).flatten(0, 1)
+    losses: list[torch.Tensor] = []
+
+    class Recording(Trainer):
+        def training_step(self, *given: Any, **named: Any) -> torch.Tensor:
+            losses.append(super().training_step(*given, **named))
+            return losses[-1]
+
+    class Clock(TrainerCallback):
+        def __init__(self, record: Step) -> None:
+            self.record = record
+
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            self.record(time.perf_counter(), losses[-1].item())
+
+    def train(record: Step) -> None:
+        arguments = TrainingArguments(
+            output_dir=tempfile.gettempdir(), max_steps=steps, per_device_train_batch_size=SEQUENCES,
+            max_grad_norm=_optimizer().clip, train_sampling_strategy="sequential", use_cpu=True,
+            dataloader_num_workers=0, dataloader_pin_memory=False, remove_unused_columns=False, report_to=[],
+            logging_strategy="no", save_strategy="no", eval_strategy="no", disable_tqdm=True,
+            logging_nan_inf_filter=False,
+        )  # fmt: skip
+        samples = [_inputs(window) for window in windows]
+        optimizers = _adamw(model, steps)
+        Recording(model, arguments, train_dataset=samples, callbacks=[Clock(record)], optimizers=optimizers).train()
+
+    return train
+
+
+CONTESTANTS = {"ours": ours, "trainer": trainer, "plain": plain}
+
+
+def _model(vocabulary: int) -> Any:
+    from train.model import build_model
+
+    return build_model(_shape(), vocabulary, LENGTH, 0, seed=0)
+
+
+def _shape() -> Any:
+    from train.flops import Shape
+
+    return Shape(layers=6, width=128, heads=4, feed_forward=512)
+
+
+def _optimizer() -> Any:
+    from train.config import OptimizerSettings
+
+    return OptimizerSettings(
+        learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
+    )
+
+
+def _adamw(model: Any, steps: int) -> tuple[Any, Any]:
+    """Return AdamW as our engine builds it, and our learning rate as torch wants to be told it."""
+    import torch
+
+    from train.engine import parameter_groups
+    from train.learning_rate import learning_rate
+
+    chosen = _optimizer()
+    groups = parameter_groups(model, chosen.weight_decay)
+    optimizer = torch.optim.AdamW(groups, lr=chosen.learning_rate, betas=chosen.betas, eps=chosen.eps, fused=True)
+
+    def share(done: int) -> float:
+        return learning_rate(chosen, min(done + 1, steps), steps) / chosen.learning_rate
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
+
+
+def _batches(vocabulary: int, steps: int) -> Any:
+    """Return windows of ids, rare ones rarer as in text, shape [steps, sequences, length + 1]."""
+    import numpy as np
+
+    uniform = np.random.default_rng(0).random((steps, SEQUENCES, LENGTH + 1))
+    return (vocabulary**uniform).astype(np.int64) - 1
+
+
+def _inputs(windows: Any) -> dict[str, Any]:
+    """Return what transformers' loss takes: every position has a target, so it must not shift the labels itself."""
+    targets = windows[..., 1:].contiguous()
+    return {"input_ids": windows[..., :-1].contiguous(), "labels": targets, "shift_labels": targets}
+
+
+def work(name: str, vocabulary: int, steps: int, out: Path, threads: int) -> None:
+    """Train by one contestant in this process and write the seconds of each step, the losses and the memory."""
+    import torch
+
+    torch.set_num_threads(threads)
+    if name == "product":
+        out.write_text(json.dumps({"flops": product_flops()}))
+        return
+    train = CONTESTANTS[name](vocabulary, steps)
+    ends, losses, before = [time.perf_counter()], [], _peak()
+
+    def record(end: float, loss: float) -> None:
+        ends.append(end)
+        losses.append(loss)
+
+    train(record)
+    seconds = [later - earlier for earlier, later in itertools.pairwise(ends)][WARM_UP:]
+    out.write_text(json.dumps({"seconds": seconds, "losses": losses, "peak": _peak(), "before": before}))
+
+
+def product_flops() -> float:
+    """Return the operations per second of a large product of float32 matrices, the best of a few."""
+    import torch
+
+    one, other = torch.randn(2, PRODUCT, PRODUCT)
+    seconds = []
+    for _ in range(8):
+        start = time.perf_counter()
+        torch.mm(one, other)
+        seconds.append(time.perf_counter() - start)
+    return 2 * PRODUCT**3 / min(seconds)
+
+
+def _peak() -> float:
+    """Return the largest resident set so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def run(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Run one contestant, or the measuring of the product, in a process of its own."""
+    out = folder / f"{name}.json"
+    given = {"work": name, "out": out} | {key: getattr(arguments, key) for key in ("vocabulary", "steps", "threads")}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "",
+        "PYTHONPATH": str(ROOT), "TRANSFORMERS_VERBOSITY": "error",
+    }  # fmt: skip
+    options = [text for key, value in given.items() for text in (f"--{key}", str(value))]
+    command = [sys.executable, "-W", "ignore", __file__, *options]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=None)
+    return dict(json.loads(out.read_text()))
+
+
+def compare(arguments: argparse.Namespace, folder: Path) -> bool:
+    """Run all contestants round after round, print what they took; tell whether the losses agree."""
+    taken: dict[str, list[dict[str, Any]]] = {name: [] for name in arguments.contestants}
+    peaks = []
+    for number in range(arguments.rounds):
+        peaks.append(run("product", arguments, folder)["flops"])
+        for name in arguments.contestants:
+            facts = run(name, arguments, folder)
+            taken[name].append(facts)
+            speed = SEQUENCES * LENGTH / statistics.median(facts["seconds"])
+            print(f"round {number + 1}: {name:7} {speed:7.0f} tokens/s", flush=True)
+    return report(arguments, max(peaks), taken)
+
+
+def report(arguments: argparse.Namespace, peak: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
+    """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
+    from train.flops import flops_exact
+
+    tokens = SEQUENCES * LENGTH
+    flops = flops_exact(_shape(), arguments.vocabulary, LENGTH, tokens)
+    seconds = {
+        name: statistics.median([value for facts in each for value in facts["seconds"]]) for name, each in taken.items()
+    }
+    memory = {name: statistics.median([facts["peak"] for facts in each]) for name, each in taken.items()}
+    first = {name: each[0]["losses"][:COMPARED] for name, each in taken.items()}
+    apart = {name: max(abs(a - b) for a, b in zip(first["ours"], first[name], strict=True)) for name in first}
+    print(f"\nvocabulary {arguments.vocabulary:,}, {arguments.threads} threads; medians of {arguments.rounds} rounds")
+    print(f"product of {PRODUCT} x {PRODUCT} matrices: {peak / 1e9:.0f} GFLOP/s; a step is {flops / 1e9:.1f} GFLOP")
+    print("         tokens/s  ours is  of the peak  peak MB  of it training  ours takes  losses differ by at most")
+    for name, each in taken.items():
+        added = memory[name] - statistics.median([facts["before"] for facts in each])
+        print(
+            f"{name:7} {tokens / seconds[name]:9.0f} {seconds[name] / seconds['ours']:7.2f}x "
+            f"{flops / seconds[name] / peak:11.0%} {memory[name]:8.0f} {added:15.0f} "
+            f"{memory['ours'] / memory[name]:10.2f}x {apart[name]:25.1e}"
+        )
+    agree = max(apart.values()) <= WITHIN
+    print(f"the first {len(first['ours'])} losses {'agree' if agree else 'DO NOT agree'} within {WITHIN:g}")
+    return agree
+
+
+def main() -> None:
+    """Read the command line; ``--work`` is for the processes this one starts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vocabulary", type=int, default=8000, help="rows of the output layer: 8000 or 50000")
+    parser.add_argument("--steps", type=int, default=COMPARED + WARM_UP, help=f"more than {WARM_UP}")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
+    parser.add_argument("--work", choices=[*CONTESTANTS, "product"], help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.steps <= WARM_UP:
+        parser.error(f"--steps={arguments.steps}: the first {WARM_UP} are not timed, so more are needed")
+    if "ours" not in arguments.contestants:
+        parser.error("--contestants: the others are compared with ours, so it must be among them")
+    if arguments.work:
+        work(arguments.work, arguments.vocabulary, arguments.steps, arguments.out, arguments.threads)
+        return
+    sys.path.insert(0, str(ROOT))
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(0 if compare(arguments, Path(folder)) else 1)
+
+
+if __name__ == "__main__":
+    main()
