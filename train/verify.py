@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from train.checkpoint import checkpoint_folder, checkpoints, faults, read_manifest
-from train.config import RunSettings
+from train.checkpoint import checkpoints, faults, read_manifest
 from train.plan import Plan, make_plan
 from train.records import read_record
 from train.stored import load_settings, stored_config_sha256
+from train.verify_records import layout_faults, metrics_faults, record_faults, tokenizer_faults
+from train.verify_weights import first_weights_faults, twin_faults
 from ucurve.command import check
 from ucurve.errors import RunError, UserError, missing_folder
 
@@ -53,22 +54,22 @@ def run_faults(run: Path) -> list[str]:
     if record is None:
         return [f"{run / 'run.json'}: missing"]
     plan = replace(make_plan(settings, record["vocabulary"]), config_sha256=stored_config_sha256(run))
-    problems = [] if record["status"] == "finished" else [f"{run}: the run is {record['status']}, not finished"]
-    problems += _missing_or_foreign(run, plan)
+    finished = record["status"] == "finished"
+    problems = [] if finished else [f"{run}: the run is {record['status']}, not finished"]
+    problems += record_faults(run, record, plan) + layout_faults(run, plan.checkpoint_steps)
+    problems += metrics_faults(run / "metrics.jsonl", plan, finished)
+    return problems + _checkpoint_faults(run, plan, record)
+
+
+def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
+    problems: list[str] = []
     whole: list[Path] = []
     for folder in checkpoints(run):
         found = faults(folder)
         problems += found or _misplaced(folder, plan, record)
         whole += [] if found else [folder]
-    return problems + _unlike("tokenizer_sha256", "another tokenizer than", whole) + _twins(whole, settings)
-
-
-def _missing_or_foreign(run: Path, plan: Plan) -> list[str]:
-    scheduled = {checkpoint_folder(run, step).name for step in plan.checkpoint_steps}
-    present = {path.name for path in (run / "checkpoints").iterdir()} if (run / "checkpoints").is_dir() else set()
-    missing = [f"{run / 'checkpoints' / name}: missing" for name in sorted(scheduled - present)]
-    foreign = [f"{run / 'checkpoints' / name}: not on the schedule" for name in sorted(present - scheduled)]
-    return missing + foreign
+    problems += _unlike("tokenizer_sha256", "another tokenizer than", whole) + tokenizer_faults(run, whole)
+    return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, record)
 
 
 def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
@@ -90,11 +91,3 @@ def _unlike(key: str, what: str, folders: list[Path]) -> list[str]:
         for folder, value in zip(folders, values, strict=True)
         if value != values[0]
     ]
-
-
-def _twins(folders: list[Path], settings: RunSettings) -> list[str]:
-    """Name checkpoints with equal weights; a learning rate that decays to 0 makes the last two steps equal."""
-    first: dict[str, Path] = {}
-    twins = [(folder, first.setdefault(read_manifest(folder)["weights_sha256"], folder)) for folder in folders]
-    found = [f"{folder}: the same weights as {twin.name}" for folder, twin in twins if folder != twin]
-    return found if settings.optimizer.minimum > 0 else []

@@ -1,0 +1,176 @@
+"""Every kind of fault a run folder can have, each with the message that names it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from train.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, read_manifest, write_checkpoint
+from train.model import build_model
+from train.plan import make_plan
+from train.records import read_record
+from train.run import train_cell
+from train.verify import run_faults, verify_command
+from train.verify_records import metrics_faults
+from train.verify_weights import twin_faults
+from ucurve.errors import RunError
+
+
+@pytest.fixture
+def finished(settings_of):
+    settings = settings_of("schedule.count=3")  # steps 0, 3 or so, and 12
+    train_cell(settings)
+    return Path(settings.paths.runs) / settings.run_name
+
+
+def folders(run):
+    return sorted((run / "checkpoints").iterdir())
+
+
+def sign_anew(folder, run):
+    """Write a manifest that vouches for whatever the folder holds now."""
+    manifest = read_manifest(folder)
+    (folder / "manifest.json").unlink()
+    facts = CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__})
+    _write_manifest(folder, run / "tokenizer", facts)
+
+
+def copy_weights(run, source, target):
+    shutil.copyfile(source / WEIGHTS, target / WEIGHTS)
+    sign_anew(target, run)
+
+
+def test_first_weights_of_another_seed(finished, settings_of):
+    first = folders(finished)[0]
+    settings, vocabulary = settings_of(), read_record(finished)["vocabulary"]
+    assert run_faults(finished) == []
+    facts = make_plan(settings, vocabulary).facts(0, read_record(finished)["data_sha256"], 10)
+    facts = CheckpointFacts(**{key: read_manifest(first)[key] for key in vars(facts)})
+    for seed in (1, 0):
+        model = build_model(settings.model.shape, vocabulary, 16, 0, seed)
+        with_token = json.loads((first / "config.json").read_text())
+        model.config.bos_token_id, model.config.eos_token_id = with_token["bos_token_id"], with_token["eos_token_id"]
+        write_checkpoint(finished, model, finished / "tokenizer", facts)
+        expected = rf"{first}: not the weights that seeds.init=0 gives (torch "
+        assert [fault[: len(expected)] for fault in run_faults(finished)] == ([expected] if seed else [])
+
+
+def test_a_late_checkpoint_in_the_place_of_step_0(finished):
+    first, *_, last = folders(finished)
+    copy_weights(finished, last, first)
+    found = run_faults(finished)
+    assert f"{last}: the same weights as {first.name}" in found
+    assert any(fault.startswith(f"{first}: not the weights that seeds.init=0 gives (torch ") for fault in found)
+    assert len(found) == 2
+
+
+def test_two_steps_with_equal_weights(finished):
+    _, middle, last = folders(finished)
+    copy_weights(finished, middle, last)
+    assert run_faults(finished) == [f"{last}: the same weights as {middle.name}"]
+
+
+def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
+    settings = settings_of("optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]")
+    train_cell(settings)
+    run = Path(settings.paths.runs) / settings.run_name
+    assert run_faults(run) == []  # the last step has learning rate 0
+    tenth, eleventh = folders(run)[1:3]
+    plan = make_plan(settings, read_record(run)["vocabulary"])
+    assert read_manifest(folders(run)[2])["weights_sha256"] == read_manifest(folders(run)[3])["weights_sha256"]
+    copy_weights(run, tenth, eleventh)
+    assert twin_faults(folders(run), plan) == [f"{eleventh}: the same weights as {tenth.name}"]
+
+
+def test_missing_and_foreign_in_the_run_folder(finished):
+    (finished / "notes.txt").write_text("mine")
+    (finished / "old").mkdir()
+    (finished / ".run.json.tmp-0123456789ab").write_text("{")
+    (finished / "checkpoints" / ".step00000003.tmp-0123456789ab").mkdir()
+    (finished / "checkpoints" / "best").mkdir()
+    (finished / "checkpoints" / "loose.safetensors").write_text("x")
+    (folders(finished)[-1] / "deep").mkdir()
+    left = "left behind by a killed process, or being written"
+    last = finished / "checkpoints" / "step00000012"
+    assert run_faults(finished) == [
+        f"{finished}/.run.json.tmp-0123456789ab: {left}",
+        f"{finished}/notes.txt: not part of a run folder",
+        f"{finished}/old: not part of a run folder",
+        f"{finished}/checkpoints/.step00000003.tmp-0123456789ab: {left}",
+        f"{finished}/checkpoints/best: not on the schedule",
+        f"{finished}/checkpoints/loose.safetensors: not on the schedule",
+        f"{last}/deep: not in the manifest",
+    ]
+
+
+def test_a_file_in_the_place_of_a_folder(finished):
+    shutil.rmtree(finished / "resume", ignore_errors=True)
+    (finished / "resume").write_text("x")
+    assert run_faults(finished) == [f"{finished}/resume: not part of a run folder"]
+
+
+def test_a_missing_log_and_a_missing_tokenizer(finished):
+    (finished / "metrics.jsonl").unlink()
+    shutil.rmtree(finished / "tokenizer")
+    assert run_faults(finished) == [f"{finished}/metrics.jsonl: missing", f"{finished}/tokenizer: missing"]
+
+
+def test_another_tokenizer_in_the_run(finished):
+    file = finished / "tokenizer" / "tokenizer.json"
+    file.write_text(file.read_text() + "\n")
+    assert run_faults(finished) == [f"{file}: not the file of step00000000"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: lines[:5] + lines[6:], ":6: step 7 after step 5"),
+        (lambda lines: lines[:5] + lines[4:], ":6: step 5 after step 5"),
+        (lambda lines: lines[:-1], ": ends at step 11, the run has 12"),
+        (lambda lines: [*lines[:3], "{torn", *lines[4:]], ":4: no readable line"),
+        (lambda lines: [*lines[:3], "[4]", *lines[4:]], ":4: no readable line"),
+        (lambda lines: [*lines[:3], lines[3].replace("512", "513"), *lines[4:]], ":4: tokens is 513 at step 4, 512 is expected"),
+        (lambda lines: [*lines[:3], '{"step": 4, "tokens": 512, "loss": NaN}', *lines[4:]], ":4: loss is nan at step 4"),
+        (lambda lines: [*lines[:3], '{"step": 4, "tokens": 512}', *lines[4:]], ":4: loss is None at step 4"),
+    ],
+)  # fmt: skip
+def test_metrics(tmp_path, settings_of, change, message):
+    path = tmp_path / "metrics.jsonl"
+    plan = make_plan(settings_of(), 40)
+    lines = [json.dumps({"step": step, "tokens": step * 128, "loss": 1.5}) for step in range(1, 13)]
+    path.write_text("\n".join(lines) + "\n")
+    assert metrics_faults(path, plan, finished=True) == []
+    path.write_text("\n".join(change(lines)) + "\n")
+    assert metrics_faults(path, plan, finished=True) == [f"{path}{message}"]
+
+
+def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tmp_path, settings_of):
+    path = tmp_path / "metrics.jsonl"
+    plan = make_plan(settings_of(), 40)
+    path.write_text("".join(json.dumps({"step": step, "tokens": step * 128, "loss": 1}) + "\n" for step in (1, 2, 3)))
+    assert metrics_faults(path, plan, finished=False) == []
+    path.write_text("x\n" * 12)
+    found = metrics_faults(path, plan, finished=True)
+    assert (len(found), found[-1]) == (6, f"{path}: 7 more faults")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("config_sha256", "0", r"run\.json: config_sha256 is '0', config\.yaml gives '[0-9a-f]{64}'"),
+        ("checkpoint_steps", [0, 12], r"run\.json: checkpoint_steps is \[0, 12\], config\.yaml gives"),
+        ("seeds", {"init": 3, "data": 0}, r"run\.json: seeds is {'init': 3, 'data': 0}, config\.yaml gives"),
+        ("parameters", None, r"run\.json: parameters is None, config\.yaml gives"),
+        ("code_revision", ..., r"run\.json: does not say code_revision"),
+        ("versions", ..., r"run\.json: does not say versions"),
+        ("hardware", ..., r"run\.json: does not say hardware"),
+        ("status", "failed", r"the run is failed, not finished"),
+    ],
+)
+def test_the_record(finished, key, value, message):
+    record = read_record(finished)
+    changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
+    (finished / "run.json").write_text(json.dumps(changed))
+    with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
+        verify_command({"run": str(finished)})

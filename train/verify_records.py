@@ -1,0 +1,141 @@
+"""Whether the files of a run folder beside the weights are whole: its layout, its record and its metrics."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from train.checkpoint import checkpoint_folder, read_manifest
+from train.plan import Plan
+from train.text import tokenizer_files
+
+_FILES = {"config.yaml", "run.json", "metrics.jsonl"}
+_FOLDERS = {"tokenizer", "checkpoints", "resume", "eval", "wandb"}
+_PROVENANCE = ("code_revision", "versions", "hardware", "seeds", "data_sha256")
+_SHOWN = 5
+
+
+def layout_faults(run: Path, steps: Sequence[int]) -> list[str]:
+    """Name what is missing in a run folder or does not belong there, and likewise among its checkpoints.
+
+    Args:
+        run: run folder.
+        steps: steps at which a checkpoint is scheduled.
+    """
+    missing = [f"{run / name}: missing" for name in sorted(_FILES) if not (run / name).is_file()]
+    foreign = [
+        _foreign(path, "not part of a run folder")
+        for path in sorted(run.iterdir())
+        if not (path.name in _FILES and path.is_file()) and not (path.name in _FOLDERS and path.is_dir())
+    ]
+    return missing + foreign + _unscheduled(run, steps)
+
+
+def _unscheduled(run: Path, steps: Sequence[int]) -> list[str]:
+    place = run / "checkpoints"
+    scheduled = {checkpoint_folder(run, step).name for step in steps}
+    present = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    missing = [f"{place / name}: missing" for name in sorted(scheduled - present)]
+    return missing + [_foreign(place / name, "not on the schedule") for name in sorted(present - scheduled)]
+
+
+def _foreign(path: Path, why: str) -> str:
+    left = path.name.startswith(".") and ".tmp-" in path.name
+    return f"{path}: left behind by a killed process, or being written" if left else f"{path}: {why}"
+
+
+def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Name what ``run.json`` does not say, and what it says otherwise than ``config.yaml``.
+
+    Args:
+        run: run folder.
+        record: ``run.json``.
+        plan: of the run, from ``config.yaml``.
+    """
+    path = run / "run.json"
+    totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
+    expected = {
+        "config_sha256": plan.config_sha256,
+        "checkpoint_steps": list(plan.checkpoint_steps),
+        "seeds": asdict(plan.settings.seeds),
+        "parameters": asdict(plan.parameters) | totals,
+    }
+    silent = [f"{path}: does not say {key}" for key in _PROVENANCE if key not in record]
+    return silent + [
+        f"{path}: {key} is {record.get(key)!r}, config.yaml gives {value!r}"
+        for key, value in expected.items()
+        if record.get(key) != value
+    ]
+
+
+def metrics_faults(path: Path, plan: Plan, finished: bool) -> list[str]:
+    """Name lines of ``metrics.jsonl`` that are not the next step's, and steps missing at its end.
+
+    Args:
+        path: the file; where it is missing nothing is said of it here.
+        plan: of the run.
+        finished: whether every step has been taken.
+    """
+    if not path.is_file():
+        return []
+    last = 0
+    found: list[str] = []
+    for place, values in _lines(path):
+        problem = _line_fault(values, last, plan.settings.batch.tokens)
+        found += [f"{place}: {problem}"] if problem else []
+        last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
+    if finished and last != plan.steps:
+        found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
+    return _few(found, path)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Yield the place of each line and what it holds; None for a line that is no JSON object."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                values = json.loads(line)
+            except ValueError:
+                values = None
+            yield f"{path}:{number}", values if isinstance(values, dict) else None
+
+
+def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) -> str | None:
+    if values is None:
+        return "no readable line"
+    step, loss = values.get("step"), values.get("loss")
+    if step != last + 1:
+        return f"step {step} after step {last}"
+    if values.get("tokens") != step * batch_tokens:
+        return f"tokens is {values.get('tokens')} at step {step}, {step * batch_tokens} is expected"
+    if not isinstance(loss, int | float) or not math.isfinite(loss):
+        return f"loss is {loss} at step {step}"
+    return None
+
+
+def _few(found: list[str], path: Path) -> list[str]:
+    """Keep the first faults of a file: one lost line of a long run must not hide the rest of the report."""
+    more = len(found) - _SHOWN
+    return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]
+
+
+def tokenizer_faults(run: Path, whole: Iterable[Path]) -> list[str]:
+    """Compare the run's own tokenizer with that of its first whole checkpoint, file by file.
+
+    Args:
+        run: run folder.
+        whole: checkpoints that are what their manifests say.
+    """
+    folder, first = run / "tokenizer", next(iter(whole), None)
+    if not folder.is_dir():
+        return [f"{folder}: missing"]
+    if first is None:
+        return []
+    listed = read_manifest(first)["files"]
+    return [
+        f"{folder / name}: not the file of {first.name}"
+        for name, digest in tokenizer_files(folder).items()
+        if listed.get(name) != digest
+    ]
