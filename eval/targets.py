@@ -1,16 +1,17 @@
 """What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.revisions import ALL, all_revisions, step_of
 from eval.scoring.model import TOKENIZER_FILES, tokenizer_hash, weights_hash
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
+_COUNTS = "unigram_counts.npy"
 
 
 @dataclass(frozen=True)
@@ -80,21 +81,21 @@ def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Ta
 
     Args:
         model: the folder or the name.
-        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``; None for
-            the model itself.
+        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``; ``all``
+            alone for every one whose name has a step; None for the model itself.
 
     Returns:
         The model with step -1, or a target for each revision in the order of their steps.
 
     Raises:
         UserError: when there is no such folder, the hub does not give the model, or the step of a revision cannot be
-            read off its name or is that of another one.
+            read off its name, is that of another one, or is not the step in the revision's manifest.
     """
     if revisions is None:
         return [_model_target(model, None, MODEL_STEP)]
     named: dict[int, str] = {}
-    for name in revisions:
-        step = _step(name)
+    for name in all_revisions(model) if list(revisions) == [ALL] else revisions:
+        step = step_of(name)
         if step in named:
             raise UserError(f"revisions: {named[step]!r} and {name!r} are of one step, {step}")
         named[step] = name
@@ -112,15 +113,9 @@ def _model_target(model: str, revision: str | None, step: int) -> Target:
     else:
         raise missing_folder("model", local)
     manifest = _manifest(folder) if _is_ours(folder) else {}
+    if manifest and revision is not None and int(manifest["step"]) != step:
+        raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
     return Target(name, step, folder, manifest, _counts(folder.resolve()))
-
-
-def _step(revision: str) -> int:
-    """Read a step off a name: ``step512``, ``chck_512``, ``512``, or with more behind it ``step1000-tokens4B``."""
-    found = re.match(r"(?:.*[^a-z])?step[-_]?(\d+)", revision) or re.fullmatch(r"\D*(\d+)", revision)
-    if found is None:
-        raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
-    return int(found[1])
 
 
 def has_checkpoint(run: Path) -> bool:
@@ -129,14 +124,14 @@ def has_checkpoint(run: Path) -> bool:
 
 
 def _counts(folder: Path) -> Path:
-    beside = folder / "unigram_counts.npy"
+    beside = folder / _COUNTS
     if folder.parent.name == "checkpoints" and not beside.exists():
         return _counts_of(folder.parent.parent)
     return beside
 
 
 def _counts_of(run: Path) -> Path:
-    return run / "tokenizer" / "unigram_counts.npy"
+    return run / "tokenizer" / _COUNTS
 
 
 def _is_ours(folder: Path) -> bool:
@@ -163,7 +158,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _fetch(model: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = ["*.json", "*.safetensors", *TOKENIZER_FILES]
+    wanted = ["*.json", "*.safetensors", _COUNTS, *TOKENIZER_FILES]
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
     except Exception as error:  # the hub's client raises errors of several libraries

@@ -1,0 +1,174 @@
+"""The model card of a published run: what made it, its checkpoints, its learning curve."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.tables import ACCURACY, read_table
+from train.card_figure import draw_curves
+from train.checkpoint import checkpoints, read_manifest
+from train.config import RunSettings
+from train.records import read_record
+from train.stored import load_settings
+from ucurve.counts import format_count
+from ucurve.files import write_text
+
+README, CURVE = "README.md", "learning_curve.png"
+_FRONT = """---
+library_name: transformers
+pipeline_tag: text-generation
+tags:
+- gpt_neox
+- ucurve
+- training-checkpoints
+---"""
+_TIES = {"half": "a tie counts one half", "wrong": "a tie counts as wrong", "right": "a tie counts as right"}
+
+
+@dataclass(frozen=True)
+class _Published:
+    """What a card is written from."""
+
+    repo: str
+    settings: RunSettings
+    record: dict[str, Any]
+    manifests: list[dict[str, Any]]
+    metrics: pd.DataFrame
+    accuracy: pd.DataFrame
+
+
+def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
+    """Write ``README.md`` and ``learning_curve.png`` of a run's repository.
+
+    Args:
+        folder: gets the two files.
+        run: run folder; accuracies are shown where it has ``eval/accuracy.csv``.
+        repo: ``USER/NAME``; None for a repository that has no name yet.
+
+    Raises:
+        UserError: when the table of accuracies is broken.
+    """
+    published = _Published(
+        repo=repo or f"USER/{run.resolve().name}",
+        settings=load_settings(run),
+        record=read_record(run) or {},
+        manifests=[read_manifest(checkpoint) for checkpoint in checkpoints(run)],
+        metrics=pd.read_json(run / "metrics.jsonl", lines=True),
+        accuracy=overall_accuracies(read_table(ACCURACY, ACCURACY.path(run))),
+    )
+    draw_curves(folder / CURVE, published.metrics, published.accuracy)
+    write_text(folder / README, "\n\n".join(_parts(published)) + "\n")
+
+
+def overall_accuracies(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracies over all pairs of each benchmark, under one rule for ties: half, else wrong, else right.
+
+    Args:
+        table: ``eval/accuracy.csv``.
+
+    Returns:
+        The rows as they are, in the order of the steps.
+    """
+    rows = table[(table[["phenomenon", "paradigm", "split"]] == "all").all(axis=1)]
+    rules = [rule for rule in _TIES if (rows["ties_rule"] == rule).any()]
+    return rows[rows["ties_rule"] == rules[0]].sort_values("step") if rules else rows
+
+
+def _parts(published: _Published) -> Iterator[str]:
+    record = published.record
+    yield _FRONT
+    yield f"# {record['name']}"
+    yield (
+        f"A GPT-NeoX model of size `{record['model']}`, trained from scratch with ucurve, with a revision for each of\n"
+        f"its {len(published.manifests)} checkpoints. `main` is the last one."
+    )
+    yield _usage(published)
+    yield "## Learning curve\n\n![Bits per byte and accuracies against training tokens](learning_curve.png)"
+    yield from _accuracies(published.accuracy)
+    yield "## Checkpoints\n\n" + _checkpoints(published)
+    yield "## What made it\n\n" + _table(["", ""], _facts(published))
+    yield (
+        "`manifest.json` in each revision has the SHA-256 of every file, the hashes of data, tokenizer and\n"
+        "configuration, and tokens and FLOPs so far."
+    )
+
+
+def _usage(published: _Published) -> str:
+    step = published.manifests[len(published.manifests) // 2]["step"]
+    return f"""```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained("{published.repo}", revision="step{step}")
+tokenizer = AutoTokenizer.from_pretrained("{published.repo}", revision="step{step}")
+```
+
+Every training document is preceded by the end-of-document token; sentences are scored after it. All checkpoints are
+scored with `python score.py model={published.repo} revisions=[all] benchmarks=[...] out=DIR`."""
+
+
+def _accuracies(accuracy: pd.DataFrame) -> Iterator[str]:
+    """Write a table for each benchmark and way to score: a row for each checkpoint, a column for each linking."""
+    for (benchmark, scorer), rows in accuracy.groupby(["benchmark", "scorer"], sort=True):
+        linkings = list(dict.fromkeys(rows["linking"]))
+        values = rows.pivot_table("accuracy", "step", "linking", sort=False)[linkings]
+        lines = [
+            [f"`step{step}`", *(f"{100 * value:.1f}" for value in line)]
+            for step, line in zip(values.index, values.to_numpy(), strict=True)
+        ]
+        pairs, rule = int(rows["n"].max()), _TIES[rows["ties_rule"].iloc[0]]
+        yield f"### {benchmark}, scorer `{scorer}`"
+        yield f"Accuracy in percent over all {pairs:,} pairs; {rule}, chance is 50."
+        yield _table(["revision", *linkings], lines)
+
+
+def _checkpoints(published: _Published) -> str:
+    bits = published.metrics.set_index("step")["bits_per_byte"]
+    head = ["revision", "tokens", "FLOPs (6ND)", "epochs", "bits per byte", "SHA-256 of the weights"]
+    return _table(head, [_checkpoint(manifest, bits) for manifest in published.manifests])
+
+
+def _checkpoint(manifest: dict[str, Any], bits: pd.Series) -> list[str]:
+    step = manifest["step"]
+    return [
+        f"`step{step}`",
+        f"{manifest['tokens']:,}",
+        f"{manifest['flops']:.3g}",
+        f"{manifest['epoch']:.3g}",
+        f"{bits[step]:.3f}" if step in bits.index else "",
+        f"`{manifest['weights_sha256'][:16]}`",
+    ]
+
+
+def _facts(published: _Published) -> list[list[str]]:
+    record, settings = published.record, published.settings
+    parameters, corpus, seeds = record["parameters"], record["corpus"], record["seeds"]
+    optimizer = settings.optimizer
+    facts = {
+        "parameters": f"{parameters['total']:,}, without embeddings {parameters['non_embedding']:,}",
+        "tokenizer": f"`{record['tokenizer']}`, {record['vocabulary']:,} tokens, "
+        f"SHA-256 `{published.manifests[-1]['tokenizer_sha256']}`",
+        "training data": f"`{record['data']}`, {corpus['documents']:,} documents, {corpus['tokens']:,} tokens, "
+        f"SHA-256 of the token stream `{record['data_sha256']}`",
+        "training": f"{settings.steps:,} steps of {settings.batch.sequences} x {settings.batch.length} tokens "
+        f"({format_count(settings.tokens)} tokens asked for)",
+        "optimizer": f"AdamW, learning rate {optimizer.learning_rate:g}, warm-up {optimizer.warmup:g} of the steps, "
+        f"cosine decay to {optimizer.minimum:g} of the peak, weight decay {optimizer.weight_decay:g}",
+        "seeds": f"weights {seeds['init']}, data order {seeds['data']}",
+        "configuration": f"SHA-256 `{record['config_sha256']}`",
+        "code revision": f"`{record['code_revision']}`",
+        "versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
+        "hardware": ", ".join(f"{name} {_plain(value)}" for name, value in record["hardware"].items()),
+    }
+    return [[name, value] for name, value in facts.items()]
+
+
+def _plain(value: Any) -> str:
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,55 @@
+"""Sends published revisions to the Hugging Face hub, a branch for each; the only file of training that writes there."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import RunError
+from ucurve.progress import say
+
+
+def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
+    """Make the branches of a repository hold what the folders of the same names hold, ``main`` last.
+
+    The repository is made where it is missing. What the hub has already is not sent again, so that the same call goes
+    on after a failure.
+
+    Args:
+        folder: has a folder for each revision, and ``main``.
+        repo: ``USER/NAME``.
+        revisions: names of the branches beside ``main``.
+
+    Raises:
+        RunError: naming the revision that the hub did not take.
+    """
+    from huggingface_hub import HfApi
+
+    hub = HfApi()
+    with _named(repo, "the repository"):
+        hub.create_repo(repo, exist_ok=True)
+    for revision in [*revisions, "main"]:
+        with _named(repo, f"the revision {revision}"):
+            _upload(hub, repo, revision, (folder / revision).resolve())
+        say(f"{repo}: {revision} is there")
+
+
+def _upload(hub: Any, repo: str, revision: str, folder: Path) -> None:
+    if revision != "main":
+        hub.create_branch(repo, branch=revision, exist_ok=True)
+    hub.upload_folder(
+        repo_id=repo,
+        folder_path=folder,
+        revision=revision,
+        commit_message=f"The checkpoint {folder.name}",
+        delete_patterns="*",  # of files that the revision has and the folder has not
+    )
+
+
+@contextlib.contextmanager
+def _named(repo: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # the hub's client raises errors of several libraries
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise RunError(f"{repo}: the hub does not take {what} ({reason}); the same command goes on") from error
