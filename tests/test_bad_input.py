@@ -18,7 +18,7 @@ from eval.tables import ACCURACY
 from score import main as score_command
 from train.commands import train_command
 from train.verify import verify_command
-from ucurve.command import run_command
+from ucurve.command import run_command, run_grid_command
 
 TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]
 PAIR = {"UID": "one", "phenomenon": "P", "sentence_good": "天地", "sentence_bad": "地天", "pairID": 0}
@@ -44,7 +44,7 @@ def run(place, monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
         before = entries(place)
         with pytest.raises(SystemExit) as caught:
-            run_command(name, task)
+            (run_grid_command if name == "train" else run_command)(name, task)
         return caught.value.code, capsys.readouterr().err, entries(place) - before
 
     return call

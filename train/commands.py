@@ -1,63 +1,33 @@
-"""``train.py``: one run, or every cell of the grid that an experiment sets."""
+"""``train.py``: one run, or every cell of a grid that the command line or an experiment sets."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from train.config import RunSettings, read_settings
-from train.grid import cells
+from train.config import RunSettings
+from train.grid import Cell, grid_cells
 from train.plan import describe, make_plan
 from train.text import expected_vocabulary
-from ucurve.command import compose, task_overrides
-from ucurve.errors import RunError, UcurveError, UserError
-from ucurve.progress import say
+from ucurve.command import Composed
+from ucurve.errors import RunError, UserError
 
 
-def train_command(values: dict[str, Any]) -> None:
-    """Run what one composed configuration asks for, or print the plan under ``dry_run``.
+def train_command(composed: Sequence[Composed]) -> None:
+    """Do what the composed configurations ask for, or print the plans under ``dry_run``.
 
-    A run of a grid that fails does not stop the others.
-
-    Raises:
-        UserError: for a mistake in the configuration or the files it names.
-        RunError: when a run cannot go on.
-    """
-    grid = grid_settings(values)
-    if grid[0].dry_run:
-        print("\n\n".join(map(plan_text, grid)))  # noqa: T201 - the plan is what was asked for
-        return
-    failed = [settings.run_name for settings in grid if not _train_one_of(settings, grid)]
-    if failed:
-        raise RunError(f"{len(failed)} of {len(grid)} runs failed: {', '.join(failed)}")
-
-
-def _train_one_of(settings: RunSettings, grid: list[RunSettings]) -> bool:
-    from train.run import train_cell
-
-    try:
-        train_cell(settings)
-    except UcurveError as error:
-        if len(grid) == 1:
-            raise
-        say(f"{settings.run_name}: {error}")
-        return False
-    return True
-
-
-def grid_settings(values: dict[str, Any]) -> list[RunSettings]:
-    """Return the settings of every run that a composed configuration asks for: one, or the cells of its grid.
+    In a grid a cell that fails does not stop the others; the summary names every cell.
 
     Raises:
-        UserError: when a cell is not well formed, or two cells have one name.
+        UserError: for a mistake in the configuration, before anything runs, or in the files that a lone run names.
+        RunError: when a lone run cannot go on, or a cell of a grid failed.
     """
-    blocks = values.get("grid") or []
-    if not blocks:
-        return [read_settings(values)]
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise UserError(f"grid: got {blocks!r}; a list of axes is expected, as [{{seed: [0, 1]}}]")
-    overrides = task_overrides()
-    grid = [read_settings(compose("train", [*overrides, *cell, "grid=[]"])) for cell in cells(blocks, overrides)]
-    _refuse_twins([settings.run_name for settings in grid])
-    return grid
+    cells = grid_cells(composed)
+    if cells[0].settings.dry_run:
+        print("\n\n".join(plan_text(cell.settings) for cell in cells))  # noqa: T201 - the plan is what was asked for
+    elif len(cells) == 1:
+        _train(cells[0].settings)
+    else:
+        _run_grid(cells)
 
 
 def plan_text(settings: RunSettings) -> str:
@@ -66,10 +36,30 @@ def plan_text(settings: RunSettings) -> str:
     return describe(make_plan(settings, vocabulary), source)
 
 
-def _refuse_twins(names: list[str]) -> None:
-    twins = sorted({name for name in names if names.count(name) > 1})
-    if twins:
+def _train(settings: RunSettings) -> None:
+    from train.run import train_cell
+
+    train_cell(settings)
+
+
+def _run_grid(cells: Sequence[Cell]) -> None:
+    from train.grid_run import GridRun, summary
+
+    _refuse_several_processes(len(cells))
+    run = GridRun(cells, _train)
+    try:
+        run.work()
+    finally:
+        print(summary(run.outcomes), flush=True)  # noqa: T201 - the summary is what was asked for
+    failed = [outcome.cell for outcome in run.outcomes if outcome.status == "failed"]
+    if failed:
+        raise RunError(f"{len(failed)} of {len(cells)} runs failed: {', '.join(failed)}")
+
+
+def _refuse_several_processes(cells: int) -> None:
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    if processes > 1:
         raise UserError(
-            f"two cells of the grid have one name: {', '.join(twins)}; an axis that is not in the name "
-            "needs name= to tell its runs apart"
+            f"a grid of {cells} runs under a launcher of {processes} processes: a launcher starts one run; "
+            "'python -m launch.emit' writes the command of each"
         )

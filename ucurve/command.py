@@ -9,15 +9,18 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hydra
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
@@ -30,23 +33,72 @@ _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM)
 Settings = TypeVar("Settings")
 
 
+@dataclass(frozen=True)
+class Composed:
+    """One composed command line: under ``-m`` one of its cells.
+
+    Attributes:
+        values: the resolved configuration.
+        overrides: the overrides that compose it, without those of Hydra itself.
+    """
+
+    values: dict[str, Any]
+    overrides: tuple[str, ...]
+
+
 def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with the resolved mapping.
 
     Under ``-m`` the task is called once for each cell of the product; a cell that fails does not stop the others. The
     process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
     """
+    codes: list[int] = []
+    _through_hydra(name, lambda config: codes.append(exit_code_of(lambda: task(resolve(config)), name)), codes)
+    _exit_with(codes)
+
+
+def run_grid_command(name: str, task: Callable[[list[Composed]], None]) -> None:
+    """Compose ``conf/<name>.yaml`` with the command line and call ``task`` once with all its cells.
+
+    Under ``-m`` these are the cells of the product, else there is one. Nothing runs unless all of them compose. With a
+    launcher of Hydra's that sends cells elsewhere (``hydra/launcher=submitit_slurm``) the task is called there, with
+    one cell at a time.
+    """
+    codes: list[int] = []
+    found: list[Composed] = []
+
+    def collect(config: DictConfig) -> None:
+        cell = Composed(resolve(config), tuple(HydraConfig.get().overrides.task))
+        if _is_sent_elsewhere():
+            task([cell])
+        else:
+            found.append(cell)
+
+    _through_hydra(name, collect, codes)
+    if found and not any(codes):
+        codes.append(exit_code_of(lambda: task(found), name))
+    _exit_with(codes)
+
+
+def run_arguments(name: str, task: Callable[[list[str]], None]) -> None:
+    """Call ``task`` with the arguments of a command that Hydra does not start; exit codes as in ``run_command``."""
+    _exit_with([exit_code_of(lambda: task([quoted_where_needed(argument) for argument in sys.argv[1:]]), name)])
+
+
+def _through_hydra(name: str, call: Callable[[DictConfig], None], codes: list[int]) -> None:
+    """Let Hydra call ``call`` with each composed configuration; the codes of what went wrong go to ``codes``."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = [quoted_where_needed(argument) for argument in sys.argv[1:]]
-    codes: list[int] = []
-    composed: list[DictConfig] = []
+    composed: list[bool] = []
 
-    def call(config: DictConfig) -> None:
-        composed.append(config)
-        codes.append(_run_task(task, config, name))
+    def noted(config: DictConfig) -> None:
+        composed.append(True)
+        call(config)
 
     try:
-        hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(call)()
+        hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(noted)()
+    except UcurveError as error:  # of a cell that was sent elsewhere
+        codes.append(_report(str(error), error.exit_code))
     except (HydraException, OmegaConfBaseException) as error:
         codes.append(_report(configuration_message(error, name), UserError.exit_code))
     except (ValueError, TypeError) as error:
@@ -58,19 +110,34 @@ def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
     finally:
         for part in ("command", name):
             ConfigStore.instance().repo.pop(f"{part}.yaml", None)
+
+
+def _is_sent_elsewhere() -> bool:
+    settings = HydraConfig.get()
+    return settings.mode == RunMode.MULTIRUN and settings.runtime.choices["hydra/launcher"] != "basic"
+
+
+def _exit_with(codes: list[int]) -> None:
     if any(codes):
         sys.exit(max(codes))
 
 
-def _run_task(task: Callable[[dict[str, Any]], None], config: DictConfig, name: str) -> int:
-    """Return the exit code of one cell; errors that have a message are kept from Hydra, which would add a line."""
+def exit_code_of(work: Callable[[], None], name: str) -> int:
+    """Do the work of a command and return its exit code; an error that has a message is printed as that message.
+
+    Args:
+        work: what to do.
+        name: the primary configuration, as in ``conf/<name>.yaml``.
+    """
     try:
-        task(resolve(config))
+        work()
         sys.stdout.flush()
     except OmegaConfBaseException as error:
         return _report(configuration_message(error, name), UserError.exit_code)
     except UcurveError as error:
         return _report(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _report("interrupted", 130)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
@@ -146,9 +213,18 @@ def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
         raise UserError(configuration_message(error, name)) from error
 
 
-def task_overrides() -> list[str]:
-    """Return the overrides that the running command was given, without those of Hydra itself."""
-    return list(HydraConfig.get().overrides.task)
+def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of every cell that ``-m`` makes of the arguments.
+
+    Raises:
+        UserError: when an argument cannot be read.
+    """
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(arguments))
+        [batch] = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+    except HydraException as error:
+        raise UserError(configuration_message(error, name)) from error
+    return batch
 
 
 def plain(value: Any) -> Any:

@@ -20,6 +20,10 @@ class UserError(UcurveError):
     exit_code = 2
 
 
+class BusyError(UserError):
+    """A run folder that another process is writing."""
+
+
 class RunError(UcurveError):
     """A run that cannot go on although what the user gave was well formed (a loss that is not finite, a full disk)."""
 

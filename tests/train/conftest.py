@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from train.commands import grid_settings
-from train.config import RunSettings
+from train.config import RunSettings, read_settings
 from ucurve.command import compose
 
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
@@ -46,6 +45,6 @@ def settings_of(overrides):
     """A function from further overrides to the settings of one run."""
 
     def build(*more: str) -> RunSettings:
-        return grid_settings(compose("train", [*overrides, *more]))[0]
+        return read_settings(compose("train", [*overrides, *more]))
 
     return build

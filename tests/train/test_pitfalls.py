@@ -15,11 +15,12 @@ from eval.benchmarks import load_benchmark
 from eval.pairs import pair_table
 from eval.scoring.causal import token_log_probabilities
 from eval.scoring.sentences import encode
-from train.commands import grid_settings, plan_text
+from train.commands import plan_text
 from train.corpus import CorpusSettings
+from train.grid import grid_cells
 from train.run import prepare, train_cell
 from train.text import TokenizerSettings, build_tokenizer, load_tokenizer
-from ucurve.command import compose
+from ucurve.command import Composed, compose
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -116,9 +117,9 @@ def test_pitfall_10_ids_are_the_same_by_every_way_to_load_a_tokenizer(tmp_path, 
     assert [ours(text, add_special_tokens=False)["input_ids"] for text in TEXTS] == GOLDEN[kind]
 
 
-def test_pitfall_27_seeds_are_cells_of_a_grid(monkeypatch):
-    monkeypatch.setattr("train.commands.task_overrides", lambda: ["experiment=demo"])
-    settings = grid_settings(compose("train", ["experiment=demo"]))
+def test_pitfall_27_seeds_are_cells_of_a_grid():
+    cells = grid_cells([Composed(compose("train", ["experiment=demo"]), ("experiment=demo",))])
+    settings = [cell.settings for cell in cells]
     assert len({cell.run_name for cell in settings}) == len(settings) > 1
     assert {cell.seeds.init for cell in settings} == {cell.seeds.data for cell in settings} == {0, 1}
 
