@@ -10,6 +10,7 @@ from ucurve.errors import UserError
 from ucurve.files import new_file, write_json
 
 _NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
+_MAKER = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
 
 
 class MetricsLog:
@@ -41,7 +42,20 @@ class RunRecord:
 
     def __init__(self, run: Path, facts: Mapping[str, Any]) -> None:
         self._path = run / "run.json"
-        self._facts = dict(facts)
+        before = read_record(run) or {}
+        self._facts = dict(facts) | ({"sessions": before["sessions"]} if "sessions" in before else {})
+
+    def begin(self, done: int) -> None:
+        """Note what makes the steps after ``done`` from here on; going on with the same adds no entry.
+
+        Without it a run that went on with other code, versions, hardware or engine would look made by the last alone.
+        """
+        maker = {key: self._facts.get(key) for key in _MAKER}
+        kept = [session for session in self._facts.get("sessions", []) if session["after_step"] < done]
+        if not kept or {key: kept[-1].get(key) for key in _MAKER} != maker:
+            kept.append({"after_step": done, **maker})
+        self._facts["sessions"] = kept
+        write_json(self._path, self._facts)
 
     def write(self, status: str, **more: Any) -> None:
         """Write the record with ``status`` running, finished or failed, and further facts."""

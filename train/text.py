@@ -121,6 +121,12 @@ def tokenizer_files(folder: Path) -> dict[str, str]:
     return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
 
 
+def tokenizer_sha256(folder: Path) -> str:
+    """Return the SHA-256 of ``tokenizer.json``, or one over the files of a tokenizer that has none."""
+    files = tokenizer_files(folder)
+    return files.get("tokenizer.json") or sha256_json(files)
+
+
 def read_statistics(folder: Path) -> dict[str, Any]:
     """Return what ``statistics.json`` in a tokenizer folder says, empty where there is none that can be read."""
     try:
