@@ -68,7 +68,7 @@ def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[st
         found = faults(folder)
         problems += found or _misplaced(folder, plan, record)
         whole += [] if found else [folder]
-    problems += _unlike("tokenizer_sha256", "another tokenizer than", whole) + tokenizer_faults(run, whole)
+    problems += tokenizer_faults(run, record, whole)
     return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, record)
 
 
@@ -80,14 +80,4 @@ def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
         f"{folder}: {key} is {manifest[key]!r}, the run says {value!r}"
         for key, value in vars(expected).items()
         if manifest[key] != value
-    ]
-
-
-def _unlike(key: str, what: str, folders: list[Path]) -> list[str]:
-    """Name the checkpoints whose manifest has another value of ``key`` than the first's."""
-    values = [read_manifest(folder)[key] for folder in folders]
-    return [
-        f"{folder}: {what} {folders[0].name}"
-        for folder, value in zip(folders, values, strict=True)
-        if value != values[0]
     ]

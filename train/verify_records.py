@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from train.text import tokenizer_files
 
 _FILES = {"config.yaml", "run.json", "metrics.jsonl"}
 _FOLDERS = {"tokenizer", "checkpoints", "resume", "eval", "wandb"}
-_PROVENANCE = ("code_revision", "versions", "hardware", "seeds", "data_sha256")
+_PROVENANCE = ("code_revision", "versions", "hardware")
 _SHOWN = 5
 
 
@@ -121,21 +121,33 @@ def _few(found: list[str], path: Path) -> list[str]:
     return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]
 
 
-def tokenizer_faults(run: Path, whole: Iterable[Path]) -> list[str]:
-    """Compare the run's own tokenizer with that of its first whole checkpoint, file by file.
+def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]) -> list[str]:
+    """Compare the tokenizers of the checkpoints with the first's, and the run's own with that, file by file.
 
     Args:
         run: run folder.
+        record: ``run.json``.
         whole: checkpoints that are what their manifests say.
     """
-    folder, first = run / "tokenizer", next(iter(whole), None)
-    if not folder.is_dir():
-        return [f"{folder}: missing"]
-    if first is None:
-        return []
-    listed = read_manifest(first)["files"]
+    own = run / "tokenizer"
+    missing = [] if own.is_dir() else [f"{own}: missing"]
+    if not whole:
+        return missing
+    first, *others = [(folder, read_manifest(folder)) for folder in whole]
+    name, manifest = first[0].name, first[1]
+    found = tokenizer_files(own) if own.is_dir() else {}
+    said = record.get("tokenizer_sha256", manifest["tokenizer_sha256"])  # records of older runs do not say it
     return [
-        f"{folder / name}: not the file of {first.name}"
-        for name, digest in tokenizer_files(folder).items()
-        if listed.get(name) != digest
+        *missing,
+        *[f"{own / file}: not the file of {name}" for file in found if manifest["files"].get(file) != found[file]],
+        *(
+            [f"{run / 'run.json'}: tokenizer_sha256 is not that of {name}"]
+            if said != manifest["tokenizer_sha256"]
+            else []
+        ),
+        *[
+            f"{folder}: another tokenizer than {name}"
+            for folder, other in others
+            if other["tokenizer_sha256"] != manifest["tokenizer_sha256"]
+        ],
     ]

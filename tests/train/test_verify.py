@@ -162,6 +162,7 @@ def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tm
         ("checkpoint_steps", [0, 12], r"run\.json: checkpoint_steps is \[0, 12\], config\.yaml gives"),
         ("seeds", {"init": 3, "data": 0}, r"run\.json: seeds is {'init': 3, 'data': 0}, config\.yaml gives"),
         ("parameters", None, r"run\.json: parameters is None, config\.yaml gives"),
+        ("tokenizer_sha256", "0", r"run\.json: tokenizer_sha256 is not that of step00000000"),
         ("code_revision", ..., r"run\.json: does not say code_revision"),
         ("versions", ..., r"run\.json: does not say versions"),
         ("hardware", ..., r"run\.json: does not say hardware"),
