@@ -18,6 +18,7 @@ FORMATS = (".txt", ".jsonl", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
 ALLOWED_FILES = f"allowed: {', '.join(FORMATS)}, each plain or with {' or '.join(COMPRESSIONS)}"
 _ROWS_AT_ONCE = 1024
+_READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 
 
 def plain_name(name: str) -> str:
@@ -101,7 +102,7 @@ def _parquet_texts(path: Path, field: str) -> Iterator[str]:
     row = 0
     try:
         with _seekable(path) as stream:
-            table = pq.ParquetFile(stream)
+            table = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_READ_AT_ONCE)
             if field not in table.schema_arrow.names:
                 raise unknown_name("data.text_field", field, table.schema_arrow.names, str(path))
             for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=[field]):

@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
@@ -140,6 +141,19 @@ def test_bad_parquet_is_named(tmp_path, table, message):
 def test_parquet_that_is_none(tmp_path):
     with pytest.raises(UserError, match=r"a\.parquet: damaged or no Parquet file"):
         documents(write(tmp_path / "a.parquet", b"plain text"))
+
+
+def test_a_parquet_file_is_not_read_whole(tmp_path):
+    texts = [f"{number}" + "x" * 500 for number in range(30_000)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", compression="none", use_dictionary=False)
+    assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups == 1
+    stream, before, held = corpus(tmp_path / "a.parquet").documents(), pa.total_allocated_bytes(), 0
+    tracemalloc.start()
+    for _ in stream:
+        held = max(held, pa.total_allocated_bytes() - before)
+    held += tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held < (tmp_path / "a.parquet").stat().st_size / 2
 
 
 class TestFiles:
