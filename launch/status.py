@@ -1,0 +1,204 @@
+"""How the cells of a grid stand: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid.
+
+Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's notes of failures and whether a run is locked.
+"""
+
+import fcntl
+import glob
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
+
+from launch.grids import cells_of, own_settings
+from launch.tables import Format, written
+from train.attempts import Failure, failure_file, read_failure
+from train.records import read_record
+from ucurve.command import run_arguments
+from ucurve.errors import UserError
+
+_TAIL = 4096  # bytes that hold the last line of metrics.jsonl
+Status = Literal["done", "running", "interrupted", "failed", "missing"]
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid"))
+class StatusSettings:
+    """What to list and how.
+
+    Attributes:
+        runs: run folders, as a pattern; without it and without a grid, those in ``runs``.
+        format: ``text``, ``csv`` or ``json``.
+    """
+
+    runs: str | None
+    format: Format
+
+
+@dataclass(frozen=True)
+class CellStatus:
+    """How one cell stands.
+
+    Attributes:
+        cell: name of the run.
+        status: ``interrupted`` is a run that is not finished and that no process is writing; ``missing`` has no folder.
+        step: last optimizer step that was logged.
+        steps: optimizer steps in all.
+        loss: loss at ``step``, in nats per token.
+        tokens_per_second: at ``step``.
+        age: seconds since the run last wrote its log or record.
+        reason: first line of the message of a failure.
+    """
+
+    cell: str
+    status: Status
+    step: int | None = None
+    steps: int | None = None
+    loss: float | None = None
+    tokens_per_second: float | None = None
+    age: float | None = None
+    reason: str | None = None
+
+
+def status_command(arguments: Sequence[str]) -> None:
+    """Print the table.
+
+    Raises:
+        UserError: when there is nothing to list, or the arguments are not well formed.
+    """
+    settings, grid = own_settings(StatusSettings, "status", arguments)
+    expected = {
+        Path(cell.settings.paths.runs) / cell.name: cell.settings.steps for cell in (cells_of(grid) if grid else [])
+    }
+    pattern = settings.runs or (None if grid else "runs/*")
+    found = _run_folders(pattern) if pattern else []
+    folders = list(dict.fromkeys([*expected, *found]))
+    if not folders:
+        raise UserError(f"runs={pattern}: no run folder there; give runs=PATTERN or the arguments of a grid")
+    rows = [cell_status(folder, expected.get(folder)) for folder in folders]
+    print(written([asdict(row) for row in rows], [_for_a_person(row) for row in rows], settings.format))  # noqa: T201
+    if settings.format == "text":
+        print(counts(rows))  # noqa: T201
+
+
+def cell_status(run: Path, steps: int | None = None) -> CellStatus:
+    """Tell how the run of one folder stands, without changing anything.
+
+    Args:
+        run: the run folder, which may be missing.
+        steps: optimizer steps the run should have, where they are known.
+    """
+    failure = read_failure(run)
+    try:
+        record = read_record(run)
+    except UserError as error:
+        return CellStatus(run.name, "failed", steps=steps, age=_age(run), reason=str(error))
+    if record is None:
+        status: Status = "running" if _is_locked(run) else "failed" if failure else "missing"
+        return CellStatus(run.name, status, steps=steps, reason=failure.reason if failure else None)
+    status, reason = _status(run, record, failure)
+    last = _last_metrics(run)
+    return CellStatus(
+        cell=run.name,
+        status=status,
+        step=int(last["step"]) if last else 0,
+        steps=max(record.get("checkpoint_steps", []), default=steps),
+        loss=last.get("loss"),
+        tokens_per_second=last.get("tokens_per_second"),
+        age=_age(run),
+        reason=reason,
+    )
+
+
+def counts(rows: Sequence[CellStatus]) -> str:
+    """Count the cells of each status in one line."""
+    statuses = [row.status for row in rows]
+    return f"{len(rows)} cells: " + ", ".join(
+        f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses)
+    )
+
+
+def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
+    if _is_locked(run):
+        return "running", None
+    if failure is not None and failure_file(run).stat().st_mtime >= (run / "run.json").stat().st_mtime:
+        return "failed", failure.reason
+    if record["status"] == "failed":
+        return "failed", str(record.get("error") or "").partition("\n")[0]
+    return ("done" if record["status"] == "finished" else "interrupted"), None
+
+
+def _is_locked(run: Path) -> bool:
+    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
+    try:
+        descriptor = os.open(run.parent / ".locks" / f"{run.name}.lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _run_folders(pattern: str) -> list[Path]:
+    """Return the run folders that a pattern names, and those that only the note of a failure tells of."""
+    folders = [Path(path) for path in glob.glob(pattern)]  # noqa: PTH207 - the pattern may be absolute
+    places = [Path(path) for path in glob.glob(str(Path(pattern).parent))]  # noqa: PTH207
+    noted = [place / note.stem for place in places for note in place.glob(".grid/*.json")]
+    runs = {folder for folder in folders if (folder / "config.yaml").exists() or (folder / "run.json").exists()}
+    return sorted(runs | {run for run in noted if fnmatch(run.name, Path(pattern).name)})
+
+
+def _last_metrics(run: Path) -> dict[str, Any]:
+    """Return the last whole line of ``metrics.jsonl``; empty where there is none."""
+    try:
+        with (run / "metrics.jsonl").open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        try:
+            values = json.loads(line)
+        except ValueError:  # torn at its beginning by us, or at its end by a kill
+            continue
+        if isinstance(values, dict) and "step" in values:
+            return values
+    return {}
+
+
+def _age(run: Path) -> float | None:
+    times = [path.stat().st_mtime for path in (run / "metrics.jsonl", run / "run.json") if path.exists()]
+    return round(max(0.0, time.time() - max(times)), 1) if times else None
+
+
+def _for_a_person(row: CellStatus) -> dict[str, Any]:
+    return {
+        "cell": row.cell,
+        "status": row.status,
+        "step": "-" if row.steps is None else f"{row.step or 0}/{row.steps}",
+        "loss": None if row.loss is None else f"{row.loss:.3f}",
+        "tokens/s": None if row.tokens_per_second is None else f"{row.tokens_per_second:.0f}",
+        "age": None if row.age is None else _duration(row.age),
+        "reason": row.reason or "",
+    }
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+if __name__ == "__main__":
+    run_arguments("status", status_command)
