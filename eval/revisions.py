@@ -7,6 +7,8 @@ from ucurve.errors import UserError, may_be_hub_id, missing_folder
 
 ALL = "all"
 _STEP = r"(?:.*[^a-z])?step[-_]?(\d+)"
+_LAST_NUMBER = r"\D*(\d+)"
+_CHECKPOINT = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is no step
 
 
 def step_of(revision: str) -> int:
@@ -15,7 +17,7 @@ def step_of(revision: str) -> int:
     Raises:
         UserError: when it has none.
     """
-    found = re.match(_STEP, revision) or re.fullmatch(r"\D*(\d+)", revision)
+    found = re.match(_STEP, revision) or re.fullmatch(_LAST_NUMBER, revision)
     if found is None:
         raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
     return int(found[1])
@@ -38,10 +40,15 @@ def all_revisions(model: str) -> list[str]:
         names = _on_the_hub(model)
     else:
         raise missing_folder("model", local)
-    found = sorted((name for name in names if re.match(_STEP, name)), key=step_of)
+    found = sorted(filter(_names_a_checkpoint, names), key=step_of)
     if not found:
         raise UserError(f"revisions=[{ALL}]: {model} has no revision named like step512; name those wanted")
     return found
+
+
+def _names_a_checkpoint(name: str) -> bool:
+    has_step = re.match(_STEP, name) or re.fullmatch(_LAST_NUMBER, name)
+    return bool(has_step and re.search(_CHECKPOINT, name))
 
 
 def _on_the_hub(model: str) -> list[str]:

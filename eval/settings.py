@@ -182,7 +182,8 @@ class ScoreCommand(ScoreSettings):
         run: a run folder, or a pattern that matches several.
         steps: checkpoints of the run; None for all.
         model: a local model folder, or ``owner/name`` on the hub.
-        revisions: with a model, its revisions or subfolders, as ``[step0,step512]``; None for the model itself.
+        revisions: with a model, its revisions or subfolders, as ``[step0,step512]`` or ``[all]``; None for the model
+            itself.
         out: with a model, the folder that gets the files.
         check: report on the data of the benchmarks and score nothing; a run or model adds lengths in its tokens.
     """

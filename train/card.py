@@ -90,6 +90,7 @@ def _parts(published: _Published) -> Iterator[str]:
     yield from _accuracies(published.accuracy)
     yield "## Checkpoints\n\n" + _checkpoints(published)
     yield "## What made it\n\n" + _table(["", ""], _facts(published))
+    yield from _sessions(record.get("sessions", []))
     yield (
         "`manifest.json` in each revision has the SHA-256 of every file, the hashes of data, tokenizer and\n"
         "configuration, and tokens and FLOPs so far."
@@ -163,6 +164,18 @@ def _facts(published: _Published) -> list[list[str]]:
         "hardware": ", ".join(f"{name} {_plain(value)}" for name, value in record["hardware"].items()),
     }
     return [[name, value] for name, value in facts.items()]
+
+
+def _sessions(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Say which code made which steps, where a run went on with other code, versions, hardware or engine."""
+    if len(sessions) > 1:
+        rows = [
+            [f"{session['after_step'] + 1:,}", f"`{session['code_revision']}`", session["versions"]["torch"]]
+            for session in sessions
+        ]
+        yield "The run went on with other code or elsewhere:\n\n" + _table(
+            ["from step", "code revision", "torch"], rows
+        )
 
 
 def _plain(value: Any) -> str:

@@ -35,6 +35,8 @@ def hub(monkeypatch, tmp_path):
 def test_all_of_a_suite_on_the_hub(hub):
     hub(PYTHIA)
     assert all_revisions("owner/pythia-14m") == ["step0", "step1", "step512", "step143000"]
+    hub(["checkpoint-2000", "checkpoint-100", "chck_10M", "misstep9x1", "refs"])
+    assert all_revisions("owner/other") == ["checkpoint-100", "checkpoint-2000"]
 
 
 def test_without_the_hub_those_of_its_cache(hub, tmp_path):

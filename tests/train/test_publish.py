@@ -122,6 +122,11 @@ def test_a_revision_holds_the_checkpoint_and_nothing_else(run, tmp_path):
 
 
 def test_the_card_says_what_made_it(scored, tmp_path):
+    whole = json.loads((scored / "run.json").read_text())
+    sessions = [
+        {"after_step": step, "code_revision": code, "versions": {"torch": "2"}} for step, code in ((0, "a"), (5, "b"))
+    ]
+    (scored / "run.json").write_text(json.dumps(whole | {"sessions": sessions}))
     publish(scored, tmp_path / "published", repo="me/suite")
     card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
     record = json.loads((scored / "run.json").read_text())
@@ -130,6 +135,7 @@ def test_the_card_says_what_made_it(scored, tmp_path):
     assert f"{record['parameters']['total']:,}" in card
     assert 'from_pretrained("me/suite", revision="step3")' in card
     assert str(tmp_path) not in card
+    assert "| 1 | `a` | 2 |\n| 6 | `b` | 2 |" in card
     overall = overall_accuracies(read_table(ACCURACY, ACCURACY.path(scored)))
     row = overall[overall["step"] == 3].set_index("linking")["accuracy"]
     assert "| `step3` | " + " | ".join(f"{100 * value:.1f}" for value in row) + " |" in card
