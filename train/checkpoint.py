@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from transformers import GPTNeoXForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from train.disk import disk_faults
 from train.plan import CheckpointFacts
 from train.text import tokenizer_files
 from ucurve.errors import RunError
@@ -23,6 +24,8 @@ from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, w
 MANIFEST = "manifest.json"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
+_PROBE_TOKENS = 32
+_BFLOAT16_TOLERANCE = 0.05  # of the logits' norm; bfloat16 keeps 8 bits, and layers add up their rounding
 
 
 def checkpoint_folder(run: Path, step: int) -> Path:
@@ -35,20 +38,27 @@ def checkpoints(run: Path) -> Iterator[Path]:
     yield from sorted((run / "checkpoints").glob("step*"))
 
 
-def write_checkpoint(run: Path, model: GPTNeoXForCausalLM, tokenizer: Path, facts: CheckpointFacts) -> Path:
-    """Write one checkpoint, read it back and compare it with the live model.
+def write_checkpoint(
+    run: Path,
+    model: GPTNeoXForCausalLM,
+    tokenizer: Path,
+    facts: CheckpointFacts,
+    live: GPTNeoXForCausalLM | None = None,
+) -> Path:
+    """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
 
     Args:
         run: run folder.
         model: the model whose weights are kept, in float32.
         tokenizer: tokenizer folder whose files go with the weights.
         facts: step, tokens, FLOPs and hashes for the manifest.
+        live: the model that is trained, where it is not ``model`` itself; it may be in bfloat16.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
-        RunError: when what is read back differs from the live weights.
+        RunError: when what is read back differs from the live weights or gives other logits.
     """
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
@@ -57,6 +67,7 @@ def write_checkpoint(run: Path, model: GPTNeoXForCausalLM, tokenizer: Path, fact
             shutil.copyfile(tokenizer / name, temporary / name)
         _write_manifest(temporary, tokenizer, facts)
     _compare(folder, model)
+    _compare_logits(folder, live or model)
     return folder
 
 
@@ -104,7 +115,8 @@ def holds_weights(folder: Path, model: GPTNeoXForCausalLM) -> bool:
 
 def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
     transformers_logging.disable_progress_bar()
-    model.save_pretrained(folder, max_shard_size="1000GB")
+    with disk_faults():
+        model.save_pretrained(folder, max_shard_size="1000GB")
 
 
 def _write_manifest(folder: Path, tokenizer: Path, facts: CheckpointFacts) -> None:
@@ -127,6 +139,28 @@ def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
         raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
     if not holds_weights(folder, model):
         raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
+
+
+def _compare_logits(folder: Path, live: GPTNeoXForCausalLM) -> None:
+    """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
+    weight = live.get_output_embeddings().weight
+    loaded = GPTNeoXForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True).to(weight.device)
+    probe = _probe(live).to(weight.device)
+    with torch.no_grad():
+        expected, found = live(probe).logits.float(), loaded(probe).logits
+    tolerance = 0.0 if weight.dtype == torch.float32 else _BFLOAT16_TOLERANCE * expected.norm().item()
+    distance = (found - expected).norm().item()
+    if not distance <= tolerance:
+        raise RunError(
+            f"{folder}: the logits of the checkpoint read back differ from the live model's by {distance:.3g} (norm), "
+            f"allowed {tolerance:.3g}; the checkpoint is not what was trained"
+        )
+
+
+def _probe(model: GPTNeoXForCausalLM) -> torch.Tensor:
+    """Return a fixed sequence of token ids over the whole vocabulary, shape [1, length]."""
+    length = min(_PROBE_TOKENS, model.config.max_position_embeddings)
+    return torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
 
 
 def _saved_names(model: GPTNeoXForCausalLM) -> Iterator[tuple[str, torch.nn.Parameter]]:

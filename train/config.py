@@ -10,6 +10,7 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    field_validator,
     model_validator,
 )
 from pydantic.dataclasses import dataclass
@@ -100,14 +101,36 @@ class EngineSettings:
     """What runs the arithmetic.
 
     Attributes:
-        kind: ``torch``, or ``auto`` to choose by the machine.
+        kind: ``torch``, ``deepspeed``, or ``auto``: DeepSpeed when there are several processes or an accelerator.
         micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch.
         device: ``cpu``, ``cuda`` or ``auto``.
+        zero_stage: how much DeepSpeed cuts over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too.
+        config: a file, JSON or YAML, that is merged over DeepSpeed's configuration.
     """
 
-    kind: Literal["auto", "torch"]
+    kind: Literal["auto", "torch", "deepspeed"]
     micro_batch: PositiveInt
     device: Literal["auto", "cpu", "cuda"]
+    zero_stage: int = 0
+    config: str | None = None
+
+    @field_validator("zero_stage")
+    @classmethod
+    def _stage_is_supported(cls, stage: int) -> int:
+        if stage == 3:
+            raise ValueError(
+                "got 3; ZeRO 3 cuts the weights too, and the output layer's loss, the checkpoints and the resume "
+                "state here read whole weights; allowed: 0, 1, 2"
+            )
+        if stage not in (0, 1, 2):
+            raise ValueError(f"got {stage}; allowed: 0, 1, 2")
+        return stage
+
+    @model_validator(mode="after")
+    def _torch_has_no_stages(self) -> "EngineSettings":
+        if self.kind == "torch" and (self.zero_stage or self.config):
+            raise ValueError("zero_stage and config are DeepSpeed's; set engine=deepspeed")
+        return self
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -14,6 +14,7 @@ from train.model import summed_loss
 from ucurve.errors import RunError, UserError
 
 _GENERATOR = "generator"
+_STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
 
 
 class DivergedError(RunError):
@@ -42,10 +43,20 @@ class Engine(Protocol):
         """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Return the full state: weights, optimizer moments, generator."""
+        """Return the full state in the names that all engines share; with several processes in the first one only.
+
+        The names are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``,
+        ``optimizer/exp_avg_sq/NAME`` and ``generator``. Every process must call it.
+        """
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state that ``state`` returned."""
+        """Take up a state that ``state`` of any engine returned, in any number of processes."""
+
+    def export(self) -> GPTNeoXForCausalLM:
+        """Return, in the first process, the model with the float32 weights that a checkpoint holds.
+
+        Every process must call it.
+        """
 
 
 class TorchEngine:
@@ -57,13 +68,7 @@ class TorchEngine:
         torch.nn.Module.to(self.model, self.device)
         self._micro_batch = engine.micro_batch
         self._clip = optimizer.clip
-        self._optimizer = torch.optim.AdamW(
-            parameter_groups(model, optimizer.weight_decay),
-            lr=optimizer.learning_rate,
-            betas=optimizer.betas,
-            eps=optimizer.eps,
-            fused=True,
-        )
+        self._optimizer = make_optimizer(model, optimizer)
 
     def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
         """Take one optimizer step; see ``Engine.step``.
@@ -72,9 +77,9 @@ class TorchEngine:
             DivergedError: when the loss or the gradient is not finite.
         """
         loss_sum = self.accumulate(windows)
-        _require_finite(loss_sum, "the loss", number)
+        require_finite(loss_sum, "the loss", number)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
-        _require_finite(norm, "the norm of the gradient", number)
+        require_finite(norm, "the norm of the gradient", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         self._optimizer.step()
@@ -102,23 +107,76 @@ class TorchEngine:
         return total
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Return the full state; see ``Engine.state``. Nothing in training draws from other generators than torch's."""
-        names: dict[torch.Tensor, str] = {parameter: name for name, parameter in self.model.named_parameters()}
-        state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
-        for parameter, moments in self._optimizer.state.items():
-            state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
-        return state | {_GENERATOR: torch.get_rng_state()}
+        """Return the full state; see ``Engine.state``."""
+        return with_generator(plain_state(self.model, self._optimizer))
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Take up a state; see ``Engine.load``."""
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(state[f"weights/{name}"])
-                for key in ("step", "exp_avg", "exp_avg_sq"):
-                    moment = state.get(f"optimizer/{key}/{name}")
-                    if moment is not None:
-                        self._optimizer.state[parameter][key] = moment.to(self.device)
-        torch.set_rng_state(state[_GENERATOR])
+        restore_plain(self.model, self._optimizer, state)
+        restore_generator(state)
+
+    def export(self) -> GPTNeoXForCausalLM:
+        """Return the model itself; see ``Engine.export``."""
+        return self.model
+
+
+def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
+    """Return AdamW over a model's parameters."""
+    return torch.optim.AdamW(
+        parameter_groups(model, settings.weight_decay),
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.eps,
+        fused=True,
+    )
+
+
+def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Return weights and moments of an optimizer that holds the model's own parameters."""
+    names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
+    state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
+    for parameter, moments in optimizer.state.items():
+        state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
+    return state
+
+
+def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
+    """Give a model and an optimizer that holds its own parameters the weights and moments of a state."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(state[f"weights/{name}"])
+            for key in (_STEP, *MOMENTS):
+                moment = state.get(f"optimizer/{key}/{name}")
+                if moment is not None:
+                    optimizer.state[parameter][key] = moment.to(parameter.device)
+
+
+def with_generator(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Add the state of torch's generator; nothing in training draws from another."""
+    return state | {_GENERATOR: torch.get_rng_state()}
+
+
+def restore_generator(state: dict[str, torch.Tensor]) -> None:
+    """Take up the state of torch's generator."""
+    torch.set_rng_state(state[_GENERATOR])
+
+
+def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
+    """Refuse a state that would start the optimizer anew, or leave a weight as it was initialised.
+
+    Raises:
+        RunError: naming what the state after ``step`` lacks.
+    """
+    names = [name for name, _ in model.named_parameters()]
+    wanted = {_GENERATOR, *(f"weights/{name}" for name in names)}
+    if step > 0 or any(name.startswith("optimizer/") for name in state):
+        wanted |= {f"optimizer/{key}/{name}" for name in names for key in (_STEP, *MOMENTS)}
+    missing = sorted(wanted - set(state))
+    if missing:
+        raise RunError(
+            f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
+            "going on would start the optimizer anew"
+        )
 
 
 def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
@@ -143,6 +201,11 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _require_finite(value: float, what: str, step: int) -> None:
+def require_finite(value: float, what: str, step: int) -> None:
+    """Stop before the weights take up a value that is not finite.
+
+    Raises:
+        DivergedError: naming the value and the step.
+    """
     if not math.isfinite(value):
         raise DivergedError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")

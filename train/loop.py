@@ -30,15 +30,24 @@ class Batches:
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What the loop calls: after every step with its metrics, at every scheduled step, and when a state is due."""
+    """What the loop calls.
+
+    Attributes:
+        on_step: after every step, with its metrics.
+        on_checkpoint: at every scheduled step.
+        on_state: when a state is to be saved.
+        poll: after every step, with whether a state is due by this process's clock; returns, the same in all
+            processes, whether to save one and whether to stop.
+    """
 
     on_step: Callable[[dict[str, float]], None]
     on_checkpoint: Callable[[int], None]
     on_state: Callable[[int], None]
+    poll: Callable[[bool], tuple[bool, bool]] = lambda due: (due, False)
 
 
-def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks: Callbacks) -> None:
-    """Take the steps after ``done`` up to the end of the plan.
+def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks: Callbacks) -> int:
+    """Take the steps after ``done`` up to the end of the plan, or until ``poll`` says to stop.
 
     Args:
         engine: holds the state after step ``done``.
@@ -46,6 +55,9 @@ def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks
         plan: steps and checkpoints.
         done: optimizer steps already taken; 0 also writes the checkpoint of the untrained model.
         callbacks: what to call.
+
+    Returns:
+        The last step taken; the state after it was handed to ``on_state`` if it is not the last of the plan.
 
     Raises:
         DivergedError: when a loss is not finite; the state of the last good step is handed to ``on_state`` first.
@@ -67,9 +79,13 @@ def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks
         callbacks.on_step(_metrics(result, windows, batches.store, step, rate, seconds))
         if step in scheduled:
             callbacks.on_checkpoint(step)
-        if time.monotonic() - saved_at >= plan.settings.resume.seconds:
+        save, stop = callbacks.poll(time.monotonic() - saved_at >= plan.settings.resume.seconds)
+        if save or stop:
             callbacks.on_state(step)
             saved_at = time.monotonic()
+        if stop:
+            return step
+    return plan.steps
 
 
 def _metrics(

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from train.disk import disk_faults
 from ucurve.errors import UserError
 from ucurve.files import new_folder, remove_leftovers, sha256_file, write_json
 from ucurve.progress import say
@@ -29,16 +30,16 @@ def save_state(run: Path, step: int, state: dict[str, torch.Tensor], owner: dict
         state: the engine's full state.
         owner: hashes of what the state belongs to.
     """
-    folder = run / "resume"
-    with new_folder(folder / f"step{step:08d}") as temporary:
-        save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
+    with new_folder(state_folder(run, step)) as temporary:
+        with disk_faults():
+            save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
         write_json(temporary / _FACTS, owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)})
-    for old in _states(folder)[_KEPT:]:
+    for old in _states(run / "resume")[_KEPT:]:
         shutil.rmtree(old)
 
 
-def newest_state(run: Path, owner: dict[str, str]) -> tuple[int, dict[str, torch.Tensor]] | None:
-    """Return step and state of the newest state that is whole, or None; damaged ones are named on standard error.
+def newest_state(run: Path, owner: dict[str, str]) -> int | None:
+    """Return the step of the newest state that is whole, or None; damaged ones are named on standard error.
 
     Raises:
         UserError: when a whole state belongs to another configuration or other data.
@@ -51,9 +52,20 @@ def newest_state(run: Path, owner: dict[str, str]) -> tuple[int, dict[str, torch
         facts = _facts(candidate)
         if facts is not None and sha256_file(candidate / _STATE) == facts["state_sha256"]:
             _refuse_stranger(candidate, facts, owner)
-            return int(facts["step"]), load_file(candidate / _STATE)
-        say(f"{candidate} is damaged; going on from an older state")
+            return int(facts["step"])
+        say(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
+
+
+def load_state(run: Path, step: int) -> dict[str, torch.Tensor]:
+    """Read the state after ``step``, which ``newest_state`` found whole."""
+    state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
+    return state
+
+
+def state_folder(run: Path, step: int) -> Path:
+    """Return the folder of the state after ``step``."""
+    return run / "resume" / f"step{step:08d}"
 
 
 def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:

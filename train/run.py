@@ -14,7 +14,6 @@ from filelock import FileLock, Timeout
 from train import hooks
 from train.config import RunSettings, config_sha256, without_seeds
 from train.corpus import Corpus
-from train.engine import choose_device
 from train.engine_choice import check_engine, engine_kind, process_device
 from train.plan import Plan, make_plan
 from train.prepared import Prepared
@@ -34,7 +33,7 @@ from train.tracking import check_tracker
 from train.training import Training, require_checkpoints
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
-from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.errors import BusyError, RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers, write_text
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
@@ -54,8 +53,7 @@ def train_cell(settings: RunSettings) -> None:
         if processes.size > 1:
             connect(processes, process_device(settings, processes).type)
         try:
-            with signals.at_once():
-                prepared = processes.first_then_others(lambda: prepare(settings))
+            prepared = processes.first_then_others(lambda: _prepare(settings, signals))
             with contextlib.ExitStack() as stack:
                 processes.on_first(lambda: _take_folder(prepared, stack))
                 _execute(prepared, processes, signals)
@@ -63,6 +61,11 @@ def train_cell(settings: RunSettings) -> None:
             if processes.is_first:
                 announce(error)
             raise
+
+
+def _prepare(settings: RunSettings, signals: StopSignals) -> Prepared:
+    with signals.at_once():
+        return prepare(settings)
 
 
 def _take_folder(prepared: Prepared, stack: contextlib.ExitStack) -> None:
@@ -76,7 +79,6 @@ def prepare(settings: RunSettings) -> Prepared:
     folder = Path(settings.paths.runs) / settings.run_name
     refuse_unwritable(settings)
     refuse_other_configuration(folder, settings)
-    choose_device(settings.engine.device)
     check_tracker(settings.tracker)
     hooks.check_benchmarks_exist(settings.eval)
     corpus = Corpus(settings.data)
@@ -108,10 +110,13 @@ def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> 
     record = RunRecord(prepared.folder, _facts(prepared, processes))
     if not processes.on_first(lambda: _begin(prepared, record)):
         with _recorded(record, processes):
-            training = Training(prepared, processes, signals, record)
-            training.run()
+            Training(prepared, processes, signals, record).run()
+    processes.on_first(lambda: _score_at_end(prepared, signals))
+
+
+def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
     with signals.at_once():
-        processes.on_first(lambda: hooks.score_at_end(prepared.folder, prepared.settings.eval))
+        hooks.score_at_end(prepared.folder, prepared.settings.eval)
 
 
 def _begin(prepared: Prepared, record: RunRecord) -> bool:

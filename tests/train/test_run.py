@@ -19,7 +19,7 @@ from train.engine import TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.plan import make_plan
 from train.records import read_record
-from train.run import _batches, prepare, train_cell
+from train.run import prepare, train_cell
 from train.verify import run_faults, verify_command
 from ucurve.errors import RunError, UserError
 
@@ -148,7 +148,7 @@ def test_a_checkpoint_torn_by_the_kill_is_written_again(finished, settings_of):
 
 def recorded_batches(settings):
     prepared = prepare(settings)
-    batches = _batches(prepared)
+    batches = prepared.batches
     return [batches.of_step(number) for number in range(1, prepared.plan.steps + 1)]
 
 
@@ -376,5 +376,5 @@ def test_the_loop_calls_back_in_order(settings_of):
         lambda step: calls.append(("state", step)),
     )
     plan = make_plan(settings, prepared.plan.vocabulary)
-    run_steps(Still(), Batches(prepared.store, _batches(prepared).order, 8), plan, 10, callbacks)
+    run_steps(Still(), Batches(prepared.store, prepared.batches.order, 8), plan, 10, callbacks)
     assert calls == [("step", 11), ("state", 11), ("step", 12), ("checkpoint", 12), ("state", 12)]

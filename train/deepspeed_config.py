@@ -1,0 +1,101 @@
+"""The configuration DeepSpeed gets: made from ours, with the file of ``engine.config`` merged over it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from train.config import EngineSettings
+from ucurve.errors import UserError, unknown_name
+
+# What DeepSpeed must be told by our own keys, or not at all, because the run's outcome and its resuming rest on it.
+_OURS = {
+    "train_batch_size": "batch.sequences says it",
+    "train_micro_batch_size_per_gpu": "engine.micro_batch says it",
+    "gradient_accumulation_steps": "it follows from batch.sequences, engine.micro_batch and the number of processes",
+    "gradient_clipping": "optimizer.clip says it",
+    "optimizer": "the keys of optimizer say it, and torch's AdamW is used",
+    "scheduler": "optimizer.warmup and optimizer.minimum say it",
+    "fp16": "its loss scaling skips steps; bfloat16 is used on accelerators",
+    "zero_optimization.stage": "engine.zero_stage says it",
+    "zero_optimization.offload_optimizer": "offloading is not supported: the state that a run resumes from is gathered "
+    "from the device's own partitions",
+    "zero_optimization.offload_param": "offloading belongs to ZeRO 3, which is not supported",
+}
+_ALLOWED = (
+    "bf16",
+    "comms_logger",
+    "communication_data_type",
+    "data_types",
+    "dump_state",
+    "flops_profiler",
+    "gradient_predivide_factor",
+    "memory_breakdown",
+    "prescale_gradients",
+    "steps_per_print",
+    "wall_clock_breakdown",
+    "zero_optimization",
+)
+
+
+def read_override(path: str | None) -> dict[str, Any]:
+    """Read the file of ``engine.config``, JSON or YAML; None is an empty one.
+
+    Raises:
+        UserError: when it cannot be read, or says something that is not its to say.
+    """
+    if path is None:
+        return {}
+    where = f"engine.config={path}"
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))  # JSON is YAML
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
+    if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
+        raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")
+    _refuse(values, where)
+    return values
+
+
+def build_config(settings: EngineSettings, micro_batches: int, clip: float, bfloat16: bool) -> dict[str, Any]:
+    """Build DeepSpeed's configuration.
+
+    Args:
+        settings: the engine's settings, whose ``config`` file is merged over the rest.
+        micro_batches: micro batches of one process in a step.
+        clip: largest norm of the gradient; 0 leaves clipping to the engine.
+        bfloat16: whether weights and activations are bfloat16, with float32 weights kept beside them.
+
+    Raises:
+        UserError: for a file that cannot be merged.
+    """
+    base: dict[str, Any] = {
+        "train_micro_batch_size_per_gpu": settings.micro_batch,
+        "gradient_accumulation_steps": micro_batches,
+        "gradient_clipping": clip,
+        "zero_optimization": {"stage": settings.zero_stage},
+        "steps_per_print": 10**12,
+    }
+    if bfloat16:
+        base |= {"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}
+    return _merged(base, read_override(settings.config))
+
+
+def _refuse(values: dict[str, Any], where: str) -> None:
+    given = [*values, *[f"zero_optimization.{key}" for key in values.get("zero_optimization", {})]]
+    taken = [f"{key}: {_OURS[key]}" for key in given if key in _OURS]
+    if taken:
+        raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
+    for key in values:
+        if key not in _ALLOWED:
+            raise unknown_name("key", str(key), _ALLOWED, where)
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    both = {
+        key: _merged(base[key], value)
+        for key, value in over.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return base | over | both
