@@ -13,7 +13,7 @@ from transformers import ByT5Tokenizer
 
 from train import encoding
 from train.corpus import Corpus, CorpusSettings
-from train.encoding import character_encoder, encode, make_recipe
+from train.encoding import character_encoder, encode, encode_documents, make_recipe
 from train.text import TokenizerSettings, build_tokenizer, load_tokenizer
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from ucurve.errors import RunError, UserError
@@ -277,6 +277,15 @@ class TestEncoding:
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] < 1.2 * peaks[0]
+
+    def test_processes_are_not_fed_far_ahead_of_what_is_taken(self, char_folder, monkeypatch):
+        monkeypatch.setattr(encoding, "_CHARACTERS_AT_ONCE", 10)
+        drawn = []
+        documents = (drawn.append(number) or "天地玄黄宇宙洪荒日月" for number in range(60))  # a batch each
+        recipe = make_recipe(char_folder, load_tokenizer_once(char_folder), "<u2")
+        ahead = [len(drawn) - taken for taken, _ in enumerate(encode_documents(documents, recipe, 2), 1)]
+        assert len(ahead) == 60
+        assert max(ahead) <= 2 * encoding._BATCHES_PER_PROCESS
 
 
 @pytest.fixture(scope="module")
