@@ -2,6 +2,7 @@
 
 import logging
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,7 @@ def import_deepspeed(device: str) -> Any:
     """Import DeepSpeed for a device, quietly and without building anything for the CPU."""
     if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # of names DeepSpeed uses
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     import deepspeed
 

@@ -1,6 +1,7 @@
 """Which engine a run uses here, and whether its batch can be cut as that needs."""
 
 import importlib.util
+import os
 
 import torch
 from transformers import GPTNeoXForCausalLM
@@ -18,7 +19,8 @@ def check_engine(settings: RunSettings, processes: Processes) -> None:
     Raises:
         UserError: naming what does not fit, and what would.
     """
-    choose_device(settings.engine.device)
+    if choose_device(settings.engine.device).type == "cpu":
+        os.environ["DS_ACCELERATOR"] = "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
     if engine_kind(settings, processes) == "deepspeed":
         read_override(settings.engine.config)
     elif settings.engine.config:

@@ -62,7 +62,8 @@ class Processes:
                 outcome = (None, work())
             except BaseException as raised:
                 error, outcome = raised, (_failure(raised, self.rank), None)
-        failure, result = self.broadcast(outcome)
+        received: tuple[Failure | None, Result] = self.broadcast(outcome)
+        failure, result = received
         if error is not None:
             raise error
         if failure is not None:
@@ -168,7 +169,7 @@ def connect(processes: Processes, device: str) -> None:
     if processes.size > 1:
         dist.init_process_group(backend)
         return
-    store = dist.distributed_c10d.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)
+    store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)  # type: ignore[attr-defined]
     alone = {"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port}
     os.environ.update({name: str(value) for name, value in alone.items()})
     dist.init_process_group(backend, store=store, rank=0, world_size=1)

@@ -149,6 +149,8 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
         write("failed", error=str(error))
         if isinstance(error, UcurveError):
             raise
+        if not processes.is_first:  # the first does not know of it, and only the first's errors are printed
+            say(f"process {processes.rank}: {error}")
         raise RunError(f"{error}; the newest whole state is kept in resume/") from error
 
 

@@ -320,5 +320,7 @@ def _problem(detail: dict[str, Any]) -> str:
 
 
 def _report(message: str, code: int) -> int:
-    sys.stderr.write(f"error: {message}\n")
+    """Say what is wrong; of the processes that a launcher started, which all meet one mistake, the first says it."""
+    if os.environ.get("RANK", "0") == "0":
+        sys.stderr.write(f"error: {message}\n")
     return code
