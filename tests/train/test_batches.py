@@ -3,51 +3,36 @@
 import csv
 import json
 import shutil
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from train.batches import batches_command, open_batches
-from train.corpus import Corpus
-from train.engine import StepResult
-from train.loop import Callbacks, run_steps
-from train.records import RunRecord
-from train.run import Prepared, _batches, _facts, _lay_out, prepare
+from train.batches import batches_command
+from train.loop import Batches
+from train.run import train_cell
+from train.seen import open_batches
+from train.stored import stored_config_sha256
+from ucurve.command import run_command
 from ucurve.errors import UserError
 
-NOTHING = Callbacks(lambda values: None, lambda step: None, lambda step: None)
-
-
-class Listener:
-    """Stands in for an engine and keeps what the loop feeds it."""
-
-    def __init__(self):
-        self.fed = {}
-
-    def step(self, windows, rate, number):
-        self.fed[number] = windows.copy()
-        return StepResult(float(windows.size), 1.0)
-
 
 @pytest.fixture
-def laid_out(settings_of):
-    """A function from overrides to a run folder as it stands before its first step, and what it was prepared from."""
-
-    def build(*more: str) -> tuple[Path, Prepared]:
-        prepared = prepare(settings_of("data.max_epochs=100000000", *more))
-        prepared.folder.mkdir(parents=True)
-        _lay_out(prepared)
-        RunRecord(prepared.folder, _facts(prepared)).write("running")
-        return prepared.folder, prepared
-
-    return build
+def run(settings_of):
+    """A finished run of 12 steps."""
+    settings = settings_of()
+    train_cell(settings)
+    return Path(settings.paths.runs) / settings.run_name
 
 
-@pytest.fixture
-def run(laid_out):
-    return laid_out()[0]
+def lengthen(run, tokens):
+    """Make of a run one that is going to be long, as it stands when it has taken a few steps."""
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("tokens: 1536", f"tokens: {tokens}"))
+    record = json.loads((run / "run.json").read_text()) | {"config_sha256": stored_config_sha256(run)}
+    (run / "run.json").write_text(json.dumps(record | {"status": "running"}))
 
 
 def show(run, capsys, first, last, **more):
@@ -55,24 +40,25 @@ def show(run, capsys, first, last, **more):
     return capsys.readouterr().out
 
 
-def test_it_shows_what_the_loop_feeds(laid_out, capsys):
-    run, prepared = laid_out("tokens=12800")  # 100 steps, several epochs
-    listener = Listener()
-    run_steps(listener, _batches(prepared), prepared.plan, 1, NOTHING)
-    lines = [json.loads(line) for line in show(run, capsys, 1, 100, format="jsonl", ids=True).splitlines()]
-    assert [(line["step"], line["sequence"]) for line in lines] == [(s, n) for s in range(2, 101) for n in range(8)]
-    shown = np.array([line["ids"] for line in lines]).reshape(99, 8, 17)
-    assert all((shown[step - 2] == windows).all() for step, windows in listener.fed.items())
-    assert len(listener.fed) == 99
+def test_it_shows_what_the_loop_feeds(settings_of, monkeypatch, capsys):
+    fed, feed = {}, Batches.of_step
+    monkeypatch.setattr(Batches, "of_step", lambda self, step: fed.setdefault(step, feed(self, step)))
+    settings = settings_of("tokens=7680", "data.max_epochs=2", "seeds.data=3", "model=tiny", "batch.sequences=6")
+    train_cell(settings)
+    assert sorted(fed) == list(range(1, 81))
+    run = Path(settings.paths.runs) / settings.run_name
+    lines = [json.loads(line) for line in show(run, capsys, 1, 80, format="jsonl", ids=True).splitlines()]
+    assert [(line["step"], line["sequence"]) for line in lines] == [(s, n) for s in range(2, 81) for n in range(6)]
+    shown = np.array([line["ids"] for line in lines]).reshape(79, 6, 17)
+    assert all((shown[step - 2] == fed[step]).all() for step in range(2, 81))
+    assert {line["epoch"] for line in lines} == {0, 1}
 
 
-def test_epochs_documents_and_text_are_those_of_the_corpus(laid_out):
-    run, prepared = laid_out("tokens=12800")
-    texts = list(Corpus(prepared.settings.data).documents())
-    separator = "<eos>"
-    stream = [(number, token) for number, text in enumerate(texts) for token in (separator, *text)]
-    batches = open_batches(run)
-    seen = list(batches.between(0, 100))
+def test_epochs_documents_and_text_are_those_of_the_corpus(run, corpus):
+    lengthen(run, 12800)
+    texts = [json.loads(line)["text"] for line in (corpus / "train.jsonl").read_text().splitlines()]
+    stream = [(number, token) for number, text in enumerate(texts) for token in ("<eos>", *text)]
+    seen = list(open_batches(run).between(0, 100))
     in_epoch = (len(stream) - 1) // 16
     assert [one.epoch for one in seen] == [place // in_epoch for place in range(len(seen))]
     assert seen[-1].epoch >= 1
@@ -115,14 +101,15 @@ def test_text_is_for_people(run, capsys):
     assert text.count("step 4 ") == 8
 
 
-def test_a_million_steps_on_it_is_as_fast(laid_out):
-    run, prepared = laid_out("tokens=256_000_000")
+def test_a_million_steps_on_it_is_as_fast(run):
+    lengthen(run, 256_000_000)
     started = time.perf_counter()
-    seen = list(open_batches(run).between(999_999, 1_000_000))
+    batches = open_batches(run)
+    seen = list(batches.between(999_999, 1_000_000))
     assert time.perf_counter() - started < 1
-    windows = _batches(prepared).of_step(1_000_000)
-    assert [one.ids for one in seen] == windows.tolist()
-    assert seen[0].epoch == 999_999 * 8 // _batches(prepared).order.sequences
+    assert batches.steps == 2_000_000
+    assert [one.ids for one in seen] == Batches(batches.store, batches.order, 8).of_step(1_000_000).tolist()
+    assert seen[0].epoch == 999_999 * 8 // batches.order.sequences
 
 
 def test_the_cache_is_enough_and_so_is_the_corpus(run, corpus, tmp_path, capsys):
@@ -152,19 +139,17 @@ def test_another_corpus_is_refused(run, corpus, tmp_path, capsys):
         show(run, capsys, 0, 12)
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "message"),
-    [
-        (0, 13, r"to=13: .*s0 has 12 steps"),
-        (5, 5, r"from=5 to=5: no steps"),
-        (7, 2, r"from=7 to=2: no steps"),
-        (-1, 2, r"from: got -1"),
-        ("x", 2, r"from: got 'x'"),
-    ],
-)
-def test_steps_that_are_none(run, capsys, first, last, message):
-    with pytest.raises(UserError, match=message):
-        show(run, capsys, first, last)
+def test_steps_that_are_none(run, capsys):
+    mistakes = {
+        r"to=13: .*s0 has 12 steps": (0, 13),
+        r"from=5 to=5: no steps": (5, 5),
+        r"from=7 to=2: no steps": (7, 2),
+        r"from: got -1": (-1, 2),
+        r"from: got 'x'": ("x", 2),
+    }
+    for message, (first, last) in mistakes.items():
+        with pytest.raises(UserError, match=message):
+            show(run, capsys, first, last)
 
 
 def test_other_mistakes(run, capsys, tmp_path):
@@ -183,3 +168,16 @@ def test_other_mistakes(run, capsys, tmp_path):
     (run / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json: missing; it says which data"):
         show(run, capsys, 0, 1)
+
+
+def test_the_command_line(run, monkeypatch, capsys):
+    expected = show(run, capsys, 3, 5, format="csv", ids=True)
+    arguments = [f"run={run}", "from=3", "to=5", "format=csv", "ids=true"]
+    monkeypatch.setattr(sys, "argv", ["batches.py", *arguments])
+    run_command("batches", batches_command)
+    assert capsys.readouterr().out == expected
+    monkeypatch.setattr(sys, "argv", ["batches.py", f"run={run}", "from=3", "til=5"])
+    with pytest.raises(SystemExit) as caught:
+        run_command("batches", batches_command)
+    assert caught.value.code == 2
+    assert "unknown key 'til'; the keys are those of conf/batches.yaml" in capsys.readouterr().err

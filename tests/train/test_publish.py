@@ -18,6 +18,7 @@ from train.card import overall_accuracies
 from train.checkpoint import checkpoints
 from train.publish import publish_command, revisions
 from train.run import train_cell
+from ucurve.command import run_command
 from ucurve.errors import RunError, UserError
 
 LETTERS = "天地玄黄宇宙洪荒"
@@ -247,3 +248,10 @@ def test_what_cannot_be_published(run, tmp_path):
     with pytest.raises(RunError, match="the run is running, not finished"):
         publish(run, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []
+
+
+def test_the_command_line(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["publish.py", f"run={run}", f"out={tmp_path / 'out'}", "repo=me/14m-suite"])
+    run_command("publish", publish_command)
+    assert capsys.readouterr().out == f"{tmp_path / 'out'}: revisions step0, step3, step12, main\n"
+    assert (tmp_path / "out" / "models--me--14m-suite" / "refs" / "step12").is_file()

@@ -155,23 +155,23 @@ def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tm
     assert (len(found), found[-1]) == (6, f"{path}: 7 more faults")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("config_sha256", "0", r"run\.json: config_sha256 is '0', config\.yaml gives '[0-9a-f]{64}'"),
-        ("checkpoint_steps", [0, 12], r"run\.json: checkpoint_steps is \[0, 12\], config\.yaml gives"),
-        ("seeds", {"init": 3, "data": 0}, r"run\.json: seeds is {'init': 3, 'data': 0}, config\.yaml gives"),
-        ("parameters", None, r"run\.json: parameters is None, config\.yaml gives"),
-        ("tokenizer_sha256", "0", r"run\.json: tokenizer_sha256 is not that of step00000000"),
-        ("code_revision", ..., r"run\.json: does not say code_revision"),
-        ("versions", ..., r"run\.json: does not say versions"),
-        ("hardware", ..., r"run\.json: does not say hardware"),
-        ("status", "failed", r"the run is failed, not finished"),
-    ],
-)
-def test_the_record(finished, key, value, message):
+RECORDS = {
+    r"run\.json: config_sha256 is '0', config\.yaml gives '[0-9a-f]{64}'": ("config_sha256", "0"),
+    r"run\.json: checkpoint_steps is \[0, 12\], config\.yaml gives": ("checkpoint_steps", [0, 12]),
+    r"run\.json: seeds is {'init': 3, 'data': 0}, config\.yaml gives": ("seeds", {"init": 3, "data": 0}),
+    r"run\.json: parameters is None, config\.yaml gives": ("parameters", None),
+    r"run\.json: tokenizer_sha256 is not that of step00000000": ("tokenizer_sha256", "0"),
+    r"run\.json: does not say code_revision": ("code_revision", ...),
+    r"run\.json: does not say versions": ("versions", ...),
+    r"run\.json: does not say hardware": ("hardware", ...),
+    r"the run is failed, not finished": ("status", "failed"),
+}
+
+
+def test_the_record(finished):
     record = read_record(finished)
-    changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
-    (finished / "run.json").write_text(json.dumps(changed))
-    with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
-        verify_command({"run": str(finished)})
+    for message, (key, value) in RECORDS.items():
+        changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
+        (finished / "run.json").write_text(json.dumps(changed))
+        with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
+            verify_command({"run": str(finished)})
