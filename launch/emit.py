@@ -1,0 +1,92 @@
+"""Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``.
+
+Every run is started by exactly ``python train.py ...``, alone or under a launcher; nothing has to stay alive meanwhile.
+"""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, PositiveInt, model_validator
+from pydantic.dataclasses import dataclass
+
+from launch import slurm
+from launch.grids import cells_of, own_settings
+from launch.slurm import SlurmSettings
+from launch.submitit import submitit_commands
+from ucurve.command import run_arguments
+from ucurve.files import write_text
+from ucurve.progress import say
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, config=_STRICT)
+class EmitSettings:
+    """What to write.
+
+    Attributes:
+        format: ``slurm-array``, ``commands`` (a line for each run) or ``submitit`` (for Hydra's launcher of that name).
+        out: the file to write; None prints.
+        launcher: what starts the processes of one run.
+        nodes: of one run.
+        processes: on each node.
+    """
+
+    format: Literal["slurm-array", "commands", "submitit"]
+    out: str | None
+    python: slurm.Word
+    launcher: Literal["auto", "python", "torchrun", "deepspeed"]
+    nodes: PositiveInt
+    processes: PositiveInt
+    slurm: SlurmSettings
+
+    @model_validator(mode="after")
+    def _launcher_fits(self) -> "EmitSettings":
+        several = self.nodes * self.processes > 1
+        if self.launcher == "python" and several:
+            raise ValueError(f"launcher=python starts one process, not {self.nodes} x {self.processes}")
+        if self.format == "submitit" and several:
+            raise ValueError("format=submitit starts one process for each run; use format=slurm-array")
+        if self.format == "commands" and self.nodes > 1:
+            raise ValueError("format=commands is for one node; use format=slurm-array")
+        return self
+
+    @property
+    def starts_with(self) -> str:
+        """The launcher, ``auto`` decided."""
+        if self.launcher != "auto":
+            return self.launcher
+        return "torchrun" if self.nodes * self.processes > 1 else "python"
+
+
+def emit_command(arguments: Sequence[str]) -> None:
+    """Write or print the launch file of a grid.
+
+    Raises:
+        UserError: when the arguments are not well formed.
+    """
+    settings, grid = own_settings(EmitSettings, "emit", arguments)
+    text = _text(settings, grid)
+    if settings.out is None:
+        print(text, end="")  # noqa: T201 - the file is what was asked for
+        return
+    write_text(Path(settings.out), text)
+    if settings.format == "slurm-array":
+        Path(settings.slurm.logs).mkdir(parents=True, exist_ok=True)  # Slurm makes no folder for its logs
+        say(f"{settings.out} is written; submit it with: sbatch {shlex.quote(settings.out)}")
+
+
+def _text(settings: EmitSettings, grid: Sequence[str]) -> str:
+    if settings.format == "submitit":
+        return submitit_commands(settings.python, settings.slurm, grid)
+    runs = [list(cell.overrides) for cell in cells_of(grid)]
+    start = slurm.Start(settings.python, settings.starts_with, settings.nodes, settings.processes)
+    if settings.format == "commands":
+        return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)
+    return slurm.array_script(slurm.directives(settings.slurm, settings.nodes, len(runs)), start, runs)
+
+
+if __name__ == "__main__":
+    run_arguments("emit", emit_command)

@@ -1,0 +1,71 @@
+"""Starts a launcher, such as torchrun, and keeps what it would lose: signals for its workers, and exit code 75.
+
+``python -m launch.relay torchrun ...``: SIGTERM and SIGUSR1 go as SIGUSR1 to the processes below that handle it, which
+save their state and exit. The launcher itself would answer with its own time limit, and with an exit code of its own.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+_REQUEUE = 75
+
+
+def relay(command: Sequence[str]) -> int:
+    """Run a command and return its exit code, or 75 when a signal was passed on and the command then failed.
+
+    Args:
+        command: the launcher and its arguments.
+    """
+    told: list[int] = []
+    process = subprocess.Popen(command, preexec_fn=_ignore)  # noqa: PLW1509 - no other thread is there
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        told.append(number)
+        for worker in _catching(process.pid):
+            os.kill(worker, signal.SIGUSR1)
+
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, pass_on)
+    code = process.wait()
+    if told and code:
+        return _REQUEUE
+    return code if code >= 0 else 128 - code
+
+
+def _ignore() -> None:
+    """Let the launcher outlive a SIGUSR1 that the scheduler sends to all processes at once."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
+def _catching(process: int) -> list[int]:
+    """Return the descendants of a process that have a handler for SIGUSR1."""
+    found: list[int] = []
+    for child in _children(process):
+        found += [child] if _catches(child) else _catching(child)
+    return found
+
+
+def _children(process: int) -> list[int]:
+    try:
+        lists = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
+    except OSError:  # it has just ended
+        return []
+    return [int(child) for text in lists for child in text.split()]
+
+
+def _catches(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    mask = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")), "0")
+    return bool(int(mask, 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+if __name__ == "__main__":
+    sys.exit(relay(sys.argv[1:]))

@@ -1,0 +1,186 @@
+"""The Slurm job array of a grid: a task for each run, no parent process, requeued by itself when it can go on."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic.dataclasses import dataclass as checked
+
+Word = Annotated[str, Field(pattern=r"^[^\s]+$", coerce_numbers_to_str=True)]
+_Time = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d{2}:\d{2}$")]
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid"))
+class SlurmSettings:
+    """What to ask Slurm for; None and 0 ask for nothing.
+
+    Attributes:
+        time: limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on.
+        gpus: on each node.
+        cpus: on each node.
+        at_once: most runs at a time.
+        warning: seconds before the limit at which the run is told to save and end.
+        options: further options of sbatch.
+    """
+
+    name: Word
+    time: _Time
+    partition: Word | None
+    account: Word | None
+    gpus: NonNegativeInt
+    cpus: PositiveInt | None
+    memory: Word | None
+    at_once: PositiveInt | None
+    warning: PositiveInt
+    logs: Word
+    options: tuple[Annotated[str, Field(pattern=r"^-[^\n]*$")], ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """How one run is started.
+
+    Attributes:
+        python: the interpreter.
+        launcher: ``python``, ``torchrun`` or ``deepspeed``.
+        nodes: of one run.
+        processes: on each node.
+    """
+
+    python: str
+    launcher: str
+    nodes: int
+    processes: int
+
+    def alone(self) -> str:
+        """Return the command on one node, without the arguments of ``train.py``."""
+        if self.launcher == "python":
+            return f"{self.python} train.py"
+        if self.launcher == "deepspeed":
+            return (
+                f"{self._relay()} deepspeed --num_gpus {self.processes} --master_port ${{MASTER_PORT:-29500}} "
+                "--no_local_rank train.py"
+            )
+        return f"{self._relay()} {self._torchrun()} --standalone --nproc-per-node {self.processes} train.py"
+
+    def in_job(self) -> str:
+        """Return the command of a job's script, which has the arguments of ``train.py`` in ``"$@"``."""
+        if self.nodes == 1:
+            return f'{self.alone()} "$@"'
+        if self.launcher == "deepspeed":
+            start = (
+                f'{self._relay()} deepspeed --no_ssh --node_rank "$SLURM_NODEID" --hostfile "$HOSTFILE" '
+                '--master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" --no_local_rank'
+            )
+        else:
+            start = (
+                f"{self._relay()} {self._torchrun()} --nnodes {self.nodes} --nproc-per-node {self.processes} "
+                '--rdzv-backend c10d --rdzv-id "$SLURM_JOB_ID" --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT"'
+            )
+        return f'srun --ntasks-per-node=1 bash -c \'{start} train.py "$@"\' task "$@"'
+
+    def _relay(self) -> str:
+        return f"{self.python} -m launch.relay"
+
+    def _torchrun(self) -> str:
+        return f"{self.python} -m torch.distributed.run"
+
+
+def directives(wishes: SlurmSettings, nodes: int, runs: int) -> list[str]:
+    """Return the options of sbatch for an array of runs."""
+    limit = f"%{wishes.at_once}" if wishes.at_once else ""
+    asked = {
+        "--partition": wishes.partition,
+        "--account": wishes.account,
+        "--gpus-per-node": wishes.gpus,
+        "--cpus-per-task": wishes.cpus,
+        "--mem": wishes.memory,
+    }
+    return [
+        f"--job-name={wishes.name}",
+        f"--array=0-{runs - 1}{limit}",
+        f"--nodes={nodes}",
+        "--ntasks-per-node=1",
+        f"--time={wishes.time}",
+        *[f"{option}={value}" for option, value in asked.items() if value],
+        "--requeue",
+        "--open-mode=append",
+        f"--signal=B:USR1@{wishes.warning}",
+        f"--output={wishes.logs}/%A_%a.log",
+        *wishes.options,
+    ]
+
+
+def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[str]]) -> str:
+    """Write the script of a job array.
+
+    Args:
+        options: of sbatch.
+        start: how one run is started.
+        runs: the arguments of ``train.py`` for each run.
+    """
+    cases = [f"{number}) set -- {shlex.join(run)} ;;" for number, run in enumerate(runs)]
+    parts = [
+        "#!/usr/bin/env bash",
+        *[f"#SBATCH {option}" for option in options],
+        "set -u",
+        'cd "${SLURM_SUBMIT_DIR:-.}"',
+        "",
+        "# One run for each task of the array.",
+        'case "$SLURM_ARRAY_TASK_ID" in',
+        *cases,
+        '*) echo "the grid has no run $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;',
+        "esac",
+        *_meeting_place(start),
+        *_SUPERVISION.replace("START", start.in_job()).splitlines(),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+_SUPERVISION = """
+# The warning before the time is over, and preemption, are passed on; the run then saves its state and exits with 75.
+told=
+child=
+pass_on() {
+    told=1
+    [ -z "$child" ] || kill -USR1 "$child" 2>/dev/null
+}
+trap pass_on USR1 TERM
+START &
+child=$!
+while :; do
+    told=
+    wait "$child"
+    code=$?
+    [ -n "$told" ] && [ "$code" -gt 128 ] || break  # else wait was not cut short by the trap
+done
+if [ "$code" -eq 75 ]; then
+    scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" && exit 0
+fi
+exit "$code"
+"""
+
+
+def _meeting_place(start: Start) -> list[str]:
+    """Where the processes of a run meet: this script runs on the first node and takes a port that is free there."""
+    if start.launcher == "python":
+        return []
+    address = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    port = "import socket; place = socket.socket(); place.bind((str(), 0)); print(place.getsockname()[1])"
+    lines = [
+        "",
+        "# Where the processes of this run meet; a port of its own, so that several runs fit on one node.",
+        f"MASTER_ADDR=$({address} | head -n 1)" if start.nodes > 1 else "MASTER_ADDR=127.0.0.1",
+        f"MASTER_PORT=$({start.python} -c '{port}')",
+        "export MASTER_ADDR MASTER_PORT",
+    ]
+    if start.launcher == "deepspeed" and start.nodes > 1:
+        lines += [
+            'HOSTFILE="$PWD/runs/.slurm/hosts-$SLURM_JOB_ID"',
+            'mkdir -p "$(dirname "$HOSTFILE")"',
+            f"{address} | sed 's/$/ slots={start.processes}/' > \"$HOSTFILE\"",
+            "export HOSTFILE",
+        ]
+    return lines

@@ -1,0 +1,57 @@
+"""Commands that send a grid to Slurm by Hydra's submitit launcher (extra ``slurm``); its parent process stays alive."""
+
+import shlex
+from collections.abc import Sequence
+
+from launch.grids import cells_of
+from launch.slurm import SlurmSettings
+from ucurve.command import compose, sweep
+
+_FOLDER = "runs/.submitit"  # the nodes have to see it
+
+
+def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -> str:
+    """Return the commands, one for each product of axes.
+
+    Raises:
+        UserError: when the arguments are not well formed.
+    """
+    cells_of(grid)
+    options = _options(wishes)
+    blocks = compose("train", sweep("train", grid)[0]).get("grid") or [{}]
+    given = {argument.partition("=")[0].lstrip("+") for argument in grid}
+    lines = []
+    for block in blocks:
+        axes = [f"{key}={','.join(map(_written, values))}" for key, values in block.items() if key not in given]
+        own = [*grid, *axes, "grid=[]"] if block else list(grid)
+        lines.append(f"{python} train.py -m {shlex.join([*options, *own])}\n")
+    return "".join(lines)
+
+
+def _options(wishes: SlurmSettings) -> list[str]:
+    asked = {
+        "partition": wishes.partition,
+        "account": wishes.account,
+        "gpus_per_node": wishes.gpus,
+        "cpus_per_task": wishes.cpus,
+        "array_parallelism": wishes.at_once,
+    }
+    return [
+        "hydra/launcher=submitit_slurm",
+        f"hydra.sweep.dir={_FOLDER}",
+        f"hydra.launcher.name={wishes.name}",
+        f"hydra.launcher.timeout_min={_minutes(wishes.time)}",
+        f"hydra.launcher.signal_delay_s={wishes.warning}",
+        *[f"hydra.launcher.{key}={value}" for key, value in asked.items() if value],
+    ]
+
+
+def _minutes(time: str) -> int:
+    """Turn ``D-HH:MM:SS`` into minutes, not fewer than one."""
+    days, _, clock = time.rpartition("-")
+    hours, minutes, _ = (int(part) for part in clock.split(":"))
+    return max(1, (int(days or 0) * 24 + hours) * 60 + minutes)
+
+
+def _written(value: object) -> str:
+    return "null" if value is None else str(value)
