@@ -9,7 +9,7 @@ from typing import Any
 
 from ucurve import __version__
 
-_LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "safetensors")
+_LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "safetensors", "deepspeed")
 
 
 def versions() -> dict[str, str]:
@@ -38,11 +38,21 @@ def hardware() -> dict[str, Any]:
 
     accelerators = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return {
-        "processor": platform.machine(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "accelerators": accelerators,
     }
+
+
+def _processor() -> str:
+    """Return the processor's model where Linux tells it, else its architecture; sums may differ between models."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{platform.machine()} {models[0]}" if models else platform.machine()
 
 
 def _git(root: Path, *arguments: str) -> str | None:
