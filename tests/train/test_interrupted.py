@@ -1,0 +1,259 @@
+"""Signals, full disks and damaged states: what is saved, what is said, and that the run ends as if left alone."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from train.engine import TorchEngine, require_complete
+from train.records import read_record
+from train.resume import load_state, newest_state, save_state
+from train.run import train_cell
+from train.stopping import Interrupted, StopSignals
+from train.verify import run_faults
+from ucurve.errors import RunError, UserError
+
+
+def folder_of(settings):
+    return Path(settings.paths.runs) / settings.run_name
+
+
+def outcome(run):
+    """What a run came to: the bytes of every checkpoint, and the numbers of every step."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    weights = {path.parent.name: path.read_bytes() for path in run.glob("checkpoints/*/model.safetensors")}
+    return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
+
+
+@pytest.fixture
+def alone(settings_of):
+    settings = settings_of("name=alone")
+    train_cell(settings)
+    return outcome(folder_of(settings))
+
+
+def signal_in_step(monkeypatch, number, wanted=4):
+    step = TorchEngine.step
+
+    def stepping(self, windows, rate, step_number):
+        if step_number == wanted:
+            os.kill(os.getpid(), number)
+        return step(self, windows, rate, step_number)
+
+    monkeypatch.setattr(TorchEngine, "step", stepping)
+    return lambda: monkeypatch.setattr(TorchEngine, "step", step)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_finishes_the_step_saves_and_ends_with_75(alone, settings_of, monkeypatch, capsys, number):
+    undo = signal_in_step(monkeypatch, number)
+    settings = settings_of()
+    with pytest.raises(SystemExit) as raised:
+        train_cell(settings)
+    assert raised.value.code == 75
+    assert f"stopped by {number.name}: the state after step 4 is kept" in capsys.readouterr().err
+    run = folder_of(settings)
+    assert read_record(run)["status"] == "interrupted"
+    assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
+    assert signal.getsignal(number) == signal.SIG_DFL, "outside a run the signals do what they did"
+    undo()
+    train_cell(settings)
+    assert outcome(run) == alone
+    assert run_faults(run) == []
+
+
+def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
+    signal_in_step(monkeypatch, signal.SIGTERM)
+
+    def saving(run, step, state, owner):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        save_state(run, step, state, owner)
+
+    monkeypatch.setattr("train.training.save_state", saving)
+    settings = settings_of()
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    run = folder_of(settings)
+    state = load_file(run / "resume/step00000004/state.safetensors")
+    require_complete(state, torch.nn.Module(), 4)
+    assert not list((run / "resume").glob(".*"))
+
+
+def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settings_of, monkeypatch):
+    scored = []
+
+    def scoring(run, settings, step):
+        scored.append(step)
+        if scored == [0, 1, 2, 5]:
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise AssertionError("the scoring goes on")
+
+    monkeypatch.setattr("train.hooks.score_checkpoint", scoring)
+    settings = settings_of("resume.seconds=1000")
+    with pytest.raises(Interrupted, match="75"):
+        train_cell(settings)
+    run = folder_of(settings)
+    assert newest_state(run, {}) == 5
+    train_cell(settings)
+    assert scored == [0, 1, 2, 5, 12]
+    assert outcome(run) == alone
+
+
+def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch):
+    monkeypatch.setattr("train.run.build_token_store", lambda *_: os.kill(os.getpid(), signal.SIGUSR1))
+    settings = settings_of()
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    assert not folder_of(settings).exists()
+
+
+def test_a_worker_that_was_forked_dies_of_a_signal():
+    with StopSignals() as signals:
+        child = os.fork()
+        if child == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+        assert not signals.requested
+
+
+@pytest.fixture
+def cut(settings_of, monkeypatch):
+    """A run that was stopped after step 6, with the states after steps 5 and 6."""
+    settings = settings_of("resume.seconds=0")
+    undo = signal_in_step(monkeypatch, signal.SIGTERM, 6)
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    undo()
+    assert sorted(path.name for path in (folder_of(settings) / "resume").iterdir()) == ["step00000005", "step00000006"]
+    return settings
+
+
+def torn(state):
+    file = state / "state.safetensors"
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def flipped(state):
+    whole = bytearray((state / "state.safetensors").read_bytes())
+    whole[-1] ^= 1
+    (state / "state.safetensors").write_bytes(whole)
+
+
+def without(name):
+    return lambda state: (state / name).unlink()
+
+
+@pytest.mark.parametrize("damage", [torn, flipped, without("state.safetensors"), without("state.json")])
+def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys, damage):
+    run = folder_of(cut)
+    damage(run / "resume/step00000006")
+    train_cell(cut)
+    said = capsys.readouterr().err
+    assert "step00000006 is damaged; going on from an older state" in said
+    assert "going on after step 5" in said
+    assert outcome(run) == alone
+
+
+def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys):
+    run = folder_of(cut)
+    for state in (run / "resume").iterdir():
+        torn(state)
+    train_cell(cut)
+    assert capsys.readouterr().err.count("is damaged") == 2
+    assert outcome(run) == alone
+
+
+def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch):
+    class Killed(BaseException):
+        """Stands for SIGKILL: nothing of ours runs after it."""
+
+    def killed(tensors, path):
+        Path(path).write_bytes(b"half")
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("train.resume.save_file", killed)
+        patch.setattr("ucurve.files.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(Killed):
+            train_cell(cut)
+    run = folder_of(cut)
+    assert len(list((run / "resume").glob(".*"))) == 1
+    train_cell(cut)
+    assert outcome(run) == alone
+    assert not list((run / "resume").glob(".*"))
+
+
+def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monkeypatch):
+    def full(tensors, path):
+        Path(path).write_bytes(b"half")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    run = folder_of(cut)
+    with monkeypatch.context() as patch:
+        patch.setattr("train.resume.save_file", full)
+        with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
+            train_cell(cut)
+    assert read_record(run)["status"] == "failed"
+    assert newest_state(run, {}) == 6
+    train_cell(cut)
+    assert outcome(run) == alone
+
+
+def test_a_state_without_moments_is_never_gone_on_from(cut):
+    run = folder_of(cut)
+    state = load_state(run, 6)
+    weights = {name: value for name, value in state.items() if not name.startswith("optimizer/")}
+    owner = {
+        key: json.loads((run / "resume/step00000006/state.json").read_text())[key]
+        for key in ("config_sha256", "data_sha256")
+    }
+    save_state(run, 6, weights, owner)
+    with pytest.raises(RunError, match=r"the state after step 6 lacks \d+ of \d+ parts, as optimizer/exp_avg/"):
+        train_cell(cut)
+
+
+def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monkeypatch):
+    from train import checkpoint
+
+    def moved(model):
+        probe = before(model)
+        moved.calls += 1
+        return probe
+
+    before, moved.calls = checkpoint._probe, 0
+    real = checkpoint.GPTNeoXForCausalLM.from_pretrained
+
+    def other(*given, **named):
+        model = real(*given, **named)
+        with torch.no_grad():
+            model.get_output_embeddings().weight[0, 0] += 1e-3
+        return model
+
+    monkeypatch.setattr("train.checkpoint._probe", moved)
+    monkeypatch.setattr("train.checkpoint.GPTNeoXForCausalLM.from_pretrained", other)
+    with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
+        train_cell(settings_of())
+    assert moved.calls == 1
+
+
+def test_several_processes_are_refused_where_they_cannot_share(settings_of, monkeypatch):
+    launcher = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    for name, value in launcher.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"):
+        train_cell(settings_of())
+    with pytest.raises(UserError, match=r"engine=torch runs in one process, and 3 were started"):
+        train_cell(settings_of("engine=torch"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"3 processes need DeepSpeed: .*extra \[deepspeed\]"):
+        train_cell(settings_of())
+    monkeypatch.delenv("MASTER_PORT")
+    with pytest.raises(UserError, match=r"WORLD_SIZE=3 is set and MASTER_PORT not"):
+        train_cell(settings_of())
