@@ -131,15 +131,14 @@ def _optimizer() -> Any:
 
 
 def _adamw(model: Any, steps: int) -> tuple[Any, Any]:
-    """Return AdamW as our engine builds it, and our learning rate as torch wants to be told it."""
+    """Return our engine's optimizer, and our learning rate as torch wants to be told it."""
     import torch
 
-    from train.engine import parameter_groups
+    from train.engine import make_optimizer
     from train.learning_rate import learning_rate
 
     chosen = _optimizer()
-    groups = parameter_groups(model, chosen.weight_decay)
-    optimizer = torch.optim.AdamW(groups, lr=chosen.learning_rate, betas=chosen.betas, eps=chosen.eps, fused=True)
+    optimizer = make_optimizer(model, chosen)
 
     def share(done: int) -> float:
         return learning_rate(chosen, min(done + 1, steps), steps) / chosen.learning_rate
