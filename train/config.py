@@ -104,25 +104,26 @@ class EngineSettings:
         kind: ``torch``, ``deepspeed``, or ``auto``: DeepSpeed when there are several processes or an accelerator.
         micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch.
         device: ``cpu``, ``cuda`` or ``auto``.
-        zero_stage: how much DeepSpeed cuts over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too.
+        zero_stage: how much DeepSpeed cuts over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too;
+            None is 0 in float32 and 1 in bfloat16.
         config: a file, JSON or YAML, that is merged over DeepSpeed's configuration.
     """
 
     kind: Literal["auto", "torch", "deepspeed"]
     micro_batch: PositiveInt
     device: Literal["auto", "cpu", "cuda"]
-    zero_stage: int = 0
+    zero_stage: int | None = None
     config: str | None = None
 
     @field_validator("zero_stage")
     @classmethod
-    def _stage_is_supported(cls, stage: int) -> int:
+    def _stage_is_supported(cls, stage: int | None) -> int | None:
         if stage == 3:
             raise ValueError(
                 "got 3; ZeRO 3 cuts the weights too, and the output layer's loss, the checkpoints and the resume "
                 "state here read whole weights; allowed: 0, 1, 2"
             )
-        if stage not in (0, 1, 2):
+        if stage not in (None, 0, 1, 2):
             raise ValueError(f"got {stage}; allowed: 0, 1, 2")
         return stage
 

@@ -52,7 +52,9 @@ def read_override(path: str | None) -> dict[str, Any]:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))  # JSON is YAML
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
-    if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
+    if not isinstance(values, dict) or not all(
+        isinstance(values.get(key, {}), dict) for key in ("zero_optimization", "bf16")
+    ):
         raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")
     _refuse(values, where)
     return values
@@ -64,22 +66,31 @@ def build_config(settings: EngineSettings, micro_batches: int, clip: float, bflo
     Args:
         settings: the engine's settings, whose ``config`` file is merged over the rest.
         micro_batches: micro batches of one process in a step.
-        clip: largest norm of the gradient; 0 leaves clipping to the engine.
-        bfloat16: whether weights and activations are bfloat16, with float32 weights kept beside them.
+        clip: largest norm of the gradient.
+        bfloat16: whether weights and activations are bfloat16, with float32 weights kept beside them, unless the
+            file says otherwise.
 
     Raises:
-        UserError: for a file that cannot be merged.
+        UserError: for a file that cannot be merged, or a ZeRO stage that bfloat16 does not go with.
     """
+    override = read_override(settings.config)
+    bfloat16 = override.get("bf16", {}).get("enabled", bfloat16)
+    stage = (1 if bfloat16 else 0) if settings.zero_stage is None else settings.zero_stage
+    if bfloat16 and stage == 0:
+        raise UserError(
+            "engine.zero_stage=0: in bfloat16 DeepSpeed's stage 0 has no float32 weights that a run could resume "
+            "from; allowed there: 1, 2"
+        )
     base: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": micro_batches,
         "gradient_clipping": clip,
-        "zero_optimization": {"stage": settings.zero_stage},
+        "zero_optimization": {"stage": stage},
         "steps_per_print": 10**12,
     }
     if bfloat16:
         base |= {"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}
-    return _merged(base, read_override(settings.config))
+    return _merged(base, override)
 
 
 def _refuse(values: dict[str, Any], where: str) -> None:

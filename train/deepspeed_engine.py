@@ -62,7 +62,7 @@ class DeepSpeedEngine:
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
         config = build_config(engine, micro_batches, optimizer.clip, bfloat16=device.type != "cpu")
-        self._plain = engine.zero_stage == 0 and not config.get("bf16", {}).get("enabled", False)
+        self._plain = config["zero_optimization"]["stage"] == 0
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._engine = _initialize(_LossModule(model.train()), self._optimizer, config, device, engine.config)

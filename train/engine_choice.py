@@ -7,7 +7,7 @@ import torch
 from transformers import GPTNeoXForCausalLM
 
 from train.config import RunSettings
-from train.deepspeed_config import read_override
+from train.deepspeed_config import build_config
 from train.engine import Engine, TorchEngine, choose_device
 from train.processes import Processes, connect
 from ucurve.errors import UserError
@@ -19,10 +19,11 @@ def check_engine(settings: RunSettings, processes: Processes) -> None:
     Raises:
         UserError: naming what does not fit, and what would.
     """
-    if choose_device(settings.engine.device).type == "cpu":
+    device = choose_device(settings.engine.device).type
+    if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
     if engine_kind(settings, processes) == "deepspeed":
-        read_override(settings.engine.config)
+        build_config(settings.engine, 1, settings.optimizer.clip, bfloat16=device != "cpu")
     elif settings.engine.config:
         raise UserError("engine.config is DeepSpeed's, and engine=auto takes torch here; set engine=deepspeed")
     if settings.batch.sequences % processes.size:

@@ -98,6 +98,26 @@ def test_a_file_is_merged_over_our_configuration(tmp_path, name):
     assert config["gradient_clipping"] == 1.0
 
 
+def test_the_stage_follows_the_precision_unless_given():
+    assert build_config(settings(), 1, 1.0, bfloat16=False)["zero_optimization"] == {"stage": 0}
+    assert build_config(settings(), 1, 1.0, bfloat16=True)["zero_optimization"] == {"stage": 1}
+    with pytest.raises(UserError, match=r"engine\.zero_stage=0: in bfloat16 .* allowed there: 1, 2"):
+        build_config(settings(zero_stage=0), 1, 1.0, bfloat16=True)
+
+
+def test_stages_that_are_not_supported_are_refused(settings_of):
+    with pytest.raises(UserError, match=r"engine\.zero_stage: got 3; ZeRO 3 cuts the weights too.*allowed: 0, 1, 2"):
+        settings_of("engine=deepspeed", "engine.zero_stage=3")
+    with pytest.raises(UserError, match=r"engine\.zero_stage: got -1; allowed: 0, 1, 2"):
+        settings_of("engine=deepspeed", "engine.zero_stage=-1")
+    with pytest.raises(UserError, match=r"engine: zero_stage and config are DeepSpeed's; set engine=deepspeed"):
+        settings_of("engine=torch", "engine.zero_stage=1")
+
+
+def test_another_engine_is_no_other_run(settings_of):
+    assert settings_of("engine=deepspeed", "engine.zero_stage=2").identity() == settings_of("engine=torch").identity()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
