@@ -95,7 +95,7 @@ class DeepSpeedEngine:
         for name, parameter in self.model.named_parameters():
             parts = {f"weights/{name}": safe_get_full_fp32_param(parameter)}
             if taken is not None:
-                parts[f"optimizer/step/{name}"] = taken
+                parts[f"optimizer/step/{name}"] = taken.clone()  # safetensors refuses one tensor under many names
                 for key in MOMENTS:
                     parts[f"optimizer/{key}/{name}"] = safe_get_full_optimizer_state(parameter, key)
             if self._processes.is_first:

@@ -57,7 +57,7 @@ def main(folder, bfloat16):
         results[name] = take(engine, 1, HALF)
         state = engine.state()
         if processes.is_first:
-            save_file({key: value.clone().contiguous() for key, value in state.items()}, folder / f"{name}.safetensors")
+            save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}.safetensors")
         results[name] += take(engine, HALF + 1, STEPS)
         processes.barrier()
         results[f"{name} from itself"] = continued(stage, processes, folder / f"{name}.safetensors")

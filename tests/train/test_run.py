@@ -378,3 +378,11 @@ def test_the_loop_calls_back_in_order(settings_of):
     plan = make_plan(settings, prepared.plan.vocabulary)
     run_steps(Still(), Batches(prepared.store, prepared.batches.order, 8), plan, 10, callbacks)
     assert calls == [("step", 11), ("state", 11), ("step", 12), ("checkpoint", 12), ("state", 12)]
+
+
+def test_a_run_that_goes_on_at_step_1_000_000_has_its_data_in_under_a_second(settings_of):
+    prepared = prepare(settings_of("tokens=200_000_000", "data.max_epochs=100000"))
+    started = time.monotonic()
+    batch = prepared.batches.of_step(1_000_000)
+    assert time.monotonic() - started < 1
+    assert batch.shape == (8, 17)
