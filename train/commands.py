@@ -6,7 +6,7 @@ from pathlib import Path
 
 from train.config import RunSettings
 from train.grid import Cell, grid_cells
-from train.plan import describe, make_plan
+from train.plan import Plan, describe, make_plan
 from train.text import expected_vocabulary
 from ucurve.command import Composed
 from ucurve.errors import RunError, UserError
@@ -23,7 +23,9 @@ def train_command(composed: Sequence[Composed]) -> None:
     """
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
-        print("\n\n".join(plan_text(cell.settings) for cell in cells))  # noqa: T201 - the plan is what was asked for
+        plans = [plan_text(cell.settings) for cell in cells]
+        costs = [cost_table(cells)] if len(cells) > 1 else []
+        print("\n\n".join([*plans, *costs]))  # noqa: T201 - the plan is what was asked for
     elif len(cells) == 1:
         _train(cells[0].settings)
     else:
@@ -32,8 +34,27 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 def plan_text(settings: RunSettings) -> str:
     """Write the plan of one run for a person, building and fetching nothing."""
+    return describe(*_plan(settings))
+
+
+def cost_table(cells: Sequence[Cell]) -> str:
+    """Write what a grid costs: a line for each cell, then the totals. FLOPs are 6ND, disk is checkpoints and states."""
+    plans = [_plan(cell.settings)[0] for cell in cells]
+    flops = [plan.flops(plan.steps * plan.settings.batch.tokens) for plan in plans]
+    rows = [
+        (cell.name, plan.parameters.total, cost, plan.disk_bytes)
+        for cell, plan, cost in zip(cells, plans, flops, strict=True)
+    ]
+    rows.append(("total", sum(row[1] for row in rows), sum(flops), sum(row[3] for row in rows)))
+    width = max(len(row[0]) for row in rows)
+    head = f"{'cell':<{width}}  {'parameters':>15}  {'FLOPs':>9}  {'disk':>11}"
+    lines = [f"{name:<{width}}  {count:>15,}  {cost:>9.3e}  {disk / 1e9:>8.2f} GB" for name, count, cost, disk in rows]
+    return "\n".join([head, *lines])
+
+
+def _plan(settings: RunSettings) -> tuple[Plan, str]:
     vocabulary, source = expected_vocabulary(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
-    return describe(make_plan(settings, vocabulary), source)
+    return make_plan(settings, vocabulary), source
 
 
 def _train(settings: RunSettings) -> None:

@@ -63,15 +63,13 @@ def test_an_array_trains_its_cells_and_requeues_the_one_that_is_told_to_end(subm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("launcher", "said"), [("torchrun", "requeued 0\n"), ("deepspeed", "")])
-def test_two_nodes_train_one_run(submit, grid, tmp_path, launcher, said):
+def test_two_nodes_train_one_run_and_requeue_it(submit, grid, tmp_path):
     run = tmp_path / "runs" / "tiny-10240-char-small_corpus-s0"
-    done = submit([*grid, "nodes=2", f"launcher={launcher}"], warn=(0, run) if said else None)
+    done = submit([*grid, "nodes=2"], warn=(0, run))
     assert done.returncode == 0, done.stderr + log(tmp_path, 0)
-    assert done.stdout == said
+    assert done.stdout == "requeued 0\n"
     assert cell_status(run).status == "done", log(tmp_path, 0)
     assert steps(run) == list(range(1, 81))
-    assert json.loads((run / "run.json").read_text())["engine"]["processes"] == 2
 
 
 @pytest.mark.slow

@@ -101,6 +101,16 @@ def test_a_grid_is_not_for_several_processes(monkeypatch):
         train_command(given("tokens=10M", "seed=0,1"))
 
 
+def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys):
+    train_command(given("tokens=10M", "data=demo", "seed=0,1", "dry_run=true"))
+    head, *cells, total = capsys.readouterr().out.splitlines()[-4:]
+    assert head.split() == ["cell", "parameters", "FLOPs", "disk"]
+    assert [cell.split()[0] for cell in cells] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
+    one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))
+    assert both == 2 * one == 2 * 4_298_240
+    assert total.split()[0] == "total"
+
+
 def every_choice():
     groups = ("model", "tokenizer", "data", "schedule", "engine", "tracker")
     return [f"{group}={file.stem}" for group in groups for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
