@@ -38,6 +38,8 @@ from ucurve.files import new_folder, remove_leftovers, write_text
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
 
+_SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
+
 
 def train_cell(settings: RunSettings) -> None:
     """Train, score and record one run, or go on with it; every process of the run calls this.
@@ -100,7 +102,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
     lock = folder.parent / ".locks" / f"{folder.name}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(lock, timeout=0):
+        with FileLock(lock, timeout=_SHORTLY):
             yield
     except Timeout as error:
         raise BusyError(f"{folder} is being written by another process; wait for it or stop it") from error
@@ -152,6 +154,9 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
         if not processes.is_first:  # the first does not know of it, and only the first's errors are printed
             say(f"process {processes.rank}: {error}")
         raise RunError(f"{error}; the newest whole state is kept in resume/") from error
+    except Exception as error:
+        write("failed", error=f"{type(error).__name__}: {error}")
+        raise
 
 
 def _lay_out(prepared: Prepared) -> None:
