@@ -39,7 +39,7 @@ def plan_text(settings: RunSettings) -> str:
 
 def cost_table(cells: Sequence[Cell]) -> str:
     """Write what a grid costs: a line for each cell, then the totals. FLOPs are 6ND, disk is checkpoints and states."""
-    plans = [_plan(cell.settings)[0] for cell in cells]
+    plans = [plan_of(cell.settings) for cell in cells]
     flops = [plan.flops(plan.steps * plan.settings.batch.tokens) for plan in plans]
     rows = [
         (cell.name, plan.parameters.total, cost, plan.disk_bytes)
@@ -49,7 +49,12 @@ def cost_table(cells: Sequence[Cell]) -> str:
     width = max(len(row[0]) for row in rows)
     head = f"{'cell':<{width}}  {'parameters':>15}  {'FLOPs':>9}  {'disk':>11}"
     lines = [f"{name:<{width}}  {count:>15,}  {cost:>9.3e}  {disk / 1e9:>8.2f} GB" for name, count, cost, disk in rows]
-    return "\n".join([head, *lines])
+    return "\n".join([head, *lines, "hours: 'python -m launch.cost' with the same arguments measures them here"])
+
+
+def plan_of(settings: RunSettings) -> Plan:
+    """Return the plan of a run with the vocabulary its tokenizer has or is expected to have."""
+    return _plan(settings)[0]
 
 
 def _plan(settings: RunSettings) -> tuple[Plan, str]:

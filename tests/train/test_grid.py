@@ -103,7 +103,8 @@ def test_a_grid_is_not_for_several_processes(monkeypatch):
 
 def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys):
     train_command(given("tokens=10M", "data=demo", "seed=0,1", "dry_run=true"))
-    head, *cells, total = capsys.readouterr().out.splitlines()[-4:]
+    head, *cells, total, hint = capsys.readouterr().out.splitlines()[-5:]
+    assert "python -m launch.cost" in hint
     assert head.split() == ["cell", "parameters", "FLOPs", "disk"]
     assert [cell.split()[0] for cell in cells] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
     one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))
