@@ -34,7 +34,7 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 def plan_text(settings: RunSettings) -> str:
     """Write the plan of one run for a person, building and fetching nothing."""
-    return describe(*_plan(settings))
+    return describe(*_plan_and_source(settings))
 
 
 def cost_table(cells: Sequence[Cell]) -> str:
@@ -54,10 +54,10 @@ def cost_table(cells: Sequence[Cell]) -> str:
 
 def plan_of(settings: RunSettings) -> Plan:
     """Return the plan of a run with the vocabulary its tokenizer has or is expected to have."""
-    return _plan(settings)[0]
+    return _plan_and_source(settings)[0]
 
 
-def _plan(settings: RunSettings) -> tuple[Plan, str]:
+def _plan_and_source(settings: RunSettings) -> tuple[Plan, str]:
     vocabulary, source = expected_vocabulary(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     return make_plan(settings, vocabulary), source
 

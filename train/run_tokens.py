@@ -7,7 +7,7 @@ from typing import Any
 
 from train.config import RunSettings
 from train.corpus import Corpus
-from train.tokens import INDEX, TokenStore, _is_complete, _open, build_token_store
+from train.tokens import INDEX, TokenStore, build_token_store, is_complete_store, open_store
 from ucurve.errors import UserError
 from ucurve.progress import say
 
@@ -29,14 +29,14 @@ def open_run_tokens(
     """
     place = cache or Path(settings.paths.cache)
     folder = _find(place, data_sha256)
-    return _open(folder) if folder is not None else _rebuild(run, settings, data_sha256, place, data_path)
+    return open_store(folder) if folder is not None else _rebuild(run, settings, data_sha256, place, data_path)
 
 
 def _find(cache: Path, data_sha256: str) -> Path | None:
     """Return the folder of the cache that holds the stream, byte for byte."""
     for path in sorted(cache.glob(f"tokens-*/{INDEX}")):
         index = _index(path)
-        if index.get("sha256") == data_sha256 and _is_complete(path.parent, index["key"]):
+        if index.get("sha256") == data_sha256 and is_complete_store(path.parent, index["key"]):
             return path.parent
     return None
 

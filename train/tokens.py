@@ -114,8 +114,8 @@ def build_token_store(
         say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
         _build(corpus, tokenizer_folder, temporary, key, count, shard_tokens)
 
-    folder = build_once(cache / f"tokens-{key[:16]}", lambda found: _is_complete(found, key), build)
-    return _open(folder)
+    folder = build_once(cache / f"tokens-{key[:16]}", lambda found: is_complete_store(found, key), build)
+    return open_store(folder)
 
 
 def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
@@ -177,7 +177,7 @@ def _read_index(folder: Path) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _is_complete(folder: Path, key: str) -> bool:
+def is_complete_store(folder: Path, key: str) -> bool:
     """Tell whether a folder holds the stream asked for, byte for byte as it was written."""
     try:
         index = _read_index(folder)
@@ -204,7 +204,8 @@ def _parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-def _open(folder: Path) -> TokenStore:
+def open_store(folder: Path) -> TokenStore:
+    """Open the token store that a complete folder holds."""
     index = _read_index(folder)
     return TokenStore(
         length=index["length"],
