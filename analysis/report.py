@@ -3,7 +3,7 @@
 import base64
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -101,6 +101,24 @@ class Section:
 
     heading: str
     parts: tuple[str | TableView | Drawing, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the report with what is written beside it.
+
+    Attributes:
+        section: the section.
+        tables: tables that are written as CSV, by file name without ending; those behind figures are written with them.
+    """
+
+    section: Section
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @property
+    def drawings(self) -> list[Drawing]:
+        """The figures of the section."""
+        return [part for part in self.section.parts if isinstance(part, Drawing)]
 
 
 def report_html(title: str, sections: Sequence[Section], images: Mapping[str, bytes]) -> str:

@@ -33,20 +33,19 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
 
     from analysis.figures import render, write_drawing, write_table
     from analysis.report import report_html
-    from analysis.study import make_results, read_study
+    from analysis.results import make_parts
+    from analysis.study import read_study
 
-    results = make_results(read_study(runs, settings), settings)
-    images = {drawing.name: render(drawing, "png") for drawing in results.drawings}
-    written = [
-        path
-        for drawing in results.drawings
-        for path in write_drawing(drawing, images[drawing.name], out, settings.formats)
-    ]
-    written += [write_table(table, out / f"{name}.csv") for name, table in results.tables.items()]
+    parts = make_parts(read_study(runs, settings))
+    drawings = [drawing for part in parts for drawing in part.drawings]
+    tables = {name: table for part in parts for name, table in part.tables.items()}
+    images = {drawing.name: render(drawing, "png") for drawing in drawings}
+    written = [path for one in drawings for path in write_drawing(one, images[one.name], out, settings.formats)]
+    written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
     report = out / "report.html"
-    write_text(report, report_html("Learning curves on minimal pairs", results.sections, images))
+    write_text(report, report_html("Learning curves on minimal pairs", [part.section for part in parts], images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
     say(f"{count}; wrote {len(written)} files and the report to {out}")
-    for row in results.tables.get("headline", pd.DataFrame()).itertuples():
+    for row in tables.get("headline", pd.DataFrame()).itertuples():
         say(f"{row.run}, {row.benchmark}: {row.start:.1%} -> {row.accuracy:.1%} ({settings.linking})")
     return report

@@ -1,4 +1,4 @@
-"""A study: what was read of the runs, and the figures, tables and sections made of it."""
+"""A study: what is read of the runs, once, and each benchmark in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,36 +6,72 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.config import AnalyzeSettings
-from analysis.figures import Drawing
-from analysis.flops_curves import draw_flops_curves, flops_table, has_points
 from analysis.frames import AGGREGATES, metric_frame, one_ties_rule, score_frame, targets
-from analysis.learning_curves import curve_table, draw_learning_curves
-from analysis.loss_curves import draw_loss_curves, loss_table
-from analysis.report import Section
 from analysis.runs import ACCURACY, METRICS, Run
-from analysis.style import chinese_fonts
-from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
-from analysis.views import curve_section, headline_section, linking_section, loss_section, runs_section
 from ucurve.errors import UserError, unknown_name
-from ucurve.progress import say
 
 
 @dataclass(frozen=True)
 class Study:
-    """What was read: the runs, the aggregate rows of their accuracies, and their training metrics."""
+    """What was read.
+
+    Attributes:
+        runs: the runs, in the order in which figures name them.
+        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties.
+        metrics: their training metrics.
+        settings: what was asked for.
+    """
 
     runs: Sequence[Run]
     scores: pd.DataFrame
     metrics: pd.DataFrame
+    settings: AnalyzeSettings
+
+    def benchmarks(self) -> list["Scored"]:
+        """Return every benchmark with each way it was scored."""
+        return [Scored(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
 
 @dataclass(frozen=True)
-class Results:
-    """What was made: the sections of the report, the drawings in them, and the tables by file name."""
+class Scored:
+    """A benchmark of a study, scored in one way.
 
-    sections: list[Section]
-    drawings: list[Drawing]
-    tables: dict[str, pd.DataFrame]
+    Attributes:
+        study: the study.
+        benchmark: its name.
+        scorer: the way it was scored.
+    """
+
+    study: Study
+    benchmark: str
+    scorer: str
+
+    @property
+    def linking(self) -> str:
+        """The linking function of the figures."""
+        return self.study.settings.linking
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of ``study.scores`` that are about it."""
+        scores = self.study.scores
+        return scores[(scores["benchmark"] == self.benchmark) & (scores["scorer"] == self.scorer)]
+
+    @property
+    def file_name(self) -> str:
+        """What its files are named after; the scorer is added where the benchmark was scored in several ways."""
+        several = sum(name == self.benchmark for name, _ in targets(self.study.scores)) > 1
+        return self.benchmark.replace("/", "-") + (f"-{self.scorer}" if several else "")
+
+    @property
+    def title(self) -> str:
+        """What the numbers are, for people: benchmark, linking function, what a tie counts."""
+        return f"{self.benchmark}, {self.linking}, ties counted {self.rows['ties_rule'].iloc[0]}"
+
+    def curve_rows(self) -> pd.DataFrame:
+        """Return the rows of checkpoints under the linking function of the figures, all lengths together."""
+        rows = self.rows
+        return rows[(rows["linking"] == self.linking) & (rows["split"] == "all") & (rows["step"] >= 0)]
 
 
 def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
@@ -50,7 +86,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
         raise UserError(_nothing_to_draw(runs))
     if not scores.empty:
         scores = _chosen(scores, settings)
-    return Study(runs, scores, metrics)
+    return Study(runs, scores, metrics, settings)
 
 
 def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
@@ -71,57 +107,3 @@ def _nothing_to_draw(runs: Sequence[Run]) -> str:
         f"nothing to draw in {folders}: no row in {ACCURACY} (write it with: python score.py run={runs[0].folder} "
         f"benchmarks=[...]) and none in {METRICS}"
     )
-
-
-def make_results(study: Study, settings: AnalyzeSettings) -> Results:
-    """Make every figure and table of a study."""
-    results = Results([], [], {})
-    if not study.scores.empty:
-        results.tables["headline"] = headline(study.scores, study.runs, settings.linking)
-        results.sections.append(headline_section(results.tables["headline"], settings.linking))
-    for benchmark, scorer in targets(study.scores):
-        _add_benchmark(results, study, benchmark, scorer, settings.linking)
-    losses = loss_table(study.metrics)
-    if not losses.empty:
-        results.drawings.append(draw_loss_curves(losses, "training_curves"))
-        results.sections.append(loss_section(results.drawings[-1]))
-    results.tables["runs"] = provenance(study.runs)
-    results.tables["missing"] = missing(study.runs, study.scores, settings.linking)
-    results.sections.append(runs_section(results.tables["runs"], results.tables["missing"]))
-    return results
-
-
-def _add_benchmark(results: Results, study: Study, benchmark: str, scorer: str, linking: str) -> None:
-    name = _file_name(benchmark, scorer, study.scores)
-    rows = study.scores[(study.scores["benchmark"] == benchmark) & (study.scores["scorer"] == scorer)]
-    title = f"{benchmark}, {linking}, ties counted {rows['ties_rule'].iloc[0]}"
-    curves = _curves(rows, study.runs, linking, name, title)
-    by_run = linking_by_run(rows)
-    by_line = linking_by_line(by_run)
-    results.drawings.extend(curves)
-    results.tables.update({f"linking_by_run_{name}": by_run, f"linking_{name}": by_line})
-    results.sections.extend([curve_section(benchmark, scorer, curves), linking_section(benchmark, by_line)])
-
-
-def _curves(scores: pd.DataFrame, runs: Sequence[Run], linking: str, name: str, title: str) -> list[Drawing]:
-    """Draw the curves of one benchmark; none where it was scored only on models that were not trained here."""
-    rows = scores[(scores["linking"] == linking) & (scores["split"] == "all") & (scores["step"] >= 0)]
-    if rows.empty:
-        return []
-    if _has_chinese(rows["phenomenon"]) and not chinese_fonts():
-        say("warning: no font with Chinese characters is installed; such labels show as boxes in the figures")
-    table = curve_table(rows, runs)
-    drawings = draw_learning_curves(table, f"learning_curves_{name}", title)
-    if has_points(table):
-        drawings += draw_flops_curves(flops_table(table, runs), f"flops_curves_{name}", title)
-    return drawings
-
-
-def _has_chinese(names: pd.Series) -> bool:
-    return any("\u4e00" <= letter <= "\u9fff" for name in names.unique() for letter in str(name))
-
-
-def _file_name(benchmark: str, scorer: str, scores: pd.DataFrame) -> str:
-    """Name a benchmark's files; the way of scoring is added where one benchmark was scored in several."""
-    several = sum(name == benchmark for name, _ in targets(scores)) > 1
-    return benchmark.replace("/", "-") + (f"-{scorer}" if several else "")
