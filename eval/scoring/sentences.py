@@ -19,6 +19,7 @@ Flags = npt.NDArray[np.bool_]
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
 
 
+_BARE = {"add_special_tokens": False, "return_attention_mask": False}
 _TEXTS = 1024  # tokenised at once; what a tokenizer returns is many times larger than the tokens
 
 
@@ -122,8 +123,9 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
     """Number the distinct (text, span) of all good, then all bad members."""
     sides = [pd.DataFrame({"text": pairs[side], **spans_of(pairs, side, part)}) for side in ("good", "bad")]
     table = pd.concat(sides, ignore_index=True)
-    codes = np.asarray(table.groupby(["text", "first", "end"], sort=False).ngroup(), dtype=np.int64)
-    return codes, table.drop_duplicates(ignore_index=True)
+    keys = table.groupby("text" if part == "whole" else ["text", "first", "end"], sort=False)  # a whole text's span
+    codes = np.asarray(keys.ngroup(), dtype=np.int64)  # is given by the text
+    return codes, table.iloc[np.unique(codes, return_index=True)[1]]
 
 
 def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
@@ -134,17 +136,40 @@ def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
     placed = part != "whole" or (bare and tokenizer.is_fast)
-    options = {"add_special_tokens": False, "return_attention_mask": False, "return_offsets_mapping": placed}
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):
         some = texts[first : first + _TEXTS]
-        encoded = tokenizer(some, **options)
-        ids = encoded["input_ids"]
+        if placed:
+            encoded = tokenizer(some, **_BARE, return_offsets_mapping=True)
+            ids = encoded["input_ids"]
+        else:
+            ids = token_ids(some, tokenizer)
         lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
         tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
         if placed:
             places.append(token_spans(some, encoded["offset_mapping"]))
     return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
+
+
+def token_ids(texts: list[str], tokenizer: Any) -> list[list[int]]:
+    """Tokenise texts as they stand, without special tokens.
+
+    What the library's call makes of each result takes as long as the tokenising. Its fast tokenizers are asked without
+    that, after one call that takes back whatever cutting and padding their file asks for.
+    """
+    if not _calls_library(tokenizer):
+        ids: list[list[int]] = tokenizer(texts, **_BARE)["input_ids"]
+        return ids
+    tokenizer(texts[:1], **_BARE)
+    return [one.ids for one in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _calls_library(tokenizer: Any) -> bool:
+    """Say whether a call of a tokenizer is the library's own for fast tokenizers, not one of a class below it."""
+    from transformers import PreTrainedTokenizerFast
+
+    ways = ("__call__", "_encode_plus")
+    return all(getattr(type(tokenizer), way, None) is getattr(PreTrainedTokenizerFast, way) for way in ways)
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
