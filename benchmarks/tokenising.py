@@ -27,8 +27,12 @@ BYTES_EACH = 3  # of a Chinese character in UTF-8
 
 
 def make_corpus(megabytes: int, form: str, folder: Path) -> None:
-    """Write documents as JSON lines, or as one row group of Parquet."""
+    """Write documents as JSON lines, as one row group of Parquet, or as the lines of one text file."""
     folder.mkdir()
+    if form == "txt":
+        with (folder / "text.txt").open("w", encoding="utf-8") as file:
+            file.writelines(text + "\n" for text in documents(megabytes))
+        return
     if form == "parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -103,7 +107,7 @@ def main() -> None:
     """Read the command line; ``--work`` is for the processes this one starts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[20, 200], help="sizes of the corpora")
-    parser.add_argument("--form", choices=["jsonl", "parquet"], default="jsonl")
+    parser.add_argument("--form", choices=["jsonl", "parquet", "txt"], default="jsonl")
     parser.add_argument("--kinds", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--processes", type=int, default=2, help="processes that encode")
     parser.add_argument("--work", choices=SIZES, help=argparse.SUPPRESS)

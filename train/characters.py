@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from train.readers import Continuation
+
 # The characters whose Unicode script is Han, as the inside of a bracket expression: radicals, 々, 〇, numerals,
 # the unified ideographs with all extensions, and the compatibility ideographs.
 HAN = "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -42,21 +44,22 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
     """Count the characters of a corpus and keep a sample, in memory that does not grow with the corpus.
 
     Args:
-        documents: the documents, read once.
-        sample_characters: size of the sample at most (one document is kept whatever its size). The sample is all
-            documents when they fit, else every second, every fourth and so on.
+        documents: the documents, or parts of long ones, read once.
+        sample_characters: size of the sample at most (one is kept whatever its size). The sample is all of them when
+            they fit, else every second, every fourth and so on.
     """
     counts = np.zeros(CODE_POINTS, dtype=np.int64)
     kept: list[str] = []
     pending: list[str] = []
-    number, stride, kept_characters, pending_characters = 0, 1, 0, 0
-    for number, document in enumerate(documents, 1):
+    begun, stride, kept_characters, pending_characters = 0, 1, 0, 0
+    for number, document in enumerate(documents):
+        begun += not isinstance(document, Continuation)
         pending.append(document)
         pending_characters += len(document)
         if pending_characters >= _CHARACTERS_AT_ONCE:
             counts += _count_code_points(pending)
             pending, pending_characters = [], 0
-        if (number - 1) % stride == 0:
+        if number % stride == 0:
             kept.append(document)
             kept_characters += len(document)
         while kept_characters > sample_characters and len(kept) > 1:
@@ -64,7 +67,7 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
             kept = kept[::2]
             kept_characters = sum(map(len, kept))
     counts += _count_code_points(pending)
-    return Survey(number, int(counts.sum()), _by_frequency(counts), tuple(kept))
+    return Survey(begun, int(counts.sum()), _by_frequency(counts), tuple(kept))
 
 
 def code_points(text: str) -> NDArray[np.uint32]:

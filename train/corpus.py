@@ -99,7 +99,7 @@ class Corpus:
         return tuple(select_files(self.settings.paths, self.settings.exclude))
 
     def documents(self) -> Iterator[str]:
-        """Yield the documents one by one, never a blank one.
+        """Yield the documents one by one, never a blank one; a long text file in parts (see ``read_documents``).
 
         Raises:
             UserError: for a corpus without a document and for whatever cannot be read, naming file and line.

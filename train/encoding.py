@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from train.characters import ANY_CHARACTER, CODE_POINTS, code_points
+from train.readers import Continuation
 from train.text import end_of_document, load_tokenizer
 from ucurve.errors import RunError
 
@@ -47,12 +48,12 @@ class Encoded:
     """Token ids of some documents, each with the end-of-document token in front.
 
     Attributes:
-        tokens: shape [tokens].
-        lengths: tokens of each document with the one in front, shape [documents].
+        tokens: shape [tokens]; the first may go on with a document begun before.
+        starts: where in them a document begins, shape [documents].
     """
 
     tokens: NDArray[Any]
-    lengths: NDArray[np.int64]
+    starts: NDArray[np.int64]
 
 
 def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
@@ -63,12 +64,12 @@ def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
 def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
     """Encode documents in batches; what comes out does not depend on the number of processes.
 
-    A corpus of one batch is encoded in this process.
+    A corpus of one batch is encoded in this process. A document that comes in parts gives the ids of the whole.
 
     Raises:
         RunError: when a worker process dies.
     """
-    batches = _batches(documents)
+    batches = _batches(_well_cut(documents, recipe))
     start = list(itertools.islice(batches, 2))
     batches = itertools.chain(start, batches)
     if processes == 1 or len(start) < 2:
@@ -81,16 +82,39 @@ def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -
 
 
 def encode(recipe: Recipe, texts: list[str]) -> Encoded:
-    """Encode some documents."""
+    """Encode some documents, or parts of them."""
+    begins = np.array([not isinstance(text, Continuation) for text in texts])
     ids = _encoder(recipe)(texts)
-    lengths = np.array([len(one) + 1 for one in ids], dtype=np.int64)
-    tokens = np.empty(lengths.sum(), dtype=recipe.dtype)
-    end = 0
-    for one in ids:
-        tokens[end] = recipe.document_token
-        tokens[end + 1 : end + 1 + len(one)] = one
-        end += len(one) + 1
-    return Encoded(tokens, lengths)
+    ends = np.cumsum(begins + np.array([len(one) for one in ids], dtype=np.int64))
+    tokens = np.empty(ends[-1], dtype=recipe.dtype)
+    for one, end in zip(ids, ends, strict=True):
+        tokens[end - len(one) : end] = one
+    starts = np.concatenate([[0], ends[:-1]])[begins]
+    tokens[starts] = recipe.document_token
+    return Encoded(tokens, starts)
+
+
+def _well_cut(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
+    """Join the parts of a document again wherever its ids would not be those of the whole.
+
+    What a tokenizer makes of the two lines around a cut, together and apart, tells: it sees no further than a line.
+    """
+    held = None
+    for document in documents:
+        if held is not None and isinstance(document, Continuation) and not _is_seam(held, document, _encoder(recipe)):
+            held = type(held)(held + document)
+            continue
+        if held is not None:
+            yield held
+        held = document
+    if held is not None:
+        yield held
+
+
+def _is_seam(before: str, after: str, encoder: Encoder) -> bool:
+    line, next_line = before[before.rfind("\n", 0, -1) + 1 :], after[: after.find("\n") + 1] or after
+    whole, first, second = (list(ids) for ids in encoder([line + next_line, line, next_line]))
+    return whole == first + second
 
 
 def _encode_in_processes(batches: Iterator[list[str]], recipe: Recipe, processes: int) -> Iterator[Encoded]:

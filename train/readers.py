@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
@@ -18,7 +18,14 @@ FORMATS = (".txt", ".jsonl", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
 ALLOWED_FILES = f"allowed: {', '.join(FORMATS)}, each plain or with {' or '.join(COMPRESSIONS)}"
 _ROWS_AT_ONCE = 1024
+_PIECE_CHARACTERS = 2**22  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
+
+
+class Continuation(str):
+    """The next part of the document that was begun before it; the two meet between two lines."""
+
+    __slots__ = ()
 
 
 def plain_name(name: str) -> str:
@@ -42,7 +49,8 @@ def file_format(path: Path) -> str | None:
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     """Read the documents of one file, in order.
 
-    A blank document is passed over. A text file is one record; a line of JSON or a row of Parquet is one record.
+    A blank document is passed over. A text file is one record; a line of JSON or a row of Parquet is one record. A
+    long text file comes in parts, of which all but the first are ``Continuation``.
 
     Args:
         path: the file; its name tells format and compression.
@@ -57,7 +65,7 @@ def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     if kind == ".txt" and unit == "line":
         yield from (_without_newline(line) for _, line in _lines(path) if line.strip())
     elif kind == ".txt":
-        yield from split_record("".join(line for _, line in _lines(path)), unit)
+        yield from _parts(line for _, line in _lines(path))
     else:
         texts = _json_texts if kind == ".jsonl" else _parquet_texts
         for text in texts(path, text_field):
@@ -81,6 +89,21 @@ def field_text(record: Any, field: str, place: str) -> str:
     if field not in record:
         raise unknown_name("data.text_field", field, map(str, record), place)
     return _checked_text(record[field], field, place)
+
+
+def _parts(lines: Iterable[str]) -> Iterator[str]:
+    """Cut a document, where it is long, between two lines that neither end nor begin with a space; none is blank."""
+    part: list[str] = []
+    characters, kind = 0, str
+    for line in lines:
+        if characters >= _PIECE_CHARACTERS and not line[0].isspace() and part[-1].rstrip("\r\n")[-1:].strip():
+            yield kind("".join(part))
+            part, characters, kind = [], 0, Continuation
+        part.append(line)
+        characters += len(line)
+    rest = "".join(part)
+    if rest.strip():
+        yield kind(rest)
 
 
 def _json_texts(path: Path, field: str) -> Iterator[str]:

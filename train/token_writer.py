@@ -41,12 +41,11 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
 
     def append(self, encoded: Encoded) -> None:
         """Add documents to the end of the stream."""
-        starts = self.length + np.cumsum(encoded.lengths) - encoded.lengths
-        self._starts.write(starts.astype("<i8").tobytes())
+        self._starts.write((self.length + encoded.starts).astype("<i8").tobytes())
         self._hash.update(encoded.tokens.tobytes())
         self.unigram_counts += np.bincount(encoded.tokens, minlength=len(self.unigram_counts))
         self.length += len(encoded.tokens)
-        self.documents += len(encoded.lengths)
+        self.documents += len(encoded.starts)
         rest = encoded.tokens
         while len(rest):
             rest = rest[self._fill_shard(rest) :]

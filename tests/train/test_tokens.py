@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import ByT5Tokenizer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Metaspace, Sequence, Split
+from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
-from train import encoding
+from train import encoding, readers
+from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
 from train.encoding import character_encoder, encode, encode_documents, make_recipe
 from train.text import TokenizerSettings, build_tokenizer, load_tokenizer
@@ -278,6 +282,19 @@ class TestEncoding:
             tracemalloc.stop()
         assert peaks[1] < 1.2 * peaks[0]
 
+    def test_memory_does_not_grow_with_a_document_of_many_lines(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(encoding, "_CHARACTERS_AT_ONCE", 20_000)
+        monkeypatch.setattr(readers, "_PIECE_CHARACTERS", 20_000)
+        peaks = []
+        for size in (20, 200):
+            corpus = write_text(tmp_path / f"{size}.txt", ("天地玄黄宇宙洪荒" * 50 + "\n") * 10 * size)
+            folder = tokenizer_for(corpus, tmp_path)
+            tracemalloc.start()
+            assert build_token_store(corpus, folder, tmp_path / "cache", processes=1).documents == 1
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert peaks[1] < 1.2 * peaks[0]
+
     def test_processes_are_not_fed_far_ahead_of_what_is_taken(self, char_folder, monkeypatch):
         monkeypatch.setattr(encoding, "_CHARACTERS_AT_ONCE", 10)
         drawn = []
@@ -285,7 +302,60 @@ class TestEncoding:
         recipe = make_recipe(char_folder, load_tokenizer_once(char_folder), "<u2")
         ahead = [len(drawn) - taken for taken, _ in enumerate(encode_documents(documents, recipe, 2), 1)]
         assert len(ahead) == 60
-        assert max(ahead) <= 2 * encoding._BATCHES_PER_PROCESS
+        assert max(ahead) <= 2 * encoding._BATCHES_PER_PROCESS + 1  # one is held back for its next part
+
+
+def write_text(path, text):
+    path.write_text(text, encoding="utf-8")
+    return Corpus(CorpusSettings(kind="text", path=str(path)))
+
+
+class TestLongTextFile:
+    TEXT = "天地 玄黄\n宇宙\n\n洪荒 日月\n 盈昃\n辰宿列张 \nlining up\nends\n" * 9
+
+    @pytest.mark.parametrize("processes", [1, 2])
+    @pytest.mark.parametrize("kind", ["char", "word", "bpe"])
+    def test_is_one_document_with_the_ids_of_the_whole(self, tmp_path, monkeypatch, kind, processes):
+        corpus = write_text(tmp_path / "a.txt", self.TEXT)
+        folder = tokenizer_for(corpus, tmp_path, kind)
+        monkeypatch.setattr(readers, "_PIECE_CHARACTERS", 10)
+        monkeypatch.setattr(encoding, "_CHARACTERS_AT_ONCE", 30)
+        assert len(list(corpus.documents())) > 9
+        store = build_token_store(corpus, folder, tmp_path / "cache", processes)
+        assert store.documents == 1
+        assert whole(store).tolist() == naive_stream(folder, [self.TEXT])
+
+    def test_is_not_cut_where_the_tokenizer_would_notice(self, tmp_path, monkeypatch):
+        backend = Tokenizer(WordLevel({"<eos>": 0, "<unk>": 1, "▁": 2, "▁一": 3, "一": 4, "\n": 5}, unk_token="<unk>"))
+        backend.pre_tokenizer = Sequence([Metaspace(prepend_scheme="always", split=False), Split("\n", "isolated")])
+        folder = tmp_path / "foreign"
+        PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>", unk_token="<unk>").save_pretrained(folder)
+        corpus = write_text(tmp_path / "a.txt", "一\n" * 9)
+        monkeypatch.setattr(readers, "_PIECE_CHARACTERS", 4)
+        assert len(list(corpus.documents())) > 3
+        stream = whole(build_token_store(corpus, folder, tmp_path / "cache", 1)).tolist()
+        assert stream == naive_stream(folder, ["一\n" * 9]) == [0, 3, 5] + [4, 5] * 8
+
+    def test_is_one_document_of_the_survey(self, monkeypatch):
+        monkeypatch.setattr(readers, "_PIECE_CHARACTERS", 10)
+        parts = list(readers._parts(["天地玄黄\n"] * 30))
+        found = survey([*parts, "x"], 10**6)
+        assert (found.documents, found.characters, "".join(found.sample)) == (2, 151, "天地玄黄\n" * 30 + "x")
+
+    @given(
+        st.lists(st.sampled_from(["一", " ", "二三", "\t"]).map(lambda word: word + "\n"), max_size=30),
+        st.integers(1, 9),
+    )
+    def test_parts_join_to_the_text_and_none_is_blank(self, lines, size):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(readers, "_PIECE_CHARACTERS", size)
+            parts = list(readers._parts(lines))
+        text = "".join(lines)
+        assert "".join(parts) == (text if text.strip() else "")
+        assert all(part.strip() for part in parts)
+        assert [isinstance(part, readers.Continuation) for part in parts] == [False, *[True] * (len(parts) - 1)][
+            : len(parts)
+        ]
 
 
 @pytest.fixture(scope="module")
