@@ -1,0 +1,89 @@
+"""What ``launch.emit`` writes; ``test_slurm.py`` runs it."""
+
+import shlex
+
+import pytest
+
+from launch.emit import emit_command
+from launch.grids import cells_of
+from ucurve.errors import UserError
+
+GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "schedule.count=3"]
+
+
+@pytest.fixture
+def emitted(tmp_path):
+    def call(*arguments):
+        out = tmp_path / "out"
+        emit_command([f"out={out}", f"slurm.logs={tmp_path / 'logs'}", *arguments, *GRID])
+        return out.read_text()
+
+    return call
+
+
+def test_commands_are_a_line_for_each_run_that_give_the_cells_of_the_grid(emitted):
+    lines = [shlex.split(line) for line in emitted("format=commands").splitlines()]
+    assert [line[:2] for line in lines] == [["python", "train.py"]] * 4
+    again = [cell.settings for line in lines for cell in cells_of(line[2:])]
+    assert again == [cell.settings for cell in cells_of(GRID)]
+
+
+def test_several_processes_are_started_under_the_relay(emitted):
+    first, *_ = emitted("format=commands", "processes=2").splitlines()
+    assert first.startswith("python -m launch.relay python -m torch.distributed.run --standalone --nproc-per-node 2 ")
+    first, *_ = emitted("format=commands", "processes=2", "launcher=deepspeed").splitlines()
+    assert first.startswith("python -m launch.relay deepspeed --num_gpus 2 ")
+    assert " --no_local_rank train.py " in first
+
+
+def test_the_grid_is_printed_without_a_file(capsys):
+    emit_command(["format=commands", *GRID])
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_what_is_asked_of_slurm_stands_in_the_script(emitted):
+    text = emitted(
+        "slurm.time=1-02:00:00",
+        "slurm.partition=long",
+        "slurm.gpus=2",
+        "slurm.at_once=3",
+        "slurm.options=['--qos=high']",
+    )
+    asked = {line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH")}
+    wanted = {"--time=1-02:00:00", "--partition=long", "--gpus-per-node=2", "--array=0-3%3", "--qos=high", "--requeue"}
+    assert wanted <= asked
+
+
+def test_a_host_file_is_made_for_deepspeed_on_several_nodes(emitted):
+    text = emitted("nodes=2", "processes=4", "launcher=deepspeed", "slurm.gpus=4")
+    assert "s/$/ slots=4/" in text
+    assert '--hostfile "$HOSTFILE" --master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" --no_local_rank' in text
+    assert "MASTER_PORT=29500" not in text, "each job takes a port that is free"
+
+
+def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
+    (line,) = emitted("format=submitit", "slurm.time=00:30:30", "slurm.partition=short").splitlines()
+    words = shlex.split(line)
+    assert words[:3] == ["python", "train.py", "-m"]
+    assert {"hydra/launcher=submitit_slurm", "hydra.launcher.timeout_min=30", "hydra.launcher.partition=short"} <= {
+        *words
+    }
+    assert words[-len(GRID) :] == GRID
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["launcher=python", "processes=2"], "launcher=python starts one process, not 1 x 2"),
+        (["format=submitit", "processes=2"], "format=submitit starts one process for each run; use format=slurm-array"),
+        (["format=commands", "nodes=2"], "format=commands is for one node; use format=slurm-array"),
+        (["slurm.time=soon"], "slurm.time"),
+        (["slurm.options=[qos=high]"], "slurm.options"),
+        (["python='python -u'"], "python"),
+        (["format=slurm"], "slurm-array"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(emitted, tmp_path, arguments, message):
+    with pytest.raises(UserError, match=message):
+        emitted(*arguments)
+    assert not (tmp_path / "out").exists()
