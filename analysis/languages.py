@@ -1,0 +1,87 @@
+"""A benchmark of many languages: per language, by group of languages, over pairs and over languages (MultiBLiMP)."""
+
+import pandas as pd
+
+LOW, MID, HIGH = "low", "mid", "high"
+_LOW_SHARE, _MID_SHARE = 0.6, 0.9
+EVERY = "all"
+
+
+def resource_splits(frequency: pd.Series) -> pd.Series:
+    """Divide languages by how frequent they are (MultiBLiMP, section 7.1).
+
+    Args:
+        frequency: of each language, NaN where it is not known.
+
+    Returns:
+        ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between, by rank
+        among the languages whose frequency is known; an empty string for the others. Equally frequent languages share
+        their mean rank.
+    """
+    rank = frequency.rank(pct=True)
+    names = pd.Series(MID, index=frequency.index).mask(rank <= _LOW_SHARE, LOW).mask(rank > _MID_SHARE, HIGH)
+    return names.mask(frequency.isna(), "")
+
+
+def group_members(languages: pd.DataFrame) -> pd.DataFrame:
+    """List the languages of each group.
+
+    Args:
+        languages: from ``covariates.read_languages``, those of the study only: the resource splits are made among them.
+
+    Returns:
+        ``group`` and ``language``: the resource splits where frequencies are given, then the named sets.
+    """
+    splits = resource_splits(languages["frequency"])
+    parts = [languages.loc[splits == name, "language"].to_frame().assign(group=name) for name in (LOW, MID, HIGH)]
+    sets = [name for name in languages.columns if name not in ("language", "name", "frequency")]
+    parts += [languages.loc[languages[name], "language"].to_frame().assign(group=name) for name in sets]
+    return pd.concat(parts, ignore_index=True)[["group", "language"]]
+
+
+def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Average languages in both ways that papers use.
+
+    Args:
+        points: columns ``model``, ``language``, ``n`` (pairs) and ``accuracy``.
+        members: from ``group_members``.
+
+    Returns:
+        One row per model and group, ``all`` (every language the model was scored on) first: ``model``, ``group``,
+        ``languages``, ``n``, ``over_pairs`` (languages weighted by their pairs: the ``All`` of MultiBLiMP's Table 3)
+        and ``over_languages`` (every language counts the same).
+    """
+    everything = points.assign(group=EVERY)
+    chosen = [everything] if members is None else [everything, points.merge(members, on="language")]
+    rows = pd.concat(chosen, ignore_index=True).dropna(subset="accuracy")
+    rows = rows.assign(right=rows["accuracy"] * rows["n"])
+    grouped = rows.groupby(["model", "group"], as_index=False, sort=False, observed=True)
+    table = grouped.agg(
+        languages=("language", "nunique"), n=("n", "sum"), right=("right", "sum"), over_languages=("accuracy", "mean")
+    )
+    table["over_pairs"] = table.pop("right") / table["n"]
+    return table[["model", "group", "languages", "n", "over_pairs", "over_languages"]]
+
+
+def language_table(points: pd.DataFrame, languages: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Lay accuracies out by language and model (MultiBLiMP, Table 5).
+
+    Args:
+        points: columns ``model``, ``language``, ``n`` and ``accuracy``.
+        languages: names and frequencies.
+
+    Returns:
+        ``language``, ``name``, ``frequency``, ``split`` (see ``resource_splits``), ``n`` (the largest over the models,
+        which are the same where all were scored on the same pairs) and one column for each model; by name.
+    """
+    wide = points.pivot_table(index="language", columns="model", values="accuracy", sort=False, observed=True)
+    table = points.groupby("language", sort=False, observed=True)["n"].max().to_frame().join(wide).reset_index()
+    about = pd.DataFrame({"language": table["language"], "name": table["language"], "frequency": float("nan")})
+    if languages is not None:
+        given = languages.set_index("language")
+        about["name"] = about["language"].map(given["name"]).fillna(about["language"])
+        about["frequency"] = about["language"].map(given["frequency"])
+    about["split"] = resource_splits(about["frequency"])
+    merged = about.merge(table, on="language")
+    merged.columns.name = None
+    return merged.sort_values("name", key=lambda names: names.str.casefold(), kind="stable", ignore_index=True)

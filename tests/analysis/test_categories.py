@@ -1,0 +1,143 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.categories import (
+    average_over_phenomena, benchmark_table, category_table, largest_gaps, matched_phenomena, weighted_average,
+)  # fmt: skip
+from analysis.model_comparison import leads_or_ties
+from tests.analysis.papers import printed
+
+# RuBLiMP, Figure 2 and appendix F: paradigms of each phenomenon, in the order of Table 5
+PARADIGMS = (3, 3, 5, 11, 2, 3, 3, 1, 3, 5, 3, 3)
+
+
+def _rublimp() -> tuple[pd.DataFrame, pd.DataFrame]:
+    table = printed("rublimp_table5").set_index("model")
+    return table.drop(columns=["AVERAGE", "average_45"]), table[["AVERAGE", "average_45"]]
+
+
+def _swedish(*, as_printed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return accuracies by category and model, and the printed means; one cell must be 98 (P14) and reads 96."""
+    table = printed("sweblimp_table2").set_index("category")
+    models = [name for name in table.columns if name not in ("mean", "sd", "human")]
+    if not as_printed:
+        table.loc["ART. NOUN AGR. PL.", "Llama-SV 8B"] = 98.0
+    return table[models], table[["mean", "sd", "human"]]
+
+
+def _points(wide: pd.DataFrame) -> pd.DataFrame:
+    return (
+        wide.drop(index="Avg").rename_axis("suite").reset_index().melt("suite", var_name="model", value_name="accuracy")
+    )
+
+
+def test_averages_of_rublimp_table_5_are_means_over_phenomena() -> None:
+    phenomena, averages = _rublimp()
+    points = phenomena.drop(index="Human").reset_index().melt("model", var_name="phenomenon", value_name="accuracy")
+    table = average_over_phenomena(points.assign(paradigm=points["phenomenon"])).set_index("model")
+    off = (table["over_phenomena"] - averages["AVERAGE"]).dropna().abs()
+    assert len(off) == 25
+    assert off.max() < 0.0101
+    assert (off > 0.0051).sum() <= 1
+
+
+def test_averages_of_rublimp_tables_8_to_10_are_means_over_paradigms() -> None:
+    phenomena, averages = _rublimp()
+    weighted = weighted_average(phenomena, pd.Series(PARADIGMS, index=phenomena.columns))
+    off = (weighted - averages["average_45"]).abs()
+    assert len(off) == 26  # the human baseline too
+    assert off.max() < 0.0151  # phenomena are rounded themselves
+
+
+def test_the_human_average_of_rublimp_table_5_follows_from_neither() -> None:
+    """P12b: 98.62 is printed; over phenomena it is 99.17, over paradigms 99.15 as in Tables 8 to 10."""
+    phenomena, averages = _rublimp()
+    assert averages.loc["Human"].tolist() == [98.62, 99.15]
+    assert phenomena.loc["Human"].mean() == pytest.approx(99.17, abs=0.005)
+    weights = pd.Series(PARADIGMS, index=phenomena.columns)
+    assert weighted_average(phenomena, weights)["Human"] == pytest.approx(99.15, abs=0.005)
+
+
+def test_averages_of_rublimp_table_11_are_means_over_ten_columns() -> None:
+    table = printed("rublimp_table11")
+    points = table.drop(columns="Avg").melt("model", var_name="benchmark", value_name="accuracy")
+    found = benchmark_table(points).set_index("model")
+    assert (found["mean"] - table.set_index("model")["Avg"]).abs().max() <= 0.005 + 1e-9
+    ours = table.set_index("model")["RuBLiMP"]
+    assert (ours - _rublimp()[1]["average_45"]).dropna().abs().max() == 0  # the column ru is the mean over paradigms
+
+
+def test_rows_of_sweblimp_table_2() -> None:
+    """P14: 25 means and sample standard deviations, 11 means of columns, with the one cell that must be 98."""
+    wide, means = _swedish()
+    table = category_table(_points(wide))
+    rows = table.rows.set_index("category")
+    assert (rows["mean"] - means["mean"]).dropna().abs().max() <= 0.05 + 1e-9
+    assert (rows["sd"] - means["sd"]).dropna().abs().max() <= 0.05 + 1e-9
+    assert len(rows) == 25
+    assert (table.means - wide.loc["Avg"]).abs().max() <= 0.05 + 1e-9
+
+
+def test_the_cell_of_table_2_as_printed_agrees_with_nothing_around_it() -> None:
+    wide, means = _swedish(as_printed=True)
+    table = category_table(_points(wide))
+    row = table.rows.set_index("category").loc["ART. NOUN AGR. PL."]
+    assert (round(row["mean"], 1), means.loc["ART. NOUN AGR. PL.", "mean"]) == (81.1, 81.3)
+    assert (round(table.means["Llama-SV 8B"], 1), wide.loc["Avg", "Llama-SV 8B"]) == (76.9, 77.0)
+
+
+def test_the_overall_deviation_of_table_2_is_of_the_population_while_rows_have_the_sample_s() -> None:
+    wide, means = _swedish()
+    table = category_table(_points(wide))
+    assert (table.overall, table.overall_sd) == (pytest.approx(65.0, abs=0.05), pytest.approx(8.9, abs=0.05))
+    assert means.loc["Avg", ["mean", "sd"]].tolist() == [65.0, 8.9]
+    assert round(table.means.std(ddof=1), 1) == 9.3
+
+
+def test_human_judgments_of_table_2() -> None:
+    """P14c: 98.05 % of 4,000 answers, 160 a category."""
+    human = _swedish()[1]["human"]
+    right = (human.drop("Avg") * 160 / 100).round()
+    assert right.sum() == 3922
+    assert human["Avg"] == pytest.approx(100 * right.sum() / 4000)
+
+
+def test_counts_of_swe_blimp_s_section_6() -> None:
+    wide, _ = _swedish()
+    rows = category_table(_points(wide)).rows
+    assert ((rows["mean"] > 80).sum(), (rows["mean"] > 70).sum()) == (4, 12)
+    leads = leads_or_ties(wide.drop(index="Avg"))
+    assert leads[["Llama-SV 8B", "EuroLLM 9B"]].tolist() == [13, 5]
+    assert leads_or_ties(_swedish(as_printed=True)[0].drop(index="Avg"))["Llama-SV 8B"] == 12
+
+
+def test_two_numbers_of_the_text_are_not_those_of_table_2() -> None:
+    """P14e: the text has V3 OBJ. at 44.3 and ADJ. NOUN AGR. INDEF. at 54.0 (sd 8.6), which is another category's."""
+    rows = category_table(_points(_swedish()[0])).rows.set_index("category")
+    assert rows.loc["V3 OBJ.", "mean"] == pytest.approx(45.5, abs=0.05)
+    assert rows.loc["ADJ. NOUN AGR. INDEF.", ["mean", "sd"]].round(1).tolist() == [60.6, 7.2]
+    assert rows.loc["ART. NOUN AGR. INDEF.", ["mean", "sd"]].round(1).tolist() == [54.0, 8.6]
+
+
+def test_models_that_were_not_scored_on_all_benchmarks_have_no_mean() -> None:
+    points = pd.DataFrame({"model": ["a", "a", "b"], "benchmark": ["x", "y", "x"], "accuracy": [0.6, 0.8, 0.9]})
+    table = benchmark_table(points).set_index("model")
+    assert table.loc["a", "mean"] == pytest.approx(0.7)
+    assert np.isnan(table.loc["b", "mean"])
+
+
+def test_phenomena_of_several_benchmarks_are_matched_and_pooled() -> None:
+    points = pd.DataFrame([
+        ("m", "x", "one", 100, 0.5), ("m", "x", "two", 300, 0.9), ("m", "y", "three", 10, 0.6), ("m", "y", "no", 10, 0),
+    ], columns=["model", "benchmark", "phenomenon", "n", "accuracy"])  # fmt: skip
+    matches = pd.DataFrame(
+        [("agreement", "x", "one"), ("agreement", "x", "two"), ("agreement", "y", "three"), ("agreement", "z", "four")],
+        columns=["match", "benchmark", "phenomenon"],
+    )
+    table = matched_phenomena(points, matches)
+    assert table["accuracy"].tolist() == pytest.approx([0.8, 0.6])
+    assert table["n"].tolist() == [400, 10]
+    gaps = largest_gaps(table)
+    assert gaps["gap"].tolist() == pytest.approx([0.2])
+    assert gaps["benchmarks"].tolist() == [2]
