@@ -5,7 +5,7 @@ import math
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,9 +16,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.style import ONE_COLUMN, TWO_COLUMNS, drawing_style
+from ucurve.errors import UserError
 from ucurve.files import new_file, write_text
 
-Format = Literal["png", "svg"]
+Format = Literal["png", "svg", "pdf"]
 
 # The layout is fixed in inches rather than solved for: it never overlaps, repeats exactly, and draws in a quarter of
 # the time of a layout engine.
@@ -28,7 +29,13 @@ _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
 _UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
 _LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
 _DOTS_PER_INCH = 200
-_METADATA: dict[Format, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+_PIXELS_PER_INCH = 110  # on a screen, a little larger than in print
+# Without dates and versions, so that the same figure gives the same bytes.
+_METADATA: dict[Format, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,31 @@ class Drawing:
     name: str
     title: str
     note: str
-    figure: Figure
-    table: pd.DataFrame
+    figure: Figure = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
+
+    @property
+    def pixels_wide(self) -> int:
+        """Its width on a screen, in CSS pixels."""
+        return round(self.figure.get_figwidth() * _PIXELS_PER_INCH)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as PNG, SVG or PDF, whichever the name of the file ends in.
+
+        Raises:
+            UserError: when the ending is none of these.
+        """
+        path = Path(path)
+        kind = path.suffix.removeprefix(".").lower()
+        if kind not in _METADATA:
+            raise UserError(f"{path}: a figure is written as .{', .'.join(_METADATA)}, not as {path.suffix!r}")
+        with new_file(path) as temporary:
+            temporary.write_bytes(render(self, kind))
+        return path
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Show it in a notebook."""
+        return render(self, "png"), {"width": self.pixels_wide}
 
 
 def phenomena_of(table: pd.DataFrame) -> list[str]:

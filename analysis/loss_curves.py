@@ -10,7 +10,7 @@ from analysis.figures import Drawing, Sheet
 from analysis.learning_curves import OVER_RUNS, legend_label
 from analysis.style import drawing_style, line_styles, log_axis, token_label
 
-_BINS_PER_DECADE = 30
+BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
 
 
 def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
     band = f"Band: ± {OVER_RUNS}" if several else "No band: one run for each line"
     note = (
         "Training loss in bits per byte of the text, a unit that runs of different tokenizers share, against training "
-        f"tokens. Each point is the mean over the steps within 1/{_BINS_PER_DECADE} of a decade of tokens. {band}."
+        f"tokens. Each point is the mean over the steps within 1/{BINS_PER_DECADE} of a decade of tokens. {band}."
     )
     return Drawing(name, "Training curves", note, _draw(table, band), table)
 
@@ -67,5 +67,5 @@ def _draw(table: pd.DataFrame, band: str) -> Figure:
 
 
 def _bins(tokens: pd.Series) -> NDArray[np.int64]:
-    places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * _BINS_PER_DECADE
+    places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * BINS_PER_DECADE
     return np.rint(places).astype(np.int64)

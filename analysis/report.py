@@ -2,67 +2,21 @@
 
 import base64
 import html
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pandas as pd
 
-from analysis.figures import Drawing
+from analysis.figures import Drawing, render
+from analysis.page import page
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff; max-width: 68rem; margin: 0 auto;
-  padding: 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-p, figcaption { max-width: 48rem; } figcaption, .note { color: #444; font-size: .88rem; }
-figure { margin: 1.2rem 0; } figure h3 { margin: 0 0 .3rem; font-size: 1.02rem; }
-img { max-width: 100%; height: auto; }
-.table { overflow-x: auto; margin: .8rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; }
-th button { font: inherit; font-weight: 600; background: none; border: 0; padding: 0; cursor: pointer; color: #0b4f8a;
-  text-align: inherit; }
-th[aria-sort=ascending] button::after { content: " \\25B2"; }
-th[aria-sort=descending] button::after { content: " \\25BC"; }
-@media print { body { max-width: none; font-size: 10pt; padding: 0; } .table { overflow: visible; }
-  table { font-size: 7.5pt; } th, td { padding: .1rem .3rem; } th button { color: inherit; }
-  figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
-"""
+Kind = Literal["text", "count", "percent", "number", "p"]
 
-_SCRIPT = """
-function value(row, column) {
-  const cell = row.cells[column];
-  return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value || "NaN");
-}
-function compare(a, b, sign) {
-  if (typeof a === "string") return sign * a.localeCompare(b, undefined, {numeric: true});
-  if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
-  return sign * (a - b);
-}
-document.querySelectorAll("th button").forEach(button => button.addEventListener("click", () => {
-  const head = button.parentElement, body = head.closest("table").tBodies[0];
-  const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-  head.parentElement.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
-  head.setAttribute("aria-sort", sign === 1 ? "ascending" : "descending");
-  const column = head.cellIndex;
-  [...body.rows].sort((a, b) => compare(value(a, column), value(b, column), sign)).forEach(row => body.append(row));
-}));
-"""
-
-# The policy makes the browser refuse anything that is not in the file.
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
- script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-"""
+_SMALLEST_P = 0.0001
+_CONTENTS_FROM = 3  # sections; fewer are seen at a glance
 
 
 @dataclass(frozen=True)
@@ -72,12 +26,13 @@ class Column:
     Attributes:
         name: its name in the frame.
         heading: what stands above it.
-        kind: ``text``, ``count`` (whole number with separators) or ``percent`` (a fraction shown in percent).
+        kind: ``text``, ``count`` (whole number with separators), ``percent`` (a fraction shown in percent), ``number``
+            (four digits) or ``p`` (a probability of a test).
     """
 
     name: str
     heading: str
-    kind: str = "text"
+    kind: Kind = "text"
 
 
 @dataclass(frozen=True)
@@ -120,6 +75,12 @@ class Part:
         """The figures of the section."""
         return [part for part in self.section.parts if isinstance(part, Drawing)]
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, where the script that sorts is not at hand."""
+        images = {drawing.name: render(drawing, "png") for drawing in self.drawings}
+        html_of_section = _section(self.section, "", images).replace(' id=""', "", 1)
+        return re.sub(r"</?button[^>]*>", "", html_of_section)
+
 
 def report_html(title: str, sections: Sequence[Section], images: Mapping[str, bytes]) -> str:
     """Write the report as one HTML page that needs no other file.
@@ -132,14 +93,34 @@ def report_html(title: str, sections: Sequence[Section], images: Mapping[str, by
     Returns:
         The page. It holds no date: the same runs give the same page.
     """
-    body = [f"<h1>{html.escape(title)}</h1>", *(_section(section, images) for section in sections)]
-    head = _HEAD.format(title=html.escape(title), style=_STYLE)
-    return head + "\n".join(body) + f"\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    anchors = _anchors(section.heading for section in sections)
+    body = [_section(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
+    return page(title, "\n".join([*_contents(sections, anchors), *body]))
 
 
-def _section(section: Section, images: Mapping[str, bytes]) -> str:
-    parts = [f"<section>\n<h2>{html.escape(section.heading)}</h2>", *(_part(part, images) for part in section.parts)]
-    return "\n".join([*parts, "</section>"])
+def _anchors(headings: Iterable[str]) -> list[str]:
+    """Name the places that links lead to: the headings in small letters, numbered where two are alike."""
+    anchors: list[str] = []
+    for heading in headings:
+        name = re.sub(r"[^\w]+", "-", heading.lower()).strip("-")
+        alike = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", anchor) is not None for anchor in anchors)
+        anchors.append(f"{name}-{alike + 1}" if alike else name)
+    return anchors
+
+
+def _contents(sections: Sequence[Section], anchors: Sequence[str]) -> list[str]:
+    if len(sections) < _CONTENTS_FROM:
+        return []
+    links = (
+        f'<li><a href="#{anchor}">{html.escape(section.heading)}</a></li>'
+        for section, anchor in zip(sections, anchors, strict=True)
+    )
+    return ['<nav aria-label="Contents">\n<ul>', *links, "</ul>\n</nav>"]
+
+
+def _section(section: Section, anchor: str, images: Mapping[str, bytes]) -> str:
+    parts = [_part(part, images) for part in section.parts]
+    return "\n".join([f'<section id="{anchor}">\n<h2>{html.escape(section.heading)}</h2>', *parts, "</section>"])
 
 
 def _part(part: str | TableView | Drawing, images: Mapping[str, bytes]) -> str:
@@ -151,9 +132,9 @@ def _part(part: str | TableView | Drawing, images: Mapping[str, bytes]) -> str:
 def _figure(drawing: Drawing, png: bytes) -> str:
     data = base64.b64encode(png).decode()
     title, note = html.escape(drawing.title), html.escape(drawing.note)
-    width = round(drawing.figure.get_figwidth() * 110)  # in CSS pixels, a little larger than in print
     return (
-        f'<figure>\n<h3>{title}</h3>\n<img src="data:image/png;base64,{data}" width="{width}" alt="{title}. {note}">\n'
+        f'<figure>\n<h3>{title}</h3>\n<img src="data:image/png;base64,{data}" width="{drawing.pixels_wide}" '
+        f'alt="{title}. {note}">\n'
         f"<figcaption>{note} Numbers: <code>{html.escape(drawing.name)}.csv</code>.</figcaption>\n</figure>"
     )
 
@@ -166,19 +147,29 @@ def _table(view: TableView) -> str:
     rows = (dict(zip(view.table.columns, row, strict=True)) for row in view.table.itertuples(index=False, name=None))
     lines = ["<tr>" + "".join(_cell(column, row[column.name]) for column in view.columns) + "</tr>" for row in rows]
     return (
-        f'<p class="note">{html.escape(view.note)}</p>\n<div class="table"><table>\n<thead><tr>{heads}</tr></thead>\n'
-        "<tbody>\n" + "\n".join(lines) + "\n</tbody>\n</table></div>"
+        f'<p class="note">{html.escape(view.note)}</p>\n<div class="table" tabindex="0"><table>\n'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n</table></div>"
     )
 
 
 def _cell(column: Column, value: object) -> str:
     if column.kind == "text":
-        return f"<td>{html.escape(str(value))}</td>"
-    number = None if value is None or value == "" else float(str(value))
-    if number is None or pd.isna(number):
+        return f"<td>{'&ndash;' if _is_missing(value) else html.escape(str(value))}</td>"
+    if value == "" or _is_missing(value):
         return '<td class="number" data-value="">&ndash;</td>'
-    shown = f"{number:,.0f}" if column.kind == "count" else f"{100 * number:.2f}"
-    return f'<td class="number" data-value="{number:.12g}">{shown}</td>'
+    number = float(str(value))
+    return f'<td class="number" data-value="{number:.12g}">{_shown(number, column.kind)}</td>'
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+
+
+def _shown(number: float, kind: Kind) -> str:
+    if kind == "p" and number < _SMALLEST_P:
+        return f"&lt;{_SMALLEST_P}"
+    shown = {"count": f"{number:,.0f}", "percent": f"{100 * number:.2f}", "p": f"{number:.4f}"}
+    return shown.get(kind, f"{number:.4g}")
 
 
 def _number_class(column: Column) -> str:

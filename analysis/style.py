@@ -25,7 +25,7 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
-    "AR PL UMing CN", "Arial Unicode MS",
+    "AR PL UMing CN", "Arial Unicode MS", "Noto Sans CJK JP",  # the name of the whole collection in Debian's package
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def settings() -> dict[Any, Any]:
         "legend.frameon": False,
         "lines.linewidth": 1.1,
         "svg.hashsalt": "ucurve",
+        "pdf.fonttype": 42,  # TrueType: text stays text, which publishers ask for
     }
 
 
@@ -76,6 +77,11 @@ def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
         name: LineStyle(_COLOURS[index % len(_COLOURS)], _DASHES[index // len(_COLOURS) % len(_DASHES)])
         for index, name in enumerate(dict.fromkeys(names))
     }
+
+
+def dashes_of(names: Iterable[str]) -> dict[str, Any]:
+    """Give every name dashes, four kinds in turn, where colours stand for something else."""
+    return {name: _DASHES[index % len(_DASHES)] for index, name in enumerate(dict.fromkeys(names))}
 
 
 def size_colours(sizes: Sequence[str]) -> dict[str, str]:

@@ -44,12 +44,12 @@ def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
     ]
     figures = {f"{name}.{kind}" for name in [*curves, "training_curves"] for kind in ("png", "svg", "csv")}
     tables = {f"{name}.csv" for name in ("headline", "linking_zho", "linking_by_run_zho", "runs", "missing")}
-    assert {path.name for path in report.parent.iterdir()} == figures | tables | {"report.html"}
+    assert {path.name for path in report.parent.iterdir()} >= figures | tables | {"report.html"}
     page = Page(report.read_text(encoding="utf-8"))
     assert "50.0 % before training, 80.0 to 90.0 % at the last scored checkpoint" in page.text
     assert "± 1 sample sd over runs" in page.text
     assert "Nothing is missing" in page.text
-    assert sum(tag == "img" for tag, _ in page.tags) == 5
+    assert sum(tag == "img" for tag, _ in page.tags) == len(list(report.parent.glob("*.png"))) >= 5
     overall = pd.read_csv(report.parent / "learning_curves_zho_overall.csv")
     assert overall["accuracy"].tolist() == pytest.approx([0.5, 0.5875, 0.85])
 
@@ -59,14 +59,14 @@ def test_the_report_needs_nothing_from_outside(make_run: MakeRun) -> None:
     text = analyze(_settings()).read_text(encoding="utf-8")
     for _, attributes in Page(text).tags:
         for name in ("src", "href", "srcset", "data", "action", "poster"):
-            assert (attributes.get(name) or "data:image/png").startswith("data:image/png")
+            assert (attributes.get(name) or "#").startswith(("#", "data:image/png"))
     assert not re.search(r"https?://|@import|url\(", text)
     assert "default-src 'none'" in text
 
 
 def test_the_same_runs_give_the_same_bytes(make_run: MakeRun) -> None:
     make_run(_curve(0.8), bits={1: 8.0, 2: 7.0})
-    folders = [analyze(_settings(out=out, formats=["png", "svg"])).parent for out in ("one", "two")]
+    folders = [analyze(_settings(out=out, formats=["png", "svg", "pdf"])).parent for out in ("one", "two")]
     first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
     assert first == second
     assert len(first) > 15

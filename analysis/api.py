@@ -1,0 +1,54 @@
+"""The analysis from Python, for notebooks: read the runs once, then frames in, drawings out.
+
+    from analysis.api import curve_table, draw_learning_curves, open_study
+
+    study = open_study("runs/*")
+    scored = study.benchmarks()[0]
+    curves = curve_table(scored.curve_rows(), study.runs)
+    drawings = draw_learning_curves(curves, "learning_curves", scored.title)
+    drawings[0].save("learning_curves.pdf")
+
+Frames are pandas' own. A ``Drawing`` shows itself in a notebook, and so does a ``Part`` of the report; any part of the
+report can be had alone, e.g. ``display(*scaling_of_benchmark(scored))``.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from analysis.config import AnalyzeSettings
+from analysis.figures import Drawing
+from analysis.flops_curves import draw_flops_curves, flops_table
+from analysis.frames import metric_frame, overall, score_frame
+from analysis.learning_curves import curve_table, draw_learning_curves
+from analysis.loss_curves import draw_loss_curves, loss_table
+from analysis.report import Part
+from analysis.runs import Run, find_runs
+from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
+from analysis.study import Scored, Study, read_study
+from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
+from ucurve.command import check
+
+__all__ = [
+    "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "curve_table", "draw_flops_curves",
+    "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline", "linking_by_line",
+    "linking_by_run", "loss_table", "metric_frame", "missing", "open_study", "overall", "provenance",
+    "scaling_of_benchmark", "scaling_of_study", "score_frame",
+]  # fmt: skip
+
+
+def open_study(runs: str | Iterable[str], **settings: Any) -> Study:
+    """Read run folders for analysis.
+
+    Args:
+        runs: a pattern of run folders such as ``runs/*``, or several.
+        settings: further settings of ``analyze.py``, such as ``linking="slor"`` or ``benchmark="zhoblimp"``.
+
+    Returns:
+        The study: its runs, accuracies, training metrics and settings.
+
+    Raises:
+        UserError: when no run matches, a file of a run is broken, or a setting is wrong.
+    """
+    patterns = runs if isinstance(runs, str) else list(runs)
+    checked = check(AnalyzeSettings, {"runs": patterns, "out": "figures", **settings})
+    return read_study(find_runs(checked.runs), checked)

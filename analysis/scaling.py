@@ -1,0 +1,205 @@
+"""Scaling fits: how a measure grows with training FLOPs, by a stated law, with bootstrap intervals.
+
+Bits per byte follow a power law with an irreducible part, L = E + A C^-b (Hoffmann et al. 2022, section 3.3), accuracy
+a logistic curve in the logarithm of C that leaves chance and ends at a ceiling of its own (a sigmoid for downstream
+accuracy, as in Ruan et al. 2024; the choice of parameters is ours).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import least_squares
+from scipy.special import expit
+
+Array = npt.NDArray[np.float64]
+CHANCE = 0.5
+FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
+SAMPLES = 200
+_HUBER = 1e-3  # Hoffmann et al. 2022: residuals of log loss beyond it count linearly
+_GRID = 60  # points along a drawn curve
+_LEVELS = (2.5, 97.5)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A curve with three parameters, and how it is fitted.
+
+    Attributes:
+        formula: for people; C is FLOPs.
+        parameters: names, in order.
+        curve: values at FLOPs float64[n], for parameters float64[..., 3]: float64[..., n].
+        fit: parameters float64[3] from FLOPs and values, float64[n] each; begun at the third argument where given.
+    """
+
+    formula: str
+    parameters: tuple[str, str, str]
+    curve: Callable[[Array, Array], Array]
+    fit: Callable[[Array, Array, Array | None], Array]
+
+
+def power_law(flops: Array, parameters: Array) -> Array:
+    """Return E + A C^-b."""
+    irreducible, scale, exponent = (parameters[..., place, None] for place in range(3))
+    values: Array = irreducible + scale * flops**-exponent
+    return values
+
+
+def logistic_law(flops: Array, parameters: Array) -> Array:
+    """Return 0.5 + (top - 0.5) / (1 + exp(-slope (log10 C - middle)))."""
+    top, slope, middle = (parameters[..., place, None] for place in range(3))
+    values: Array = CHANCE + (top - CHANCE) * expit(slope * (np.log10(flops) - middle))
+    return values
+
+
+def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Array:
+    """Fit E, A and b by Huber's loss of the logarithms (Hoffmann et al. 2022, section 3.3).
+
+    Args:
+        flops: training FLOPs, above 0.
+        values: losses, above 0.
+        start: parameters to begin at; without it the best of a grid of exponents by median absolute residual.
+
+    Returns:
+        E, A, b with E and A above 0 and b from 0.001 to 3.
+    """
+    centre = float(np.log(flops).mean())  # FLOPs are counted from there: A at C = 1 is far from the data
+    places, target = np.log(flops) - centre, np.log(values)
+
+    def residuals(work: Array) -> Array:
+        return np.logaddexp(work[0], work[1] - work[2] * places) - target
+
+    def slopes(work: Array) -> Array:
+        share = expit(work[1] - work[2] * places - work[0])  # of the reducible part in the whole
+        return np.column_stack([1 - share, share, -places * share])
+
+    begin = _power_start(places, values) if start is None else _around(start, centre)
+    low, high = np.array([target.min() - 10, target.min() - 20, 1e-3]), np.array([target.max(), target.max() + 5, 3.0])
+    found = least_squares(
+        residuals, np.clip(begin, low + 1e-6, high - 1e-6), slopes, (low, high), loss="huber", f_scale=_HUBER
+    )
+    return np.array([np.exp(found.x[0]), np.exp(found.x[1] + found.x[2] * centre), found.x[2]])
+
+
+def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) -> Array:
+    """Fit top, slope and middle by least squares.
+
+    Args:
+        flops: training FLOPs, above 0.
+        values: accuracies, as fractions.
+        start: parameters to begin at; without it the best of a grid of slopes and middles.
+
+    Returns:
+        ``top`` from 0 to 1 (below 0.5 the curve falls), ``slope`` per decade from 0.05 to 20, and ``middle``, log10 of
+        the FLOPs half way between chance and top, at most 3 decades outside the data.
+    """
+    places = np.log10(flops)
+
+    def residuals(work: Array) -> Array:
+        return logistic_law(flops, work) - values
+
+    begin = _logistic_start(places, values) if start is None else start
+    low, high = np.array([0.0, 0.05, places.min() - 3]), np.array([1.0, 20.0, places.max() + 3])
+    found = least_squares(residuals, np.clip(begin, low + 1e-6, high - 1e-6), bounds=(low, high))
+    return np.asarray(found.x, dtype=np.float64)
+
+
+POWER_LAW = Law("E + A·C^-b", ("E", "A", "b"), power_law, fit_power_law)
+LOGISTIC_LAW = Law(
+    "0.5 + (top - 0.5) / (1 + exp(-slope·(log10 C - middle)))",
+    ("top", "slope", "middle"), logistic_law, fit_logistic_law,
+)  # fmt: skip
+
+
+def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int = 0) -> tuple[pd.DataFrame, ...]:
+    """Fit each line of points by a law.
+
+    The bootstrap draws the points of a line anew, seeds and checkpoints alike; a draw with fewer than 4 different FLOPs
+    is passed over. Checkpoints of one run are not independent of each other, so intervals over them are too narrow.
+
+    Args:
+        points: columns ``line``, ``flops`` (above 0) and ``value``; a line of fewer than 4 different FLOPs is left out.
+        law: ``POWER_LAW`` or ``LOGISTIC_LAW``.
+        samples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        The parameters, one row per line and parameter: ``line``, ``points``, ``rmse`` (in units of the value),
+        ``parameter``, ``value``, ``low``, ``high`` (95 % percentile interval); and the curves: ``line``, ``source``
+        (``observed`` or ``fit``), ``flops``, ``value``, and for the fit ``low`` and ``high``.
+    """
+    parameters: list[pd.DataFrame] = []
+    curves: list[pd.DataFrame] = []
+    for line, rows in points.groupby("line", sort=False, observed=True):
+        if rows["flops"].nunique() >= FEWEST_POINTS:
+            flops, values = (rows[name].to_numpy(dtype=np.float64) for name in ("flops", "value"))
+            fitted = law.fit(flops, values, None)
+            drawn = np.array([fitted, *_draws(law, flops, values, fitted, samples, seed)])[1:]
+            parameters.append(_parameters(law, flops, values, fitted, drawn).assign(line=line))
+            curves += [rows[["line", "flops", "value"]].assign(source="observed")]
+            curves += [_curve(law, flops, fitted, drawn).assign(line=line, source="fit")]
+    return (
+        _stacked(parameters, ["line", "points", "rmse", "parameter", "value", "low", "high"]),
+        _stacked(curves, ["line", "source", "flops", "value", "low", "high"]),
+    )
+
+
+def _draws(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:
+    random = np.random.default_rng(seed)
+    for chosen in random.integers(0, len(flops), (samples, len(flops))):
+        if len(np.unique(flops[chosen])) >= FEWEST_POINTS:
+            yield law.fit(flops[chosen], values[chosen], fitted)
+
+
+def _parameters(law: Law, flops: Array, values: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
+    low, high = _bounds(drawn)
+    error = float(np.sqrt(np.mean((law.curve(flops, fitted) - values) ** 2)))
+    table = pd.DataFrame({"parameter": law.parameters, "value": fitted, "low": low, "high": high})
+    return table.assign(points=len(flops), rmse=error)
+
+
+def _curve(law: Law, flops: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
+    grid = np.geomspace(flops.min(), flops.max(), _GRID)
+    low, high = _bounds(law.curve(grid, drawn))
+    return pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
+
+
+def _bounds(drawn: Array) -> Array:
+    if not len(drawn):
+        return np.full((2, drawn.shape[-1]), np.nan)
+    bounds: Array = np.percentile(drawn, _LEVELS, axis=0)
+    return bounds
+
+
+def _stacked(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+
+
+def _power_start(places: Array, values: Array) -> Array:
+    best, least = np.zeros(3), np.inf
+    for exponent in np.geomspace(0.02, 2, 25):
+        falling = np.exp(-exponent * places)
+        design = np.column_stack([np.ones_like(places), falling])
+        floor, scale = np.linalg.lstsq(design, values, rcond=None)[0]
+        floor = max(float(floor), 0.01 * float(values.min()))
+        scale = max(float(scale), 1e-6)
+        error = float(np.median(np.abs(np.log(floor + scale * falling) - np.log(values))))
+        if error < least:
+            best, least = np.array([np.log(floor), np.log(scale), exponent]), error
+    return best
+
+
+def _around(parameters: Array, centre: float) -> Array:
+    irreducible, scale, exponent = parameters
+    return np.array([np.log(irreducible), np.log(scale) - exponent * centre, exponent])
+
+
+def _logistic_start(places: Array, values: Array) -> Array:
+    slopes, middles = np.geomspace(0.2, 10, 12), np.linspace(places.min() - 1, places.max(), 25)
+    grid = np.stack(np.meshgrid(slopes, middles, indexing="ij"), axis=-1).reshape(-1, 2)
+    rises = expit(grid[:, :1] * (places - grid[:, 1:]))
+    heights = np.clip((rises @ (values - CHANCE)) / (rises**2).sum(axis=1), -CHANCE, 1 - CHANCE)
+    best = int(np.argmin(((CHANCE + heights[:, None] * rises - values) ** 2).sum(axis=1)))
+    return np.array([CHANCE + heights[best], *grid[best]])
