@@ -1,0 +1,156 @@
+"""What every pair counts at every scored checkpoint of a run, from the score files below ``eval/``.
+
+Credits are kept as half points in one byte, so that 705 checkpoints of ZhoBLiMP take 25 MB. A checkpoint without a
+score file is absent: nothing is filled in.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from analysis.runs import Run
+from eval.linking import Linking, parse_linking
+from eval.metrics import TiesRule, pair_credits
+from eval.pairs import identical
+from eval.results import pairs_path, score_path
+from ucurve.errors import UserError
+
+HALVES = 2  # half points in a whole one
+_PAIR_COLUMNS = ("pair", "phenomenon", "paradigm", "good", "bad")
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What every pair of a benchmark counts at every scored checkpoint of one run.
+
+    Attributes:
+        run: label of the run.
+        steps: int64[steps], ascending; those without a score file are not there.
+        tokens: float64[steps], training tokens.
+        credits: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
+        pairs: the items: ``pair``, ``phenomenon``, ``paradigm``; identical pairs are left out.
+    """
+
+    run: str
+    steps: npt.NDArray[np.int64]
+    tokens: npt.NDArray[np.float64]
+    credits: npt.NDArray[np.uint8]
+    pairs: pd.DataFrame
+
+
+def read_runs(
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule
+) -> Iterator[tuple[Run, Items | None]]:
+    """Read the credits of many runs, one run at a time.
+
+    Args:
+        runs: the runs.
+        rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
+        benchmark: name of the benchmark.
+        scorer: the way it was scored.
+        linking: linking function.
+        rule: what a tie counts.
+
+    Yields:
+        Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, or the stored
+        scores lack what the linking function reads.
+
+    Raises:
+        UserError: with the path, when a file is broken.
+    """
+    known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    for run in runs:
+        own = known[known["run"] == run.label].sort_values("step")
+        if not own.empty:
+            yield run, read_items(run, own, benchmark, scorer, linking, rule)
+
+
+def read_items(
+    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule
+) -> Items | None:
+    """Read the credits of one run; the arguments and errors are those of ``read_runs``.
+
+    Args:
+        run: the run.
+        checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
+        benchmark: name of the benchmark.
+        scorer: the way it was scored.
+        linking: linking function.
+        rule: what a tie counts.
+    """
+    paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
+    there = np.array([path.is_file() for path in paths], dtype=bool)
+    pairs_file = pairs_path(run.folder, benchmark)
+    if not there.any() or not pairs_file.is_file():
+        return None
+    function = parse_linking(linking)
+    if not _has_columns(paths[int(there.argmax())], function):
+        return None
+    pairs, kept = _pairs(pairs_file)
+    credits = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
+    files = [path for path, present in zip(paths, there, strict=True) if present]
+    for row, path in zip(credits, files, strict=True):
+        row[:] = _half_points(path, pairs, function, rule)[kept]
+    chosen = checkpoints[there]
+    return Items(
+        run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), credits,
+        pairs[kept][["pair", "phenomenon", "paradigm"]].reset_index(drop=True),
+    )  # fmt: skip
+
+
+def _pairs(path: Path) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+    """Return the pair table and which pairs count: not those of two identical sentences."""
+    pairs = _read(path, _PAIR_COLUMNS)
+    kept = ~identical(pairs).to_numpy()
+    return pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str}), kept
+
+
+def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
+    scores = _read(path, ("pair", *_columns(linking)))
+    if not np.array_equal(scores["pair"], pairs["pair"]):
+        if sorted(scores["pair"]) != sorted(pairs["pair"]):
+            raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
+        scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
+    if missing := linking.missing(scores):
+        raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
+    return HALVES * pair_credits(scores, linking, rule)
+
+
+def _columns(linking: Linking) -> list[str]:
+    return [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
+
+
+def _has_columns(path: Path, linking: Linking) -> bool:
+    """Say whether scores hold what a linking function reads; a column without any value does not."""
+    names = _schema(path)
+    wanted = _columns(linking)
+    return all(name in names for name in wanted) and not linking.missing(_read(path, wanted))
+
+
+def _schema(path: Path) -> list[str]:
+    try:
+        return list(pa.parquet.read_schema(path).names)
+    except (OSError, pa.ArrowException) as error:
+        raise _broken(path, error) from error
+
+
+def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    absent = [name for name in columns if name not in _schema(path)]
+    if absent:
+        raise UserError(f"{path}: no column {', '.join(absent)}")
+    try:
+        table: pd.DataFrame = pa.parquet.read_table(path, columns=list(columns), use_threads=False).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        raise _broken(path, error) from error
+    return table
+
+
+def _broken(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path}: not readable as Parquet ({error}); score it again, or delete it to leave a gap")

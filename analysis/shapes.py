@@ -1,0 +1,265 @@
+"""The shape of learning: is a curve rising, U-shaped, inverted-U, falling or flat, by a stated test.
+
+Every two checkpoints i before k of a smoothed curve are compared: a fall where i lies above k, a rise where k lies
+above i, each as a studentised difference t(i, k). A curve falls somewhere when the largest of all its falls is beyond
+what the largest of so many would be by chance (max-t); likewise it rises. It is U-shaped when a fall is followed by a
+rise from the same place k:
+
+    T_U = max over k of min(largest fall from before k down to k, largest rise from k up to after k)
+
+and inverted-U when a rise is followed by a fall. Both sides have to hold at once (intersection-union, Berger 1982), and
+each side is held to the max over all pairs, so that the test keeps its level on monotone curves as on flat ones. The
+p values of many curves are adjusted by Holm's procedure, for each of the four alternatives over all curves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import t as student
+
+from analysis.smoothing import (
+    DRAWS, SMOOTHING, Array, Curve, covariance, curve_draws, errors, root, smoothing_weights,
+)  # fmt: skip
+from eval.metrics import CONFIDENCE
+from eval.statistics import holm
+
+Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+NOT_TESTED = "not tested"
+LEVEL = 0.05
+LEAST_CHECKPOINTS = 4
+_WIDTHS = (SMOOTHING, 2 * SMOOTHING)
+REFERENCE_DRAWS = 10_000
+_BLOCK = 1000
+_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+ALTERNATIVES = ("rise", "fall", "u", "inverted_u")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The deepest dip, or the highest bump, of a smoothed curve, whether it is significant or not.
+
+    Attributes:
+        depth: the smaller of its two sides, as a fraction; 0 where the curve is monotone.
+        start: tokens of the checkpoint before it that stands highest (for a bump, lowest).
+        place: tokens at its lowest (highest) place, by a parabola through three checkpoints.
+        end: tokens of the checkpoint after it that stands highest (lowest).
+        depth_low, depth_high: basic bootstrap interval of the depth at 95 %.
+        place_low, place_high: percentile interval of the place at 95 %.
+    """
+
+    depth: float
+    start: float
+    place: float
+    end: float
+    depth_low: float
+    depth_high: float
+    place_low: float
+    place_high: float
+
+
+@dataclass(frozen=True)
+class ShapeTest:
+    """The tests of one curve, not yet adjusted for the number of curves.
+
+    Attributes:
+        p_rise: that it rises nowhere.
+        p_fall: that it falls nowhere.
+        p_u: that it does not fall and then rise.
+        p_inverted_u: that it does not rise and then fall.
+        dip: its deepest dip.
+        bump: its highest bump.
+    """
+
+    p_rise: float
+    p_fall: float
+    p_u: float
+    p_inverted_u: float
+    dip: Turn
+    bump: Turn
+
+
+def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0) -> ShapeTest:
+    """Test the shape of one curve.
+
+    Args:
+        curve: with at least three checkpoints.
+        draws: of the largest difference, which p values are read from.
+        seed: of the draws.
+
+    Returns:
+        p values and turns.
+    """
+    statistics, p_of = _statistics(curve, draws, seed)
+    rise, fall, u, inverted = (p_of(statistic) for statistic in statistics)
+    dip, bump = _turns(curve, seed)
+    return ShapeTest(rise, fall, u, inverted, dip, bump)
+
+
+def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+    """Adjust the p values of many curves and name the class of each.
+
+    A curve is U-shaped or inverted-U when that test is significant; when both are, it has the shape with the larger
+    depth, and where one and the same fall limits both depths the fall is a dip in a rising curve (U-shaped), one and
+    the same rise a bump in a falling one (inverted-U). Otherwise it is rising or falling by the one of these tests that
+    is significant, or has the smaller p, and flat when none is.
+
+    Args:
+        tests: one row per curve, with ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``dip``, ``bump`` (depths),
+            ``dip_place`` and ``bump_place``. A curve that was not tested has NaN and counts in no family.
+        level: of the family of all curves.
+
+    Returns:
+        The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
+        ``holm_fall``, ``holm_u`` and ``holm_inverted_u``.
+    """
+    tested = tests["p_rise"].notna().to_numpy()
+    adjusted = {}
+    for name in ALTERNATIVES:
+        values = np.full(len(tests), np.nan)
+        values[tested] = holm(tests[f"p_{name}"].to_numpy(np.float64)[tested])
+        adjusted[f"holm_{name}"] = values
+    table = tests.assign(**adjusted)
+    both = (table["holm_u"] <= level) & (table["holm_inverted_u"] <= level)
+    names = [_name(row, level) for row in table.to_dict("records")]
+    return table.assign(shape=names, both=both)
+
+
+def _name(row: dict[str, float], level: float) -> str:
+    if np.isnan(row["p_rise"]):
+        return NOT_TESTED
+    u, inverted = row["holm_u"] <= level, row["holm_inverted_u"] <= level
+    if u and inverted:
+        return _deeper(row)
+    if u or inverted:
+        return "U-shaped" if u else "inverted-U"
+    if min(row["holm_rise"], row["holm_fall"]) > level:
+        return "flat"
+    return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
+
+
+def _deeper(row: dict[str, float]) -> str:
+    if not np.isclose(row["dip"], row["bump"], rtol=0, atol=1e-9):
+        return "U-shaped" if row["dip"] > row["bump"] else "inverted-U"
+    return "inverted-U" if row["dip_place"] < row["bump_place"] else "U-shaped"
+
+
+def _pairs_of(steps: int, weights: Sequence[Array]) -> Array:
+    """Return the differences of every two checkpoints of the smoothed curves, earlier minus later, float64[J, T]."""
+    before, after = np.triu_indices(steps, 1)
+    return np.concatenate([part[before] - part[after] for part in weights])
+
+
+def _statistics(curve: Curve, draws: int, seed: int) -> tuple[tuple[float, float, float, float], "_Reference"]:
+    """Return the largest rise, fall, T_U and T of the inverted U, and what reads their p values."""
+    steps = len(curve.mean)
+    contrasts = _pairs_of(steps, [smoothing_weights(curve.log_tokens, width) for width in _WIDTHS])
+    found = errors(curve, contrasts)
+    ratio = (contrasts @ curve.mean) / np.sqrt(found.variance)
+    falls = np.full((len(_WIDTHS), steps, steps), -np.inf)
+    rises = falls.copy()
+    before, after = np.triu_indices(steps, 1)
+    falls[:, before, after] = ratio.reshape(len(_WIDTHS), -1)
+    rises[:, before, after] = -falls[:, before, after]
+    u = np.minimum(falls.max(axis=1), rises.max(axis=2)).max()
+    inverted = np.minimum(rises.max(axis=1), falls.max(axis=2)).max()
+    loadings = root(covariance(curve, found.seed_share)).T @ contrasts.T
+    reference = _Reference(_largest(loadings, found.freedom, draws, seed), ratio.size, found.freedom)
+    return (float(rises.max()), float(falls.max()), float(u), float(inverted)), reference
+
+
+def _largest(loadings: Array, freedom: float, draws: int, seed: int) -> Array:
+    """Draw the largest of all studentised differences when nothing rises or falls, float64[2 * draws], sorted.
+
+    A draw and its negative are equally likely, so that each draw gives two.
+    """
+    random = np.random.default_rng(seed)
+    unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
+    largest = []
+    for start in range(0, draws, _BLOCK):
+        size = min(_BLOCK, draws - start)
+        drawn = random.standard_normal((size, len(unit)), dtype=np.float32) @ unit
+        spread = np.sqrt(random.chisquare(freedom, size) / freedom)
+        largest += [drawn.max(axis=1) / spread, -drawn.min(axis=1) / spread]
+    return np.sort(np.concatenate(largest))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """The law of the largest difference under no change.
+
+    Beyond what the draws reach, p is the bound of Bonferroni: no smaller than the exact one, and small enough for
+    families of many curves.
+    """
+
+    drawn: Array
+    differences: int
+    freedom: float
+
+    def __call__(self, statistic: float) -> float:
+        beyond = len(self.drawn) - int(np.searchsorted(self.drawn, statistic, side="left"))
+        counted = (1 + beyond) / (1 + len(self.drawn))
+        bound = self.differences * float(student.sf(statistic, self.freedom))
+        return min(1.0, counted, bound)
+
+
+def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
+    """Find the deepest dip and the highest bump of the smoothed curve, with intervals."""
+    weights = smoothing_weights(curve.log_tokens)
+    smooth = weights @ curve.mean
+    drawn = smooth + curve_draws(curve, weights, DRAWS, seed)
+    return _turn(curve, smooth, drawn), _turn(curve, -smooth, -drawn)
+
+
+def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
+    (depth,), (place,) = _deepest(smooth[None, :])
+    depths, places = _deepest(drawn)
+    low, high = np.quantile(depths, _TAILS)
+    logs = curve.log_tokens
+    where = np.quantile(_vertices(logs, drawn, places), _TAILS)
+    vertex = float(_vertices(logs, smooth[None, :], np.array([place]))[0])
+    return Turn(
+        depth=float(depth),
+        start=float(curve.tokens[int(np.argmax(smooth[: place + 1]))]),
+        place=10**vertex,
+        end=float(curve.tokens[place + int(np.argmax(smooth[place:]))]),
+        # Noise deepens the dip of a draw once more than it deepened that of the curve: the basic interval takes it back.
+        depth_low=float(np.clip(2 * depth - high, 0, depth)),
+        depth_high=float(np.clip(2 * depth - low, depth, 1)),
+        place_low=10 ** min(vertex, float(where[0])),
+        place_high=10 ** max(vertex, float(where[1])),
+    )
+
+
+def _deepest(curves: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return depth and place of the deepest dip of each curve, float64[N, T]: the largest of the smaller sides."""
+    before = np.maximum.accumulate(curves, axis=1) - curves
+    after = np.maximum.accumulate(curves[:, ::-1], axis=1)[:, ::-1] - curves
+    sides = np.minimum(before, after)
+    place = sides.argmax(axis=1)
+    return sides[np.arange(len(curves)), place], place
+
+
+def _vertices(logs: Array, curves: Array, places: npt.NDArray[np.int64]) -> Array:
+    """Return where the parabola through the lowest checkpoint and its neighbours is lowest, on the log axis."""
+    middle = np.clip(places, 1, len(logs) - 2)
+    rows = np.arange(len(curves))
+    left, right = logs[middle - 1] - logs[middle], logs[middle + 1] - logs[middle]
+    down, up = (curves[rows, middle + step] - curves[rows, middle] for step in (-1, 1))
+    determinant = left * right * (left - right)
+    square = (down * right - up * left) / determinant
+    slope = (left**2 * up - right**2 * down) / determinant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.where(square > 0, -slope / (2 * square), 0.0)
+    inner = (places == middle) & (square > 0)
+    return np.asarray(np.where(inner, logs[middle] + np.clip(vertex, left, right), logs[places]))
+
+
+def turn_columns(name: str, turn: Turn) -> dict[str, float]:
+    """Name the numbers of a dip or bump for a table: ``dip``, ``dip_start``, ``dip_place``, ..."""
+    values = {field.name: getattr(turn, field.name) for field in fields(turn)}
+    return {name: values.pop("depth"), **{f"{name}_{key}": value for key, value in values.items()}}

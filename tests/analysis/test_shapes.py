@@ -1,0 +1,176 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.shapes import ALTERNATIVES, ShapeTest, classify, shape_test, turn_columns
+from analysis.smoothing import estimate_curve, smoothing_weights
+from tests.analysis.simulated_curves import (
+    DRIFTING, INDEPENDENT, PERSISTENT, Noise, dip, dip_then_rise, flat, rising, simulate, token_axis,
+)  # fmt: skip
+
+TOKENS = token_axis(20, 3.0)
+DRAWS = 500
+
+
+def row(test: ShapeTest) -> dict[str, float]:
+    p = {f"p_{name}": getattr(test, f"p_{name}") for name in ALTERNATIVES}
+    return {**p, **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
+
+
+def class_of(test: ShapeTest) -> str:
+    return classify(pd.DataFrame([row(test)]))["shape"].iloc[0]
+
+
+def exact(levels: np.ndarray, items: int = 2000) -> np.ndarray:
+    """One seed whose items become right in turn: every checkpoint has its level, changes are sure."""
+    counts = np.round(np.asarray(levels) * items).astype(int)
+    return (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
+
+
+def outcome(credits: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> ShapeTest:
+    return shape_test(estimate_curve(tokens, credits, np.zeros(credits.shape[2], dtype=np.int64)), DRAWS, seed)
+
+
+def called(curve, noise: Noise, n: int, tokens: np.ndarray = TOKENS) -> pd.Series:
+    draw = np.random.default_rng(7)
+    return pd.Series([class_of(outcome(simulate(curve, tokens, noise, draw), tokens, k)) for k in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("curve", "shape"),
+    [
+        (flat(0.7), "flat"),
+        (rising(0.5, 0.9), "rising"),
+        (rising(0.9, 0.5), "falling"),
+        (dip(0.7, 0.2), "U-shaped"),
+        (dip(0.7, -0.2), "inverted-U"),
+        (dip_then_rise(0.5, 0.9, 0.1), "U-shaped"),
+    ],
+)
+def test_plain_shapes_are_named(curve, shape: str) -> None:
+    assert class_of(outcome(exact(curve(np.log10(TOKENS))))) == shape
+
+
+@pytest.mark.parametrize("noise", [INDEPENDENT, PERSISTENT, DRIFTING], ids=lambda noise: noise.name)
+def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
+    """The reduced form of benchmarks/curve_shapes.py; 5 of 60 has p = 0.17 where 5 % are."""
+    shapes = called(flat(0.7), noise, 60)
+    assert (shapes == "U-shaped").sum() <= 5
+    assert (shapes == "flat").mean() > 0.8
+
+
+@pytest.mark.parametrize("noise", [INDEPENDENT, PERSISTENT, DRIFTING], ids=lambda noise: noise.name)
+def test_dips_of_5_points_are_found(noise: Noise) -> None:
+    """300 items, 3 seeds."""
+    assert (called(dip(0.7), noise, 60) == "U-shaped").mean() >= 0.8
+
+
+def test_rising_curves_are_not_called_u_shaped() -> None:
+    shapes = called(rising(0.5, 0.7), PERSISTENT, 60)
+    assert (shapes == "U-shaped").sum() <= 5
+    assert (shapes == "rising").mean() > 0.9
+
+
+@given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]) -> None:
+    tokens = token_axis(8, 2.0)
+    credits = exact(np.array(levels) / 20, 400)
+    forth, back = outcome(credits, tokens), outcome(credits[:, ::-1], tokens)
+    assert (forth.dip.depth, forth.bump.depth) == pytest.approx((back.dip.depth, back.bump.depth), abs=1e-9)
+    for one, other in ((forth.p_rise, back.p_fall), (forth.p_u, back.p_u), (forth.p_inverted_u, back.p_inverted_u)):
+        assert (one < 0.01) == (other < 0.01) or max(one, other) < 0.03  # draws differ
+
+
+@given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
+    tokens = token_axis(8, 2.0)
+    credits = exact(np.array(levels) / 20, 400)
+    upright, flipped = outcome(credits, tokens), outcome(2 - credits, tokens)
+    assert (upright.p_rise, upright.p_u) == pytest.approx((flipped.p_fall, flipped.p_inverted_u))
+    assert upright.dip.depth == pytest.approx(flipped.bump.depth)
+    assert upright.dip.place == pytest.approx(flipped.bump.place)
+
+
+@given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_a_turn_is_no_deeper_than_the_curve_is_high_and_lies_on_it(levels: list[int]) -> None:
+    tokens = token_axis(8, 2.0)
+    test = outcome(exact(np.array(levels) / 20, 400), tokens)
+    for turn in (test.dip, test.bump):
+        assert 0 <= turn.depth_low <= turn.depth <= turn.depth_high <= 1
+        assert turn.depth <= np.ptp(levels) / 20 + 1e-9
+        assert turn.start <= turn.end
+        assert tokens[0] - 1e-6 <= turn.place_low <= turn.place <= turn.place_high <= tokens[-1] * (1 + 1e-9)
+
+
+def test_relabelled_items_and_more_items_that_never_change_do_not_turn_the_class() -> None:
+    draw = np.random.default_rng(2)
+    credits = simulate(dip(0.6, 0.15), TOKENS, PERSISTENT, draw)
+    mixed = credits[:, :, draw.permutation(credits.shape[2])]
+    assert row(outcome(credits)) == pytest.approx(row(outcome(mixed)))
+    constant = np.concatenate([credits, np.full((3, len(TOKENS), 300), 2, dtype=np.uint8)], axis=2)
+    assert class_of(outcome(credits)) == class_of(outcome(constant)) == "U-shaped"
+    assert outcome(constant).dip.depth == pytest.approx(outcome(credits).dip.depth / 2)
+
+
+def test_constant_credits_are_flat() -> None:
+    for value in (0, 1, 2):
+        test = outcome(np.full((3, len(TOKENS), 50), value, dtype=np.uint8))
+        assert (class_of(test), test.dip.depth, test.p_u) == ("flat", 0, 1)
+
+
+def test_one_item_that_changes_is_no_shape() -> None:
+    credits = np.full((1, len(TOKENS), 50), 2, dtype=np.uint8)
+    credits[0, 10, 0] = 0
+    assert class_of(outcome(credits)) == "flat"
+
+
+def test_depth_and_place_of_a_planted_dip() -> None:
+    curve = dip(0.7, 0.2)
+    turn = outcome(exact(curve(np.log10(TOKENS)))).dip
+    smooth = smoothing_weights(np.log10(TOKENS)) @ curve(np.log10(TOKENS))
+    middle = np.sqrt(TOKENS[0] * TOKENS[-1])
+    assert turn.depth == pytest.approx(np.min(smooth[[0, -1]]) - smooth.min(), abs=2e-3)
+    assert turn.place == pytest.approx(middle, rel=0.03)
+    assert turn.place_low < middle * 1.03
+    assert turn.place_high > middle / 1.03
+
+
+def classes_of(*rows: dict[str, float]) -> pd.DataFrame:
+    usual = {"p_rise": 1.0, "p_fall": 1.0, "p_u": 1.0, "p_inverted_u": 1.0, "dip": 0.0, "bump": 0.0,
+             "dip_place": 1.0, "bump_place": 1.0}  # fmt: skip
+    return classify(pd.DataFrame([usual | row for row in rows]))
+
+
+def test_p_values_are_adjusted_over_all_curves_by_holm() -> None:
+    """Holm: .01 x 3, .02 x 2, 1."""
+    table = classes_of({"p_rise": 0.02}, {"p_rise": 0.01}, {"p_rise": 1.0})
+    assert table["holm_rise"].tolist() == pytest.approx([0.04, 0.03, 1.0])
+    assert table["shape"].tolist() == ["rising", "rising", "flat"]
+
+
+def test_curves_that_were_not_tested_are_in_no_family() -> None:
+    table = classes_of({"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u"], np.nan))
+    assert table["shape"].tolist() == ["rising", "not tested"]
+    assert table["holm_rise"].iloc[0] == 0.03
+
+
+def test_where_both_turns_are_significant_the_deeper_one_names_the_class() -> None:
+    sure = dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u"], 0.001)
+    shapes = classes_of(
+        sure | {"dip": 0.2, "bump": 0.1},
+        sure | {"dip": 0.1, "bump": 0.2},
+        sure | {"dip": 0.1, "bump": 0.1, "bump_place": 1.0, "dip_place": 2.0},  # up, a dip, up again
+        sure | {"dip": 0.1, "bump": 0.1, "bump_place": 2.0, "dip_place": 1.0},  # down, a bump, down again
+    )
+    assert shapes["shape"].tolist() == ["U-shaped", "inverted-U", "U-shaped", "inverted-U"]
+    assert shapes["both"].all()
+
+
+def test_p_of_many_curves_can_be_small() -> None:
+    """A family of hundreds of curves needs p values below one over the number of draws."""
+    assert outcome(exact(dip(0.7, 0.2)(np.log10(TOKENS)))).p_u < 1e-6
