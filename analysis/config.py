@@ -1,8 +1,9 @@
 """The settings of ``analyze.py``, checked at the border."""
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, model_validator
 from pydantic.dataclasses import dataclass
 
 
@@ -25,11 +26,31 @@ class AnalyzeSettings:
         out: folder for the figures, their CSV files and the report.
         linking: linking function of the figures, as named in ``accuracy.csv``.
         benchmark: the only benchmark to draw; all of them when not given.
-        formats: file formats of the figures.
+        human: csv of people's answers by paradigm (``UID, correct, total``), set beside the models.
+        ratings: csv of people's ratings of sentences that were scored with ``fit.on=ratings``.
+        rating_pairs: csv of the rated sentences that are a pair (``good, bad``); goes with ``ratings``.
+        models: csv of the family and parameters of each model (``model, family, parameters``).
+        languages: csv of names, frequencies and sets of languages (``language, name, frequency, ...``).
+        factors: csv of numbers about pairs for the linear model of certainty (``benchmark, pair, ...``).
+        matches: csv of phenomena that several benchmarks share (``match, benchmark, phenomenon``).
+        formats: file formats of the figures, of ``png``, ``svg`` and ``pdf``.
     """
 
     runs: Annotated[tuple[str, ...], BeforeValidator(_as_tuple), AfterValidator(_at_least_one)]
     out: str
     linking: str = "slln_lp"
     benchmark: str | None = None
-    formats: Annotated[tuple[Literal["png", "svg"], ...], AfterValidator(_at_least_one)] = ("png", "svg")
+    human: Path | None = None
+    ratings: Path | None = None
+    rating_pairs: Path | None = None
+    models: Path | None = None
+    languages: Path | None = None
+    factors: Path | None = None
+    matches: Path | None = None
+    formats: Annotated[tuple[Literal["png", "svg", "pdf"], ...], AfterValidator(_at_least_one)] = ("png", "svg")
+
+    @model_validator(mode="after")
+    def _ratings_of_the_pairs(self) -> Self:
+        if self.rating_pairs is not None and self.ratings is None:
+            raise ValueError("rating_pairs=FILE.csv names pairs of rated sentences: give ratings=FILE.csv too")
+        return self

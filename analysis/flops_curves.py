@@ -1,6 +1,7 @@
 """FLOPs curves: accuracy against training FLOPs by model size (ZhoBLiMP, section 5.2, Figure 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -15,6 +16,8 @@ from analysis.style import drawing_style, log_axis, percent_axis, power_label, r
 from ucurve.counts import format_count
 
 _MARKERS = "osD^vPX"
+_DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
+_LEVEL = "Level lines: people, and models that were not trained here"
 _NOTE = (
     f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: runs named alike but for the budget; pale: checkpoints on "
     "the way"
@@ -43,20 +46,32 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     return table.assign(final=final).drop(columns="ended").reset_index(drop=True)
 
 
-def draw_flops_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+def draw_flops_curves(
+    table: pd.DataFrame, name: str, title: str, references: pd.DataFrame | None = None
+) -> list[Drawing]:
     """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
 
     Args:
         table: from ``flops_table``; must hold at least one row.
         name: start of the file names.
         title: benchmark and linking function, for people.
+        references: what is drawn as a level line: ``reference`` (name), ``phenomenon`` and ``accuracy``, from
+            ``references.reference_lines``. They join the rows of the table, without FLOPs.
     """
     note = (
         f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "
         "where there are several. A dotted line joins runs whose names are alike but for the budget; run.json does not "
         "tell whether other settings differ too. Pale lines: checkpoints on the way."
     )
-    return overall_and_phenomena(table, name, "FLOPs curves", note, _draw)
+    if references is None or references.empty:
+        return overall_and_phenomena(table.assign(reference=""), name, "FLOPs curves", note, _draw)
+    return overall_and_phenomena(_joined(table, references), name, "FLOPs curves", f"{note} {_LEVEL}.", _draw)
+
+
+def _joined(table: pd.DataFrame, references: pd.DataFrame) -> pd.DataFrame:
+    """Put references below the points, in panels that have points."""
+    lines = references[references["phenomenon"].isin(set(table["phenomenon"]))]
+    return pd.concat([table.assign(reference=""), lines.assign(final=False)], ignore_index=True)
 
 
 def _line(run: Run) -> dict[str, object]:
@@ -69,14 +84,19 @@ def _line(run: Run) -> dict[str, object]:
 
 def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
     """Draw one panel for each phenomenon; ``all`` alone is the overall figure."""
-    colours, markers, single = _colours(table), _markers(table), len(phenomena) == 1
+    points, levels = table[table["reference"] == ""], table[table["reference"] != ""]
+    colours, markers, single = _colours(points), _markers(points), len(phenomena) == 1
+    dashes = _reference_dashes(levels["reference"])
+    note = _NOTE if levels.empty else f"{_NOTE}; level lines: people, models not trained here"
     with drawing_style():
-        sheet = Sheet(len(phenomena), _legend(table), _NOTE)
+        sheet = Sheet(len(phenomena), _legend(points) | _reference_legend(dashes), note)
         for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            rows = table[table["phenomenon"] == phenomenon]
-            _draw_panel(axes, rows, colours, markers, size=4.0 if single else 2.8)
+            _draw_panel(axes, points[points["phenomenon"] == phenomenon], colours, markers, size=4.0 if single else 2.8)
+            own = levels[levels["phenomenon"] == phenomenon]
+            for name, level in zip(own["reference"], own["accuracy"], strict=True):
+                axes.axhline(level, color="0.25", linestyle=dashes[name], linewidth=0.8)
             percent_axis(axes, table["accuracy"].min())
-            log_axis(axes, table["flops"], power_label, most_ticks=7 if single else 4, minor=single)
+            log_axis(axes, points["flops"], power_label, most_ticks=7 if single else 4, minor=single)
             axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
         return sheet.finish("Training FLOPs (6ND, log scale)", "Accuracy (%)")
 
@@ -115,6 +135,14 @@ def _legend(table: pd.DataFrame) -> dict[str, Artist]:
         shapes = {name: Line2D([], [], color="0.3", marker=mark, ls="", markersize=4) for name, mark in markers.items()}
         legend |= shapes
     return legend
+
+
+def _reference_dashes(names: Iterable[str]) -> dict[str, Any]:
+    return {name: _DASHES[place % len(_DASHES)] for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _reference_legend(dashes: dict[str, Any]) -> dict[str, Artist]:
+    return {name: Line2D([], [], color="0.25", linestyle=style, linewidth=0.8) for name, style in dashes.items()}
 
 
 def _size_label(model: str, parameters: float | None) -> str:

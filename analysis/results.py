@@ -11,11 +11,13 @@ import pandas as pd
 from analysis.flops_curves import draw_flops_curves, flops_table, has_points
 from analysis.learning_curves import curve_table, draw_learning_curves
 from analysis.loss_curves import draw_loss_curves, loss_table
+from analysis.references import reference_lines
 from analysis.report import Part
 from analysis.study import Scored, Study
 from analysis.style import chinese_fonts
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
 from analysis.views import curve_section, headline_section, linking_section, loss_section, runs_section
+from analysis.zhoblimp_parts import zhoblimp_of_benchmark, zhoblimp_of_study
 from ucurve.progress import say
 
 
@@ -43,7 +45,8 @@ def _curves(scored: Scored) -> Iterable[Part]:
         drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
         if has_points(table):
             points = flops_table(table, scored.study.runs)
-            drawings += draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.title)
+            references = reference_lines(scored)
+            drawings += draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.title, references)
     yield Part(curve_section(scored.benchmark, scored.scorer, drawings))
 
 
@@ -72,5 +75,5 @@ def _has_chinese(names: pd.Series) -> bool:
     return any("\u4e00" <= letter <= "\u9fff" for name in names.unique() for letter in str(name))
 
 
-OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (_curves, _linking)
-OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (_losses, _runs)
+OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (_curves, _linking, zhoblimp_of_benchmark)
+OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (_losses, zhoblimp_of_study, _runs)

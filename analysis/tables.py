@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis.frames import last_scored, overall, targets
@@ -33,8 +34,22 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     for split in SPLITS:
         part = rows[rows["split"] == split][[*on, "accuracy", "n"]]
         whole = whole.merge(part.rename(columns={"accuracy": split, "n": f"n_{split}"}), on=on, how="left")
-    deltas = [_delta(row) for row in whole[list(SPLITS)].itertuples(index=False, name=None)]
-    return _ordered(whole.assign(delta_acc=deltas), "run")
+    return _ordered(whole.assign(delta_acc=_biases(whole)), "run")
+
+
+def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
+    """Compute from the length splits what they come to (ZhoBLiMP, section 4.2 and Table 5).
+
+    Args:
+        cells: accuracy (``equal``, ``good_longer``, ``bad_longer``) and pairs (``n_equal``, ...) of each split; the
+            accuracy of a split without pairs is NaN.
+
+    Returns:
+        The table with ``accuracy`` (over all pairs: that of the splits weighted by their pairs) and ``delta_acc``.
+    """
+    n = cells[[f"n_{split}" for split in SPLITS]].fillna(0).to_numpy(dtype=float)
+    right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)
+    return cells.assign(accuracy=right.sum(axis=1) / n.sum(axis=1), delta_acc=_biases(cells))
 
 
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
@@ -89,6 +104,16 @@ def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataF
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
+def linking_order(name: str) -> int:
+    """Return the place of a linking function in tables: that of ZhoBLiMP's Table 5, then all others."""
+    function = name.partition(":")[0]
+    return _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
+
+
+def _biases(cells: pd.DataFrame) -> list[float]:
+    return [_delta(row) for row in cells[list(SPLITS)].itertuples(index=False, name=None)]
+
+
 def _delta(row: Sequence[float]) -> float:
     equal, good_longer, bad_longer = row
     if any(pd.isna(value) for value in row):
@@ -98,14 +123,9 @@ def _delta(row: Sequence[float]) -> float:
 
 def _ordered(table: pd.DataFrame, line: str) -> pd.DataFrame:
     """Order by benchmark, then by line as the lines come in, then the linking functions as the paper does."""
-    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(_linking_order))
+    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
     ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place", "linking"])
     return ordered.drop(columns=["line", "place"]).reset_index(drop=True)
-
-
-def _linking_order(name: str) -> int:
-    function = name.partition(":")[0]
-    return _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
 
 
 def _provenance(run: Run) -> dict[str, object]:

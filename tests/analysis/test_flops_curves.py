@@ -4,8 +4,10 @@ import pytest
 from analysis.flops_curves import draw_flops_curves, flops_table, has_points
 from analysis.frames import score_frame
 from analysis.learning_curves import curve_table
+from analysis.references import reference_lines
 from analysis.runs import find_runs
-from tests.analysis.synthetic import MakeRun, score_row
+from tests.analysis.studies import paradigm_rows, scored_of
+from tests.analysis.synthetic import MakeRun, score_row, write_scores
 
 
 @pytest.fixture
@@ -75,3 +77,26 @@ def test_runs_of_other_settings_are_not_joined(make_run: MakeRun, table_of) -> N
     dotted = [line for line in overall.figure.axes[0].lines if line.get_linestyle() == ":" and line.get_marker() == "o"]
     assert sorted(list(line.get_xdata()) for line in dotted) == [[1e15, 3e15], [2e15]]
     assert "alike but for the budget" in overall.note
+
+
+def test_people_and_models_from_elsewhere_are_level_lines(make_run: MakeRun, tmp_path) -> None:
+    names = {("A", "a1"): 0.6, ("B", "b1"): 0.8}
+    make_run([row | {"flops": 1e15 * row["step"]} for step in (1, 2) for row in paradigm_rows(step, names)])
+    rows = paradigm_rows(-1, {("A", "a1"): 0.7, ("B", "b1"): 0.9})
+    write_scores(tmp_path / "runs" / "qwen", [row | {"tokens": "", "flops": ""} for row in rows])
+    (tmp_path / "human.csv").write_text("UID,correct,total\na1,19,20\nb1,4,5\n")
+    scored = scored_of(tmp_path, human=tmp_path / "human.csv")
+    lines = reference_lines(scored)
+    levels = lines.set_index(["reference", "phenomenon"])["accuracy"].to_dict()
+    assert levels == pytest.approx({
+        ("human", "all"): 0.875, ("human", "A"): 0.95, ("human", "B"): 0.8,
+        ("qwen", "all"): 0.8, ("qwen", "A"): 0.7, ("qwen", "B"): 0.9,
+    })  # fmt: skip
+    table = flops_table(curve_table(scored.curve_rows(), scored.study.runs), scored.study.runs)
+    overall, panels = draw_flops_curves(table, "n", "t", lines)
+    assert set(panels.table["reference"]) == {"", "human", "qwen"}
+    drawn = [line for line in panels.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
+    assert {0.95, 0.7} <= {float(line.get_ydata()[0]) for line in drawn}
+    labels = [text.get_text() for text in overall.figure.legends[0].get_texts()]
+    assert labels[-2:] == ["human", "qwen"]
+    assert "Level lines: people" in overall.note

@@ -1,0 +1,90 @@
+"""Paradigms kept in a benchmark against those left out of it for low agreement of people (ZhoBLiMP, Table 8)."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from analysis.human import human_of
+from analysis.paradigms import by_level, last_paradigm_rows, line_means
+from analysis.report import Column, Part, Section, TableView
+from analysis.study import Scored, Study
+from analysis.tables import linking_order
+
+_SUFFIX = "-excluded"
+_VIEW = (
+    Column("model", "Model"),
+    Column("linking", "Linking function"),
+    Column("paradigms_included", "Paradigms included", "count"),
+    Column("paradigms_excluded", "excluded", "count"),
+    Column("included", "Included (%)", "percent"),
+    Column("excluded", "Excluded (%)", "percent"),
+    Column("difference", "Difference (points)", "percent"),
+)
+
+
+def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
+    """Set the accuracy on a benchmark beside that on the paradigms left out of it.
+
+    Args:
+        included: from ``paradigms.by_level``, of the benchmark.
+        excluded: likewise, of what was left out.
+
+    Returns:
+        One row per model and linking function that has both: ``model``, ``linking``, ``paradigms_included``,
+        ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their ``difference``.
+    """
+    parts = {"included": _overall(included), "excluded": _overall(excluded)}
+    renamed = [
+        part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
+    ]
+    table = renamed[0].merge(renamed[1], on=["model", "linking"])
+    placed = table.assign(line=pd.factorize(table["model"])[0], place=table["linking"].map(linking_order))
+    table = placed.sort_values(["line", "place", "linking"], ignore_index=True)
+    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
+
+
+def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
+    """Return people's agreement with both as a row of ``included_excluded``, over answers as in the paper.
+
+    Args:
+        included: from ``human.human_agreement``, of the benchmark.
+        excluded: likewise, of what was left out.
+    """
+    parts = {"included": included, "excluded": excluded}
+    row: dict[str, object] = {"model": "people", "linking": "agreement over answers"}
+    for name, part in parts.items():
+        overall = part[part["phenomenon"] == "all"].iloc[0]
+        row |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
+    table = pd.DataFrame([row])
+    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
+
+
+def excluded_parts(study: Study) -> Iterable[Part]:
+    """Make the table of every benchmark whose excluded paradigms were scored too."""
+    scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
+    for (benchmark, scorer), one in scored.items():
+        other = scored.get((benchmark + _SUFFIX, scorer))
+        if other is not None:
+            table = _table(one, other)
+            note = (
+                f"Means over paradigms at the last scored checkpoint, ties counted {one.rows['ties_rule'].iloc[0]} on "
+                f"{benchmark} and {other.rows['ties_rule'].iloc[0]} on {other.benchmark}. People: over all answers. "
+                f"Numbers: excluded_{one.file_name}.csv."
+            )
+            section = Section(f"Excluded paradigms of {benchmark}", (TableView(note, _VIEW, table),))
+            yield Part(section, {f"excluded_{one.file_name}": table})
+
+
+def _table(included: Scored, excluded: Scored) -> pd.DataFrame:
+    linkings = sorted(set(included.rows["linking"].astype(str)))
+    levels = [by_level(line_means(last_paradigm_rows(scored, linkings))) for scored in (included, excluded)]
+    human = [human_of(scored) for scored in (included, excluded)]
+    table = included_excluded(*levels)
+    if human[0] is None or human[1] is None:
+        return table
+    return pd.concat([human_row(human[0], human[1]), table], ignore_index=True)
+
+
+def _overall(levels: pd.DataFrame) -> pd.DataFrame:
+    rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
+    return rows.rename(columns={"group": "model"})[["model", "linking", "paradigms", "accuracy"]]
