@@ -13,6 +13,7 @@ from analysis.learning_curves import curve_table, draw_learning_curves
 from analysis.loss_curves import draw_loss_curves, loss_table
 from analysis.references import reference_lines
 from analysis.report import Part
+from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
 from analysis.study import Scored, Study
 from analysis.style import chinese_fonts
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
@@ -75,5 +76,11 @@ def _has_chinese(names: pd.Series) -> bool:
     return any("\u4e00" <= letter <= "\u9fff" for name in names.unique() for letter in str(name))
 
 
-OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (_curves, _linking, zhoblimp_of_benchmark)
-OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (_losses, zhoblimp_of_study, _runs)
+OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (
+    _curves,
+    _linking,
+    scaling_of_benchmark,
+    bits_of_benchmark,
+    zhoblimp_of_benchmark,
+)
+OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (_losses, scaling_of_study, zhoblimp_of_study, _runs)
