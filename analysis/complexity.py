@@ -1,6 +1,7 @@
 """Accuracy against the complexity of the phrase between subject and predicate (TSE, section 5.3, Figure 3)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,5 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
     rows = []
     for predicate, part in levels.groupby("predicate", sort=False):
         suites = [suite for suite in part.sort_values("level")["suite"] if suite in set(points["suite"])]
-        pairs = zip(suites, suites[1:], strict=False)
-        rows += [(predicate, first, second, mean_change(points, first, second)) for first, second in pairs]
+        rows += [(predicate, first, second, mean_change(points, first, second)) for first, second in pairwise(suites)]
     return pd.DataFrame(rows, columns=["predicate", "before", "after", "change"]).dropna(subset="change")

@@ -1,7 +1,5 @@
 """Accuracies with exact binomial intervals and tests against chance, model by suite (TSE, section 5.1, Figure 1)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -28,7 +26,7 @@ def with_tests(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(ci_low=low, ci_high=high, p_above=above, p_below=below)
 
 
-def count_significant(tested: pd.DataFrame, by: str | Sequence[str], level: float = SIGNIFICANCE) -> pd.DataFrame:
+def count_significant(tested: pd.DataFrame, by: str | list[str], level: float = SIGNIFICANCE) -> pd.DataFrame:
     """Count the accuracies significantly above and below chance.
 
     Args:
@@ -40,5 +38,5 @@ def count_significant(tested: pd.DataFrame, by: str | Sequence[str], level: floa
         ``by``, ``tests`` (how many), ``above`` and ``below``.
     """
     marked = tested.assign(above=tested["p_above"] < level, below=tested["p_below"] < level)
-    grouped = marked.groupby(by, as_index=False, sort=False, observed=True)
-    return grouped.agg(tests=("p_above", "count"), above=("above", "sum"), below=("below", "sum"))
+    grouped = marked.groupby(by, sort=False, observed=True)
+    return grouped.agg(tests=("p_above", "count"), above=("above", "sum"), below=("below", "sum")).reset_index()

@@ -25,7 +25,8 @@ def better_counts(credit: Array) -> Array:
         float64[models, models]; row i, column j: pairs for which model i gets more credit than model j.
     """
     right, tied, wrong = ((credit == value).astype(np.float64) for value in (1.0, 0.5, 0.0))
-    return right.T @ (tied + wrong) + tied.T @ wrong
+    counts: Array = right.T @ (tied + wrong) + tied.T @ wrong
+    return counts
 
 
 def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:

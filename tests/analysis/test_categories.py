@@ -3,7 +3,12 @@ import pandas as pd
 import pytest
 
 from analysis.categories import (
-    average_over_phenomena, benchmark_table, category_table, largest_gaps, matched_phenomena, weighted_average,
+    average_over_phenomena,
+    benchmark_table,
+    category_table,
+    largest_gaps,
+    matched_phenomena,
+    weighted_average,
 )  # fmt: skip
 from analysis.model_comparison import leads_or_ties
 from tests.analysis.papers import printed

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from analysis.model_comparison import (
-    best_by_group, better_counts, count_best, count_better, leads_or_ties, mcnemar_table,
+    best_by_group,
+    better_counts,
+    count_best,
+    count_better,
+    leads_or_ties,
+    mcnemar_table,
 )  # fmt: skip
 from eval.statistics import mcnemar
 

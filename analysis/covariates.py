@@ -1,0 +1,211 @@
+"""Reads the tables a user gives about models, languages, pairs and phenomena: csv files with a header."""
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ucurve.errors import UserError, nearest, unknown_name
+
+_TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
+Cells = list[tuple[int, dict[str, str]]]  # line numbers and rows
+
+
+def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
+    """Read which family each model belongs to and how large it is.
+
+    Args:
+        path: csv with the columns ``model`` (a run as the report names it), ``family`` and ``parameters``. A model with
+            an empty family belongs to none; that is how one is left out of a line.
+        known: the models there are.
+
+    Returns:
+        ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or stands
+            twice, or the parameters are no number above 0.
+    """
+    rows = _rows(path, "models", ("model", "family", "parameters"))
+    _unique(path, rows, ("model",))
+    names = set(known)
+    for line, row in rows:
+        if row["model"] not in names:
+            raise unknown_name("model", row["model"], names, f"{path}:{line}")
+    return pd.DataFrame({
+        "model": [row["model"] for _, row in rows],
+        "family": [row["family"] or None for _, row in rows],
+        "parameters": [_number(path, line, row, "parameters", positive=True) for line, row in rows],
+    })  # fmt: skip
+
+
+def read_languages(path: Path) -> pd.DataFrame:
+    """Read names, frequencies and sets of languages.
+
+    Args:
+        path: csv with the column ``language`` (ISO 639-3, as in ``multiblimp/nld``) and any of ``name``, ``frequency``
+            (a number above 0, such as sentences in Common Crawl) and further columns, each the set of languages in
+            which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
+
+    Returns:
+        ``language``, ``name`` (the code where none is given), ``frequency`` (NaN where it is not given), and the sets
+        as truth values.
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or stands twice, a
+            frequency is no number above 0, or a cell of a set says neither yes nor no.
+    """
+    rows = _rows(path, "languages", ("language",))
+    _unique(path, rows, ("language",))
+    columns = list(rows[0][1])
+    table = pd.DataFrame({"language": [row["language"] for _, row in rows]})
+    table["name"] = [row.get("name") or row["language"] for _, row in rows]
+    given = "frequency" in columns
+    table["frequency"] = [
+        _number(path, line, row, "frequency", positive=True) if given else math.nan for line, row in rows
+    ]
+    for name in columns:
+        if name not in ("language", "name", "frequency"):
+            table[name] = [_truth(path, line, row, name) for line, row in rows]
+    return table
+
+
+def read_factors(path: Path) -> pd.DataFrame:
+    """Read numbers about pairs, to be factors of the linear model.
+
+    Args:
+        path: csv with the columns ``benchmark``, ``pair`` (its number in ``pairs.parquet``) and one column of numbers
+            for each factor; ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
+
+    Returns:
+        ``benchmark``, ``pair`` (int64) and the factors (float64).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a pair stands twice, or a cell
+            is no number.
+    """
+    rows = _rows(path, "factors", ("benchmark", "pair"))
+    _unique(path, rows, ("benchmark", "pair"))
+    table = pd.DataFrame({
+        "benchmark": [row["benchmark"] for _, row in rows],
+        "pair": np.array([_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
+    })  # fmt: skip
+    factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
+    if not factors:
+        raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
+    for name in factors:
+        table[name] = [_factor(path, line, row, name) for line, row in rows]
+    return table
+
+
+def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Read which phenomena of several benchmarks are about the same thing.
+
+    Args:
+        path: csv with the columns ``match``, ``benchmark`` and ``phenomenon``.
+        known: benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over.
+
+    Returns:
+        The three columns.
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a line stands twice, or a
+            benchmark that was scored has no such phenomenon.
+    """
+    rows = _rows(path, "matches", ("match", "benchmark", "phenomenon"))
+    _unique(path, rows, ("match", "benchmark", "phenomenon"))
+    scored = set(known)
+    benchmarks = {benchmark for benchmark, _ in scored}
+    for line, row in rows:
+        benchmark, phenomenon = row["benchmark"], row["phenomenon"]
+        if benchmark in benchmarks and (benchmark, phenomenon) not in scored:
+            there = [name for other, name in scored if other == benchmark]
+            raise unknown_name(f"phenomenon of {benchmark}", phenomenon, there, f"{path}:{line}")
+    return pd.DataFrame([row for _, row in rows])[["match", "benchmark", "phenomenon"]]
+
+
+def _rows(path: Path, setting: str, required: Sequence[str]) -> Cells:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            columns = list(reader.fieldnames or [])
+            _check_columns(path, setting, columns, required)
+            rows = [(reader.line_num, _stripped(path, reader.line_num, row, len(columns))) for row in reader]
+    except OSError as error:
+        raise UserError(f"{setting}: cannot read {path} ({error.strerror})") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{setting}: {path} is no csv in UTF-8 ({error})") from error
+    if not rows:
+        raise UserError(f"{setting}: {path} has a header and no line below it")
+    return rows
+
+
+def _check_columns(path: Path, setting: str, columns: Sequence[str], required: Sequence[str]) -> None:
+    for name in required:
+        if name not in columns:
+            close = nearest(name, columns)
+            hint = f" Did you mean {close!r}?" if close else ""
+            there = ", ".join(columns) or "none"
+            raise UserError(f"{setting}: {path}:1: no column {name!r}; the columns are {there}.{hint}")
+    if repeated := [name for name in columns if columns.count(name) > 1]:
+        raise UserError(f"{setting}: {path}:1: the column {repeated[0]!r} stands twice")
+
+
+def _stripped(path: Path, line: int, row: dict[str, str | None], columns: int) -> dict[str, str]:
+    if None in row or None in row.values():
+        raise UserError(f"{path}:{line}: {columns} cells are expected, as in the header")
+    return {name: str(cell).strip() for name, cell in row.items()}
+
+
+def _unique(path: Path, rows: Cells, keys: Sequence[str]) -> None:
+    seen: dict[tuple[str, ...], int] = {}
+    for line, row in rows:
+        key = tuple(row[name] for name in keys)
+        for name in keys:
+            if not row[name]:
+                raise UserError(f"{path}:{line}: {name!r} is empty")
+        if key in seen:
+            raise UserError(f"{path}:{line}: {', '.join(key)} stands in line {seen[key]} already")
+        seen[key] = line
+
+
+def _number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:
+    text = row[name]
+    if not text:
+        return math.nan
+    number = _parsed(float, text)
+    if number is None or not math.isfinite(number) or (positive and number <= 0):
+        wanted = "a number above 0" if positive else "a number"
+        raise UserError(f"{path}:{line}: {name!r} is {text!r}; {wanted} is expected, or nothing")
+    return number
+
+
+def _factor(path: Path, line: int, row: dict[str, str], name: str) -> float:
+    text = row[name].lower()
+    if text in ("yes", "true", "no", "false"):
+        return float(_TRUTH[text])
+    return _number(path, line, row, name)
+
+
+def _whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
+    number = _parsed(int, row[name])
+    if number is None:
+        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a whole number is expected")
+    return int(number)
+
+
+def _parsed(kind: Callable[[str], float], text: str) -> float | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def _truth(path: Path, line: int, row: dict[str, str], name: str) -> bool:
+    text = row[name].lower()
+    if text not in _TRUTH:
+        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a set of languages takes yes or no")
+    return _TRUTH[text]

@@ -1,0 +1,91 @@
+"""Accuracy before and after MIN-K% filtering of a pool of pairs (RuBLiMP, sections 2.4 and 4, Figure 3)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+DRAWS = 100
+
+
+def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
+    """Choose in each paradigm the pairs whose good sentence no model seems to have seen (RuBLiMP, section 2.4).
+
+    A threshold t on MIN-K% PROB leaves the sentences on which every model is below it; the search for the t that leaves
+    ``size`` different sentences comes to taking those whose highest value over the models is lowest.
+
+    Args:
+        good: columns ``paradigm`` and ``good`` (sentence), one row per pair.
+        mink: MIN-K% PROB of the good sentences, one row per pair and one column per model.
+        size: pairs to keep of each paradigm; a paradigm with fewer different sentences keeps them all.
+
+    Returns:
+        bool by pair.
+    """
+    ranked = good.assign(most=mink.max(axis=1)).sort_values("most", kind="stable")
+    kept = ranked.drop_duplicates(["paradigm", "good"]).groupby("paradigm", sort=False).head(size)
+    return pd.Series(good.index.isin(kept.index), index=good.index)
+
+
+def reference_accuracies(
+    paradigm: pd.Series, credit: pd.DataFrame, size: int, draws: int = DRAWS, seed: int = 0
+) -> pd.Series:
+    """Average the accuracy of each model over random samples of the pool (RuBLiMP, section 4).
+
+    Args:
+        paradigm: of each pair.
+        credit: one row per pair and one column per model.
+        size: pairs drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
+        draws: how many samples.
+        seed: of the draws.
+
+    Returns:
+        The mean over the draws of the mean over the pairs drawn, by model.
+    """
+    draw = np.random.default_rng(seed)
+    values, total, pairs = credit.to_numpy(dtype=np.float64), np.zeros(credit.shape[1]), 0
+    for _, places in pd.Series(range(len(credit))).groupby(paradigm.to_numpy(), sort=True):
+        here, wanted = places.to_numpy(), min(size, len(places))
+        times = np.zeros(len(here))
+        for _ in range(draws):
+            times[draw.permutation(len(here))[:wanted]] += 1
+        total += times @ values[here]
+        pairs += wanted
+    return pd.Series(total / (draws * pairs), index=credit.columns)
+
+
+def filtering_table(
+    good: pd.DataFrame,
+    mink: dict[int, pd.DataFrame],
+    credit: pd.DataFrame,
+    size: int,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
+
+    Args:
+        good: as for ``keep_unseen``.
+        mink: by K, the MIN-K% PROB of the good sentences by model.
+        credit: one row per pair and one column per model.
+        size: pairs of each paradigm.
+        draws: random samples of the reference.
+        seed: of the draws.
+
+    Returns:
+        ``model``, ``k``, ``pairs`` (kept), ``reference``, ``filtered`` (accuracies over pairs) and ``delta``: filtered
+        minus reference, below 0 where filtering makes the pairs harder.
+    """
+    reference = reference_accuracies(good["paradigm"], credit, size, draws, seed)
+    parts = []
+    for k, values in mink.items():
+        kept = keep_unseen(good, values, size).to_numpy()
+        filtered = credit[kept].mean()
+        table = pd.DataFrame({"k": k, "pairs": int(kept.sum()), "reference": reference, "filtered": filtered})
+        parts.append(table.assign(delta=filtered - reference).reset_index(names="model"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def default_size(paradigm: Sequence[str] | pd.Series) -> int:
+    """Return half the pairs of the smallest paradigm: the papers took 1,000 of pools of up to 350,000."""
+    return max(1, int(pd.Series(paradigm).value_counts().min()) // 2)

@@ -1,0 +1,69 @@
+"""Stability over subsets of a benchmark: the hand-made pairs, random ones, all (Swe-BLiMP, section 6, Figure 1)."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+SUBSETS = ("FIRST-10", "RANDOM-10", "RANDOM-50", "ALL")
+HANDMADE = "handmade"
+_SMALL, _LARGE = 10, 50
+
+
+def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
+    """Choose the pairs of each subset, the same for every model.
+
+    Args:
+        pairs: columns ``paradigm`` and ``handmade`` (truth value).
+        seed: of the random subsets.
+
+    Returns:
+        bool by pair: ``FIRST-10`` the hand-made pairs, ``RANDOM-10`` ten of each category's others, ``RANDOM-50`` fifty
+        of all of its pairs, ``ALL``. A category with fewer pairs than a subset takes gives all it has.
+    """
+    draw = np.random.default_rng(seed)
+    made = pairs[HANDMADE].astype(bool)
+    chosen = {
+        "FIRST-10": made,
+        "RANDOM-10": _drawn(pairs[~made], _SMALL, draw),
+        "RANDOM-50": _drawn(pairs, _LARGE, draw),
+        "ALL": pd.Series(data=True, index=pairs.index),
+    }
+    return {name: mask.reindex(pairs.index, fill_value=False) for name, mask in chosen.items()}
+
+
+def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Compute the macro accuracy of every model on every subset.
+
+    Args:
+        pairs: as for ``subset_masks``.
+        credit: one row per pair, with the index of ``pairs``, and one column per model.
+        seed: of the random subsets.
+
+    Returns:
+        One row per model: ``model``, the four subsets (mean over categories) and ``mpad``.
+    """
+    means = {
+        name: credit[mask].groupby(pairs.loc[mask, "paradigm"].to_numpy()).mean().mean()
+        for name, mask in subset_masks(pairs, seed).items()
+    }
+    table = pd.DataFrame(means, columns=list(SUBSETS))
+    return table.assign(mpad=mpad(table)).reset_index(names="model")
+
+
+def mpad(accuracies: pd.DataFrame) -> pd.Series:
+    """Return each row's mean pairwise absolute deviation: over all pairs of columns (Swe-BLiMP, section 6).
+
+    Args:
+        accuracies: one row per model and one column per subset.
+    """
+    columns = [accuracies[one].sub(accuracies[other]).abs() for one, other in combinations(accuracies.columns, 2)]
+    return pd.concat(columns, axis=1).mean(axis=1)
+
+
+def _drawn(pairs: pd.DataFrame, size: int, draw: np.random.Generator) -> pd.Series:
+    chosen = [
+        draw.choice(part.index.to_numpy(), size=min(size, len(part)), replace=False)
+        for _, part in pairs.groupby("paradigm", sort=True)
+    ]
+    return pd.Series(data=True, index=np.concatenate(chosen) if chosen else [], dtype=bool)
