@@ -85,7 +85,9 @@ def _draw_panel(axes: Axes, table: pd.DataFrame, name: str, styles: dict[str, Li
         axes.fill_between(rows["alpha"], rows[name] - sd, rows[name] + sd, color=style.colour, alpha=0.18, linewidth=0)
         axes.plot(rows["alpha"], rows[name], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.5)
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
+    if name == "delta_acc":
+        axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
 
 
 _COLUMNS = (

@@ -10,6 +10,7 @@ from analysis.study import Scored
 from analysis.tables import SPLITS, linking_by_run, linking_order, with_overall
 
 _CONDITION = ["setting", "step", "benchmark", "scorer", "linking", "ties_rule"]
+_TUNED, _OWN = "morcela:", "morcela:own"
 _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
@@ -23,7 +24,8 @@ def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     Returns:
         One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall
         ``accuracy``, ``delta_acc`` and ``runs``. The setting is the name of the run without tokenizer and seed; runs
-        of one setting differ in the tokenizer and seed only, as far as names tell.
+        of one setting differ in the tokenizer and seed only, as far as names tell. Where each tokenizer was scored with
+        one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     named = [run for run in runs if run.record.get("tokenizer")]
     facts = {"setting": {run.label: _setting(run) for run in named}}
@@ -32,7 +34,9 @@ def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
     keys = [*_CONDITION, "tokenizer"]
-    return cells.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **counts, **means)
+    return (
+        _own_parameters(cells).groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **counts, **means)
+    )
 
 
 def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
@@ -82,8 +86,9 @@ def tokenizer_parts(scored: Scored) -> Iterable[Part]:
     note = (
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
         "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
-        "Compared are runs whose names are alike but for tokenizer and seed; whether other settings differ is in their "
-        f"config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}. Numbers: {names[0]}.csv."
+        f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
+        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}. "
+        f"Numbers: {names[0]}.csv."
     )
     counted = f"Pairs by length split, counted in the tokens of each tokenizer. Numbers: {names[1]}.csv."
     views = (TableView(note, _columns(cells["tokenizer"].tolist()), table), TableView(counted, _PAIRS, pairs))
@@ -107,6 +112,16 @@ def _columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
     ]
     last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
     return (*first, *splits, *last)
+
+
+def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
+    tuned = cells[cells["linking"].str.startswith(_TUNED)]
+    condition = [name for name in _CONDITION if name != "linking"]
+    of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
+    of_setting = tuned.groupby(condition)["linking"].transform("nunique")
+    most = of_tokenizer.groupby([tuned[name] for name in condition]).transform("max")
+    renamed = tuned.index[(most == 1) & (of_setting > 1)]
+    return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
 
 
 def _setting(run: Run) -> str:

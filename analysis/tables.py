@@ -45,11 +45,14 @@ def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
             accuracy of a split without pairs is NaN.
 
     Returns:
-        The table with ``accuracy`` (over all pairs: that of the splits weighted by their pairs) and ``delta_acc``.
+        The table with ``accuracy`` (over all pairs: that of the splits weighted by their pairs; NaN without pairs) and
+        ``delta_acc``.
     """
     n = cells[[f"n_{split}" for split in SPLITS]].fillna(0).to_numpy(dtype=float)
     right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)
-    return cells.assign(accuracy=right.sum(axis=1) / n.sum(axis=1), delta_acc=_biases(cells))
+    total = n.sum(axis=1)
+    accuracy = right.sum(axis=1) / np.where(total > 0, total, np.nan)
+    return cells.assign(accuracy=accuracy, delta_acc=_biases(cells))
 
 
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:

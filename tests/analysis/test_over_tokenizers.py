@@ -59,3 +59,18 @@ def test_a_split_without_pairs_counts_for_nothing() -> None:
     (found,) = with_overall(pd.DataFrame([row | {"n_bad_longer": math.nan}])).to_dict("records")
     assert found["accuracy"] == pytest.approx(0.725)
     assert math.isnan(found["delta_acc"])
+
+
+def test_parameters_of_ones_own_are_compared_only_where_each_tokenizer_has_one(make_run: MakeRun, tmp_path) -> None:
+    functions = {"char": ["morcela:0.1:12"], "word": ["morcela:0.7:12"]}
+    for tokenizer, names in functions.items():
+        make_run([row for name in names for row in _splits(0.8, 0.6, 0.9, linking=name)], tokenizer=tokenizer)
+    make_run(_splits(0.8, 0.6, 0.9, linking="morcela:0.1:12"), tokenizer="char", model="70m")
+    both = [row for name in ("morcela:0.1:12", "morcela:0.7:12") for row in _splits(0.8, 0.6, 0.9, linking=name)]
+    make_run(both, tokenizer="word", model="70m")
+    scored = scored_of(tmp_path, linking="morcela:0.1:12")
+    table = over_tokenizers(cells_of(linking_by_run(scored.rows), scored.study.runs))
+    assert table[["setting", "linking"]].values.tolist() == [
+        ["14m-10M-demo", "morcela:own"],
+        ["70m-10M-demo", "morcela:0.1:12"],
+    ]
