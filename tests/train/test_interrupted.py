@@ -123,6 +123,18 @@ def test_a_worker_that_was_forked_dies_of_a_signal():
         assert not signals.requested
 
 
+def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch):
+    def stepping(*_):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(TorchEngine, "step", stepping)
+    settings = settings_of()
+    with pytest.raises(ValueError, match="odd"):
+        train_cell(settings)
+    record = read_record(folder_of(settings))
+    assert (record["status"], record["error"]) == ("failed", "ValueError: odd")
+
+
 @pytest.fixture
 def cut(settings_of, monkeypatch):
     """A run that was stopped after step 6, with the states after steps 5 and 6."""

@@ -1,16 +1,52 @@
 """Runs killed at random times end as if left alone; the long version is ``python -m tests.train.stress 30``."""
 
+import json
+import signal
+import time
+
 import pytest
 
 from tests.train.launching import finish, start
-from tests.train.stress import WAYS, command, stress, write_inputs
+from tests.train.stress import WAYS, command, outcome, stress, write_inputs
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_that_is_killed_ends_as_if_left_alone(tmp_path):
+def test_a_run_that_is_killed_ends_as_if_left_alone(tmp_path):
+    write_inputs(tmp_path)
+    assert stress(tmp_path, WAYS[0], 1, 20, seed=0).total() >= 1
+
+
+@pytest.mark.slow
+def test_a_run_of_two_processes_goes_on_with_one(tmp_path):
     pytest.importorskip("deepspeed")
     write_inputs(tmp_path)
-    assert stress(tmp_path, WAYS[2], 1, 20, seed=0).total() >= 1
+    processes = start(command(tmp_path, WAYS[2], "moved", 60), 2)
+    (metrics,) = wait_for(tmp_path, "moved/*/metrics.jsonl")
+    processes[0].send_signal(signal.SIGTERM)
+    assert finish(processes)[0] == [75, 75]
+    done = len(metrics.read_text().splitlines())
+    assert 0 < done < 60
+    codes, errors = finish(start(command(tmp_path, WAYS[0], "moved", 60)))
+    assert codes == [0], errors
+    assert f"going on after step {done}" in errors[0]
+    assert finish(start(command(tmp_path, WAYS[0], "alone", 60)))[0] == [0]
+    moved, alone = (outcome(next(tmp_path.glob(f"{runs}/*-s0")))[1] for runs in ("moved", "alone"))
+    assert [line["step"] for line in moved] == list(range(1, 61))
+    for ours, other in zip(moved, alone, strict=True):
+        assert ours["loss"] == pytest.approx(other["loss"], abs=1e-5)
+    sessions = json.loads((metrics.parent / "run.json").read_text())["sessions"]
+    assert [(one["after_step"], one["engine"]["kind"]) for one in sessions] == [(0, "deepspeed"), (done, "torch")]
+
+
+def wait_for(folder, pattern, seconds=120):
+    """Wait until a file that matches has a line."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = [path for path in folder.glob(pattern) if path.stat().st_size]
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"no {pattern} with a line in {folder}")
 
 
 @pytest.mark.slow
