@@ -34,14 +34,14 @@ class Items:
         run: label of the run.
         steps: int64[steps], ascending; those without a score file are not there.
         tokens: float64[steps], training tokens.
-        credits: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
+        half_points: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
         pairs: the items: ``pair``, ``phenomenon``, ``paradigm``; identical pairs are left out.
     """
 
     run: str
     steps: npt.NDArray[np.int64]
     tokens: npt.NDArray[np.float64]
-    credits: npt.NDArray[np.uint8]
+    half_points: npt.NDArray[np.uint8]
     pairs: pd.DataFrame
 
 
@@ -94,13 +94,13 @@ def read_items(
     if not _has_columns(paths[int(there.argmax())], function):
         return None
     pairs, kept = _pairs(pairs_file)
-    credits = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
+    half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
     files = [path for path, present in zip(paths, there, strict=True) if present]
-    for row, path in zip(credits, files, strict=True):
+    for row, path in zip(half_points, files, strict=True):
         row[:] = _half_points(path, pairs, function, rule)[kept]
     chosen = checkpoints[there]
     return Items(
-        run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), credits,
+        run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
         pairs[kept][["pair", "phenomenon", "paradigm"]].reset_index(drop=True),
     )  # fmt: skip
 

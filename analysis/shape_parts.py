@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,8 +20,8 @@ from analysis.report import Column, Part, Section, TableView
 from analysis.shape_tables import ITEMS_ONLY, Shapes, find_shapes
 from analysis.shapes import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES
 from analysis.smoothing import SMOOTHING
-from analysis.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
 from analysis.study import Scored
+from analysis.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
 from eval.metrics import TiesRule
 
 _CLASSES = (
@@ -61,14 +62,14 @@ _MEANS = (
 )
 _TEST = (
     f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on it "
-    "and takes no part). A curve falls (rises) where the largest of all its falls (rises) between two checkpoints is "
-    "beyond chance by a bootstrap over pairs within paradigms and over seeds; it is U-shaped where a fall is followed by "
-    f"a rise, both beyond chance. p values are adjusted by Holm over all curves of this table; the level is {LEVEL:g}. "
-    "Flat means that no change was found, not that there is none."
+    "and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of it is "
+    "beyond chance, by a bootstrap over pairs within paradigms and over seeds; it is U-shaped where a fall is followed "
+    "by a rise, both beyond chance. p values are adjusted by Holm over all curves of this table; the level is "
+    f"{LEVEL:g}. Flat means that no change was found, not that there is none."
 )
 _MILESTONES = (
-    f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where it "
-    f"does not end significantly above. Saturation: tokens from which it stays within {100 * SATURATION_MARGIN:.0f} "
+    f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
+    f"it does not end significantly above. Saturation: tokens from which it stays within {100 * SATURATION_MARGIN:.0f} "
     "points of its end, none where that is after half of the tokens."
 )
 _SHORT = {"U-shaped": "U", "inverted-U": "inverted U"}
@@ -99,7 +100,8 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "depth", "place", "runs"]]
     table = shapes.curves.join(kinds, on=["group", "phenomenon"])
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    return overall_and_phenomena(table, name, "Shapes of learning", note, _drawer(_figure_note(shapes)))
+    draw = partial(_draw, note=_figure_note(shapes))
+    return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
 def _shape_part(scored: Scored, found: Shapes) -> Part:
@@ -150,7 +152,8 @@ def _summary(classes: pd.DataFrame) -> str:
     parts = [f"{counts[shape]} {shape}" for shape in SHAPES if counts[shape]]
     text = f"Of {len(tested)} curves: {', '.join(parts)}." if parts else "No curve could be tested."
     few = len(classes) - len(tested)
-    return text + (f" {few} have fewer than {LEAST_CHECKPOINTS} checkpoints: not tested." if few else "")
+    why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
+    return text + (f" Not tested: {few}, {why}." if few else "")
 
 
 def _shown(classes: pd.DataFrame) -> pd.DataFrame:
@@ -182,16 +185,9 @@ def _figure_note(shapes: Shapes) -> str:
     over = "pairs" if set(shapes.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
     return (
         f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: 95 % at each checkpoint, over {over}; "
-        "dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, or the bump of an inverted "
-        "U, up."
+        "dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, or the bump of an "
+        "inverted U, up."
     )
-
-
-def _drawer(note: str):  # noqa: ANN202
-    def draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
-        return _draw(table, phenomena, note)
-
-    return draw
 
 
 def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:

@@ -1,22 +1,22 @@
 """Tables of the shape of learning: from the credits of many runs to classes, onsets and smoothed curves."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import t as student
 
 from analysis.items import Items
 from analysis.onset import Milestone, onset, saturation
 from analysis.runs import Run
-from analysis.shapes import LEAST_CHECKPOINTS, NOT_TESTED, classify, shape_test, turn_columns
-from analysis.smoothing import Array, Curve, curve_draws, estimate_curve, smoothing_weights
+from analysis.shapes import NOT_TESTED, classify, is_testable, shape_test, turn_columns
+from analysis.smoothing import Array, Curve, errors, estimate_curve, smoothing_weights
 from eval.metrics import CONFIDENCE
 
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
-_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 _NUMBERS = (
     "p_rise", "p_fall", "p_u", "p_inverted_u",
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
@@ -64,11 +64,11 @@ def find_shapes(items: Iterable[tuple[Run, Items | None]]) -> Shapes:
     lines: dict[str, list[tuple[Run, Items]]] = {}
     gathered = _Gathered()
     without = []
-    for run, credits in items:
-        if credits is None:
+    for run, half_points in items:
+        if half_points is None:
             without.append(run.label)
         else:
-            lines.setdefault(run.group, []).append((run, credits))
+            lines.setdefault(run.group, []).append((run, half_points))
     if without:
         gathered.notes.append(
             f"Shapes are not tested without the scores of each pair; there are none of {_listed(without)}."
@@ -117,7 +117,9 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth = weights @ curve.mean
-    low, high = smooth + np.quantile(curve_draws(curve, weights), _TAILS, axis=0)
+    found = errors(curve, weights)
+    half = student.ppf((1 + CONFIDENCE) / 2, found.freedom) * np.sqrt(found.variance)
+    low, high = smooth - half, smooth + half
     columns = {"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, "low": low, "high": high}
     frame = pd.DataFrame(columns)
     if not np.isnan(untrained):
@@ -145,18 +147,18 @@ def _add_line(gathered: _Gathered, group: str, members: Sequence[Items]) -> None
 
 
 def _add_curve(
-    gathered: _Gathered, group: str, phenomenon: str, credits: npt.NDArray[np.uint8], tokens: Array,
+    gathered: _Gathered, group: str, phenomenon: str, half_points: npt.NDArray[np.uint8], tokens: Array,
     strata: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
     trained = tokens > 0
     row: dict[str, Any] = {
-        "group": group, "phenomenon": phenomenon, "runs": len(credits), "items": credits.shape[2],
-        "checkpoints": int(trained.sum()), "variation": ITEMS_AND_SEEDS if len(credits) > 1 else ITEMS_ONLY,
+        "group": group, "phenomenon": phenomenon, "runs": len(half_points), "items": half_points.shape[2],
+        "checkpoints": int(trained.sum()), "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
         "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
     }  # fmt: skip
-    if trained.sum() >= LEAST_CHECKPOINTS:
-        curve = estimate_curve(tokens[trained], credits[:, trained], strata)
-        untrained = float(credits[:, ~trained].mean() / 2) if not trained.all() else np.nan
+    if is_testable(tokens[trained]):
+        curve = estimate_curve(tokens[trained], half_points[:, trained], strata)
+        untrained = float(half_points[:, ~trained].mean() / 2) if not trained.all() else np.nan
         rows = curve_rows(group, phenomenon, curve, untrained)
         gathered.curves.append(rows)
         smooth = rows["smoothed"].dropna()
@@ -184,8 +186,8 @@ def _add_run_onsets(
     for one in members:
         trained = one.steps > 0
         found = np.nan
-        if trained.sum() >= LEAST_CHECKPOINTS:
-            curve = estimate_curve(one.tokens[trained], one.credits[trained][None, :, chosen], strata)
+        if is_testable(one.tokens[trained]):
+            curve = estimate_curve(one.tokens[trained], one.half_points[trained][None, :, chosen], strata)
             found = onset(curve).tokens
         gathered.onsets.append({"name": one.run, "phenomenon": phenomenon, "onset": found})
 
@@ -202,14 +204,14 @@ def _parts(pairs: pd.DataFrame) -> Iterator[tuple[str, npt.NDArray[np.bool_], np
 def _credits(
     members: Sequence[Items], steps: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.uint8]:
-    return np.stack([one.credits[np.searchsorted(one.steps, steps)][:, chosen] for one in members])
+    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in members])
 
 
 def _tokens(one: Items, steps: npt.NDArray[np.int64]) -> Array:
     return one.tokens[np.searchsorted(one.steps, steps)]
 
 
-def _own_turn(row: dict[str, Any]) -> dict[str, float]:
+def _own_turn(row: Mapping[Any, Any]) -> dict[str, float]:
     turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["shape"])
     names = {
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
@@ -219,7 +221,7 @@ def _own_turn(row: dict[str, Any]) -> dict[str, float]:
     return {"p": _own_p(row), **values}
 
 
-def _own_p(row: dict[str, Any]) -> float:
+def _own_p(row: Mapping[Any, Any]) -> float:
     of_shape = {"rising": "holm_rise", "falling": "holm_fall", "U-shaped": "holm_u", "inverted-U": "holm_inverted_u"}
     if row["shape"] == NOT_TESTED:
         return np.nan

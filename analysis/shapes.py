@@ -1,9 +1,9 @@
 """The shape of learning: is a curve rising, U-shaped, inverted-U, falling or flat, by a stated test.
 
-Every two checkpoints i before k of a smoothed curve are compared: a fall where i lies above k, a rise where k lies
-above i, each as a studentised difference t(i, k). A curve falls somewhere when the largest of all its falls is beyond
-what the largest of so many would be by chance (max-t); likewise it rises. It is U-shaped when a fall is followed by a
-rise from the same place k:
+The curve is smoothed, and its means over stretches of the log axis are compared, every stretch i with every k after it:
+a fall where i lies above k, a rise where k lies above i, each as a studentised difference t(i, k). A curve falls
+somewhere when the largest of all its falls is beyond what the largest of so many would be by chance (max-t); likewise
+it rises. It is U-shaped when a fall is followed by a rise from the same stretch k:
 
     T_U = max over k of min(largest fall from before k down to k, largest rise from k up to after k)
 
@@ -12,18 +12,24 @@ each side is held to the max over all pairs, so that the test keeps its level on
 p values of many curves are adjusted by Holm's procedure, for each of the four alternatives over all curves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
 from analysis.smoothing import (
-    DRAWS, SMOOTHING, Array, Curve, covariance, curve_draws, errors, root, smoothing_weights,
+    DRAWS,
+    Array,
+    Curve,
+    covariance_root,
+    curve_draws,
+    errors,
+    smoothing_weights,
 )  # fmt: skip
+from eval.levels import Ids
 from eval.metrics import CONFIDENCE
 from eval.statistics import holm
 
@@ -32,7 +38,9 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 NOT_TESTED = "not tested"
 LEVEL = 0.05
 LEAST_CHECKPOINTS = 4
-_WIDTHS = (SMOOTHING, 2 * SMOOTHING)
+_LEAST_RATIO = 10  # of the last tokens to the first
+_WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
+_NEAR = 1e-9
 REFERENCE_DRAWS = 10_000
 _BLOCK = 1000
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
@@ -83,11 +91,16 @@ class ShapeTest:
     bump: Turn
 
 
+def is_testable(tokens: Array) -> bool:
+    """Say whether the trained checkpoints of a curve are enough to tell shapes apart: four, over tenfold tokens."""
+    return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
+
+
 def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0) -> ShapeTest:
     """Test the shape of one curve.
 
     Args:
-        curve: with at least three checkpoints.
+        curve: with the checkpoints of ``is_testable``.
         draws: of the largest difference, which p values are read from.
         seed: of the draws.
 
@@ -129,7 +142,7 @@ def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     return table.assign(shape=names, both=both)
 
 
-def _name(row: dict[str, float], level: float) -> str:
+def _name(row: Mapping[Any, Any], level: float) -> str:
     if np.isnan(row["p_rise"]):
         return NOT_TESTED
     u, inverted = row["holm_u"] <= level, row["holm_inverted_u"] <= level
@@ -142,32 +155,56 @@ def _name(row: dict[str, float], level: float) -> str:
     return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
 
 
-def _deeper(row: dict[str, float]) -> str:
+def _deeper(row: Mapping[Any, Any]) -> str:
     if not np.isclose(row["dip"], row["bump"], rtol=0, atol=1e-9):
         return "U-shaped" if row["dip"] > row["bump"] else "inverted-U"
     return "inverted-U" if row["dip_place"] < row["bump_place"] else "U-shaped"
 
 
-def _pairs_of(steps: int, weights: Sequence[Array]) -> Array:
-    """Return the differences of every two checkpoints of the smoothed curves, earlier minus later, float64[J, T]."""
-    before, after = np.triu_indices(steps, 1)
-    return np.concatenate([part[before] - part[after] for part in weights])
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """Stretches of the axis, and every two of them of which one ends before the other begins.
+
+    Attributes:
+        count: number of stretches.
+        before, after: int64[J], which two.
+        contrasts: float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one.
+    """
+
+    count: int
+    before: Ids
+    after: Ids
+    contrasts: Array
+
+
+def _stretches(logs: Array) -> _Stretches:
+    """Find the stretches: the checkpoints within each width of the axis, as many together as it holds."""
+    weights = smoothing_weights(logs)
+    ends = sorted({stretch for width in _WIDTHS for stretch in _within(logs, width + _NEAR)})
+    firsts, lasts = np.array(ends, dtype=np.int64).T
+    means = np.stack([weights[first : last + 1].mean(axis=0) for first, last in ends])
+    before, after = np.nonzero(lasts[:, None] < firsts[None, :])
+    return _Stretches(len(means), before, after, means[before] - means[after])
+
+
+def _within(logs: Array, width: float) -> list[tuple[int, int]]:
+    lasts = np.searchsorted(logs, logs + width) - 1
+    return [(first, int(last)) for first, last in enumerate(lasts) if first == 0 or last > lasts[first - 1]]
 
 
 def _statistics(curve: Curve, draws: int, seed: int) -> tuple[tuple[float, float, float, float], "_Reference"]:
     """Return the largest rise, fall, T_U and T of the inverted U, and what reads their p values."""
-    steps = len(curve.mean)
-    contrasts = _pairs_of(steps, [smoothing_weights(curve.log_tokens, width) for width in _WIDTHS])
+    stretches = _stretches(curve.log_tokens)
+    contrasts = stretches.contrasts
     found = errors(curve, contrasts)
     ratio = (contrasts @ curve.mean) / np.sqrt(found.variance)
-    falls = np.full((len(_WIDTHS), steps, steps), -np.inf)
+    falls = np.full((stretches.count, stretches.count), -np.inf)
     rises = falls.copy()
-    before, after = np.triu_indices(steps, 1)
-    falls[:, before, after] = ratio.reshape(len(_WIDTHS), -1)
-    rises[:, before, after] = -falls[:, before, after]
-    u = np.minimum(falls.max(axis=1), rises.max(axis=2)).max()
-    inverted = np.minimum(rises.max(axis=1), falls.max(axis=2)).max()
-    loadings = root(covariance(curve, found.seed_share)).T @ contrasts.T
+    falls[stretches.before, stretches.after] = ratio
+    rises[stretches.before, stretches.after] = -ratio
+    u = np.minimum(falls.max(axis=0), rises.max(axis=1)).max()
+    inverted = np.minimum(rises.max(axis=0), falls.max(axis=1)).max()
+    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
     reference = _Reference(_largest(loadings, found.freedom, draws, seed), ratio.size, found.freedom)
     return (float(rises.max()), float(falls.max()), float(u), float(inverted)), reference
 
@@ -227,7 +264,7 @@ def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
         start=float(curve.tokens[int(np.argmax(smooth[: place + 1]))]),
         place=10**vertex,
         end=float(curve.tokens[place + int(np.argmax(smooth[place:]))]),
-        # Noise deepens the dip of a draw once more than it deepened that of the curve: the basic interval takes it back.
+        # Noise deepens the dip of a draw once more than that of the curve: the basic interval takes it back.
         depth_low=float(np.clip(2 * depth - high, 0, depth)),
         depth_high=float(np.clip(2 * depth - low, depth, 1)),
         place_low=10 ** min(vertex, float(where[0])),
@@ -235,16 +272,17 @@ def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
     )
 
 
-def _deepest(curves: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+def _deepest(curves: Array) -> tuple[Array, Ids]:
     """Return depth and place of the deepest dip of each curve, float64[N, T]: the largest of the smaller sides."""
     before = np.maximum.accumulate(curves, axis=1) - curves
     after = np.maximum.accumulate(curves[:, ::-1], axis=1)[:, ::-1] - curves
     sides = np.minimum(before, after)
+    sides[sides < _NEAR] = 0  # what rounding leaves of a monotone curve
     place = sides.argmax(axis=1)
     return sides[np.arange(len(curves)), place], place
 
 
-def _vertices(logs: Array, curves: Array, places: npt.NDArray[np.int64]) -> Array:
+def _vertices(logs: Array, curves: Array, places: Ids) -> Array:
     """Return where the parabola through the lowest checkpoint and its neighbours is lowest, on the log axis."""
     middle = np.clip(places, 1, len(logs) - 2)
     rows = np.arange(len(curves))

@@ -9,7 +9,6 @@ it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are nor
 they are drawn from that law.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,6 @@ from analysis.items import HALVES
 Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
 DRAWS = 1000
-_MANY = 1e6  # degrees of freedom that are as good as a known variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +64,28 @@ class Errors:
     seed_share: float
 
 
-def estimate_curve(tokens: Array, credits: npt.NDArray[np.uint8], strata: npt.NDArray[np.int64]) -> Curve:
+def estimate_curve(tokens: Array, half_points: npt.NDArray[np.uint8], strata: npt.NDArray[np.int64]) -> Curve:
     """Estimate a curve and its error from the credits of every item.
 
     Args:
         tokens: float64[T], above 0 and ascending.
-        credits: uint8[S, T, I], half points by seed, checkpoint and item.
+        half_points: uint8[S, T, I], half points by seed, checkpoint and item.
         strata: int64[I], the paradigm of each item; items vary within it.
 
     Returns:
         The curve.
     """
-    seeds, steps, items = credits.shape
+    seeds, steps, items = half_points.shape
     scale = _item_scale(strata)
     total, within = np.zeros((steps, items)), np.zeros((steps, steps))
-    for one in credits:
+    for one in half_points:
         share = one.astype(np.float64) / HALVES
         total += share
         within += _product(share, strata, scale)
     item_cov = _product(total / seeds, strata, scale)
     # One item more that changes at every checkpoint by itself: where no item changes, that is not certain to stay so.
     item_cov += np.eye(steps) / (2 * items**2)
-    means = credits.mean(axis=2) / HALVES
+    means = half_points.mean(axis=2) / HALVES
     mean = means.mean(axis=0)
     if seeds == 1:
         return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov))
@@ -111,36 +109,28 @@ def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:
 def errors(curve: Curve, functions: Array) -> Errors:
     """Return the error of linear functions of a curve, over items and, with two seeds or more, over seeds.
 
-    With few seeds the variance that they show in one function alone is poorly known, and of many functions the one
-    where it happens to be small would win. None is taken to be smaller than its mean over the functions, and the
-    degrees of freedom are those of Satterthwaite, with S - 1 for the seeds.
+    A few seeds tell little of how they vary in one function alone, and of many functions the one where they happen to
+    agree would win: all functions get the mean variance over the seeds. Degrees of freedom are Satterthwaite's, with
+    twice S - 1 for that mean, as it is over curves of several independent turns (measured: docs/shape.md).
 
     Args:
         curve: the curve.
         functions: float64[J, T], one function in each row.
     """
-    items, seeds, rest = (
-        np.maximum(0, ((functions @ part) * functions).sum(axis=1))
-        for part in (curve.item_cov, curve.seed_cov, curve.rest_cov)
-    )
+    parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
+    items, seeds, rest = (np.maximum(0, ((functions @ part) * functions).sum(axis=1)) for part in parts)
     if curve.seeds == 1 or not seeds.sum():
         return Errors(items, max(1.0, curve.items - 1.0), 0.0)
     share = max(0.0, 1 - float(rest.sum() / seeds.sum()))
-    between = share * np.maximum(seeds, seeds.mean())
-    part = float(between.sum() / (between + items).sum())
-    freedom = 1 / (part**2 / (curve.seeds - 1) + (1 - part) ** 2 / max(1, curve.items - 1))
-    return Errors(items + between, min(freedom, _MANY), share)
+    between = share * float(seeds.mean())
+    part = between / (between + float(items.mean()))
+    freedom = 1 / (part**2 / (2 * (curve.seeds - 1)) + (1 - part) ** 2 / max(1, curve.items - 1))
+    return Errors(items + between, freedom, share)
 
 
-def covariance(curve: Curve, seed_share: float) -> Array:
-    """Return the covariance of a curve's draws, float64[T, T]."""
-    return np.asarray(curve.item_cov + seed_share * curve.seed_cov)
-
-
-def root(matrix: Array) -> Array:
-    """Return R with R R' = matrix, for a covariance matrix that may be singular."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+def covariance_root(curve: Curve, seed_share: float) -> Array:
+    """Return R, float64[T, T], such that R R' is the covariance of a curve's draws."""
+    return np.asarray(np.linalg.cholesky(curve.item_cov + seed_share * curve.seed_cov))
 
 
 def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0) -> Array:
@@ -161,7 +151,7 @@ def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 
     random = np.random.default_rng(seed)
     normal = random.standard_normal((draws, len(curve.mean)))
     spread = np.sqrt(random.chisquare(found.freedom, (draws, 1)) / found.freedom)
-    return np.asarray(normal @ (functions @ root(covariance(curve, found.seed_share))).T / spread)
+    return np.asarray(normal @ (functions @ covariance_root(curve, found.seed_share)).T / spread)
 
 
 def _item_scale(strata: npt.NDArray[np.int64]) -> Array:
@@ -177,8 +167,3 @@ def _product(share: Array, strata: npt.NDArray[np.int64], scale: Array) -> Array
     means = np.stack([np.bincount(strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
     apart = (share - means[:, strata]) * scale
     return np.asarray(apart @ apart.T)
-
-
-def decades(tokens: Array) -> float:
-    """Return how many powers of ten a curve spans."""
-    return math.log10(tokens[-1] / tokens[0])

@@ -19,7 +19,18 @@ import pandas as pd
 from analysis.shapes import SHAPES, ShapeTest, classify, shape_test, turn_columns
 from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
-    DRIFTING, NOISES, PERSISTENT, Noise, dip, dip_then_rise, flat, rising, simulate, token_axis,
+    DRIFTING,
+    NOISES,
+    PERSISTENT,
+    STRONGLY_DRIFTING,
+    Noise,
+    dip,
+    dip_then_rise,
+    flat,
+    late_rise,
+    rising,
+    simulate,
+    token_axis,
 )  # fmt: skip
 
 FAMILY = 16  # ZhoBLiMP: 15 phenomena and all pairs
@@ -44,6 +55,7 @@ def scenarios() -> Iterator[Scenario]:
     for level in (0.5, 0.7, 0.95):
         for noise in NOISES:
             yield Scenario(f"flat at {100 * level:.0f} %", "", flat(level), noise)
+    yield Scenario("flat at 70 %", "", flat(0.7), STRONGLY_DRIFTING)
     for noise in NOISES:
         yield Scenario("dip of 5 points at 70 %", "U-shaped", dip(0.7), noise)
     for level in (0.5, 0.9):
@@ -56,6 +68,8 @@ def scenarios() -> Iterator[Scenario]:
         yield Scenario("rising from 50 to 90 %", "", rising(0.5, 0.9), noise)
     yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), PERSISTENT)
     yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), DRIFTING)
+    for noise in (*NOISES, STRONGLY_DRIFTING):
+        yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), noise)
     yield Scenario("falling from 70 to 50 %", "", rising(0.7, 0.5), PERSISTENT)
 
 
@@ -65,8 +79,8 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     strata = np.zeros(arguments.items, dtype=np.int64)
     tests = []
     for number in range(arguments.curves):
-        credits = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
-        tests.append(shape_test(estimate_curve(tokens, credits, strata), arguments.draws, number))
+        simulated = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
+        tests.append(shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number))
     table = pd.concat([classify(pd.DataFrame([_row(test)])) for test in tests], ignore_index=True)
     shares = {name: float((table["shape"] == name).mean()) for name in SHAPES}
     in_family = float((table["p_u"] <= LEVEL / FAMILY).mean())
@@ -117,7 +131,7 @@ def main() -> None:
     parser.add_argument("--checkpoints", type=int, nargs="+", default=[47, 20])
     parser.add_argument("--seeds", type=int, default=3, help="runs of each line")
     parser.add_argument("--items", type=int, default=300, help="pairs of each phenomenon")
-    parser.add_argument("--draws", type=int, default=1000, help="draws of the largest difference, each used twice")
+    parser.add_argument("--draws", type=int, default=500, help="draws of the largest difference, each used twice")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default=None, help="CSV file for the table")
     arguments = parser.parse_args()

@@ -28,24 +28,26 @@ def score_table(pairs: pd.DataFrame, half_points: np.ndarray) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def write_items(folder: Path, pairs: pd.DataFrame, credits: dict[int, np.ndarray], scorer: str = "sentence") -> None:
+def write_items(
+    folder: Path, pairs: pd.DataFrame, half_points: dict[int, np.ndarray], scorer: str = "sentence"
+) -> None:
     pairs_file = pairs_path(folder, BENCHMARK)
     pairs_file.parent.mkdir(parents=True, exist_ok=True)
     pairs.to_parquet(pairs_file, index=False)
-    for step, half_points in credits.items():
+    for step, row in half_points.items():
         path = score_path(folder, BENCHMARK, scorer, step)
         path.parent.mkdir(parents=True, exist_ok=True)
-        score_table(pairs, half_points).to_parquet(path, index=False)
+        score_table(pairs, row).to_parquet(path, index=False)
 
 
-def make_item_run(make_run: MakeRun, pairs: pd.DataFrame, credits: dict[int, np.ndarray], **settings) -> Path:
+def make_item_run(make_run: MakeRun, pairs: pd.DataFrame, half_points: dict[int, np.ndarray], **settings) -> Path:
     """A run folder with the score files and the rows of accuracy.csv that follow from them."""
     rows = []
-    for step, half_points in credits.items():
-        share = pd.Series(half_points / 2)
+    for step, row in half_points.items():
+        share = pd.Series(row / 2)
         rows.append(score_row(step, float(share.mean())))
         means = share.groupby(pairs["phenomenon"].to_numpy()).mean()
         rows += [score_row(step, float(mean), phenomenon=name) for name, mean in means.items() if name]
     folder = make_run(rows, **settings)
-    write_items(folder, pairs, credits)
+    write_items(folder, pairs, half_points)
     return folder

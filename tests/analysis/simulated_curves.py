@@ -35,6 +35,7 @@ class Noise:
 INDEPENDENT = Noise("independent checkpoints")
 PERSISTENT = Noise("items of lasting difficulty", difficulty=0.5, memory=0.3)
 DRIFTING = Noise("seeds with offset and drift", difficulty=0.5, memory=0.3, offset=0.02, drift=0.01)
+STRONGLY_DRIFTING = Noise("seeds with twice the drift", difficulty=0.5, memory=0.3, offset=0.02, drift=0.02)
 NOISES = (INDEPENDENT, PERSISTENT, DRIFTING)
 
 
@@ -55,6 +56,11 @@ def dip(level: float, depth: float = 0.05, width: float = DIP_WIDTH) -> Callable
 def rising(start: float, end: float, width: float = 0.3) -> Callable[[np.ndarray], np.ndarray]:
     """An S-shaped curve, steepest in the middle of the log axis."""
     return lambda logs: start + (end - start) / (1 + np.exp(-(logs - np.mean(logs[[0, -1]])) / width))
+
+
+def late_rise(start: float, end: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Flat for most of the log axis: a chance fall there would be followed by a sure rise."""
+    return lambda logs: start + (end - start) / (1 + np.exp(-(logs - logs[0] - 0.85 * np.ptp(logs)) / 0.08))
 
 
 def dip_then_rise(start: float, end: float, depth: float = 0.05) -> Callable[[np.ndarray], np.ndarray]:

@@ -28,13 +28,13 @@ def test_credits_are_half_points_by_checkpoint_and_pair(make_run: MakeRun, read)
     (items,) = read()
     assert items.steps.tolist() == [0, 2, 4]
     assert items.tokens.tolist() == [0, 2 * TOKENS_PER_STEP, 4 * TOKENS_PER_STEP]
-    assert items.credits.tolist() == [list(row) for row in CREDITS.values()]
+    assert items.half_points.tolist() == [list(row) for row in CREDITS.values()]
     assert items.pairs["paradigm"].tolist() == ["p1", "p1", "p2", "p2"]
 
 
 def test_a_tie_counts_what_the_rule_says(make_run: MakeRun, read) -> None:
     make_item_run(make_run, PAIRS, CREDITS)
-    assert [read(rule=rule)[0].credits[0, 1] for rule in ("half", "wrong", "right")] == [1, 0, 2]
+    assert [read(rule=rule)[0].half_points[0, 1] for rule in ("half", "wrong", "right")] == [1, 0, 2]
 
 
 def test_a_checkpoint_without_a_score_file_is_absent(make_run: MakeRun, read) -> None:
@@ -42,7 +42,7 @@ def test_a_checkpoint_without_a_score_file_is_absent(make_run: MakeRun, read) ->
     score_path(folder, BENCHMARK, "sentence", 2).unlink()
     (items,) = read()
     assert items.steps.tolist() == [0, 4]
-    assert items.credits.shape == (2, 4)
+    assert items.half_points.shape == (2, 4)
 
 
 def test_pairs_of_two_identical_sentences_are_left_out(make_run: MakeRun, read) -> None:
@@ -50,15 +50,15 @@ def test_pairs_of_two_identical_sentences_are_left_out(make_run: MakeRun, read) 
     make_item_run(make_run, pairs, CREDITS)
     (items,) = read()
     assert items.pairs["pair"].tolist() == ["p1-0", "p1-1", "p2-1"]
-    assert items.credits[2].tolist() == [2, 2, 2]
-    assert items.credits[0].tolist() == [0, 1, 2]
+    assert items.half_points[2].tolist() == [2, 2, 2]
+    assert items.half_points[0].tolist() == [0, 1, 2]
 
 
 def test_scores_in_another_order_are_brought_into_that_of_the_pairs(make_run: MakeRun, read) -> None:
     folder = make_item_run(make_run, PAIRS, CREDITS)
     path = score_path(folder, BENCHMARK, "sentence", 2)
     pd.read_parquet(path).iloc[::-1].to_parquet(path, index=False)
-    assert read()[0].credits[1].tolist() == CREDITS[2].tolist()
+    assert read()[0].half_points[1].tolist() == CREDITS[2].tolist()
 
 
 def test_runs_without_the_scores_of_each_pair_have_no_items(make_run: MakeRun, read) -> None:

@@ -11,8 +11,8 @@ TOKENS = np.logspace(4, 8, 17)
 
 def curve_of(levels: np.ndarray, items: int = 4000) -> Curve:
     counts = np.round(np.asarray(levels) * items).astype(int)
-    credits = (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
-    return estimate_curve(TOKENS, credits, np.zeros(items, dtype=np.int64))
+    half_points = (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
+    return estimate_curve(TOKENS, half_points, np.zeros(items, dtype=np.int64))
 
 
 def sigmoid(middle: float, start: float = 0.5, end: float = 0.9) -> np.ndarray:
@@ -46,9 +46,10 @@ def test_the_last_crossing_counts_not_the_first() -> None:
 def test_an_onset_that_some_draws_do_not_reach_has_no_upper_bound() -> None:
     levels = np.full(17, 0.5)
     levels[-3:] = 0.585
-    found = onset(curve_of(levels, items=700))
-    assert np.isfinite(found.tokens)
-    assert found.high == np.inf
+    found = [onset(curve_of(levels, items)) for items in range(300, 1500, 20)]
+    unsure = [one for one in found if np.isfinite(one.tokens) and one.high == np.inf]
+    assert unsure  # between the one-sided test at 5 % and the two-sided interval
+    assert len(unsure) < len(found) / 2
 
 
 def test_saturation_is_where_the_rest_stays_within_two_points() -> None:
@@ -71,7 +72,7 @@ def test_a_flat_curve_is_settled_from_the_start() -> None:
 def test_milestones_lie_on_the_axis_and_in_their_intervals(levels: list[int]) -> None:
     curve = curve_of(np.array(levels) / 20, 400)
     for found in (onset(curve, draws=100), saturation(curve, draws=100)):
-        if found != found or np.isnan(found.tokens):
+        if np.isnan(found.tokens):
             continue
         assert isinstance(found, Milestone)
         assert TOKENS[0] * (1 - 1e-9) <= found.low <= found.tokens <= found.high

@@ -29,13 +29,13 @@ def make_line(make_run: MakeRun, seeds: int, **settings) -> None:
     """Runs whose phenomena go up, dip and stay: half points of every seed, checkpoint and pair."""
     draw = np.random.default_rng(5)
     phenomena = PAIRS["phenomenon"].to_numpy()
-    credits = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
+    half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
     for name, curve in CURVES.items():
         chosen = phenomena == name
-        credits[:, :, chosen] = simulate(curve, TOKENS, PERSISTENT, draw, seeds=seeds, items=int(chosen.sum()))
+        half_points[:, :, chosen] = simulate(curve, TOKENS, PERSISTENT, draw, seeds=seeds, items=int(chosen.sum()))
     for seed in range(seeds):
         before = {0: np.tile([0, 2], len(PAIRS) // 2)}
-        after = dict(zip(STEPS[1:], credits[seed], strict=True))
+        after = dict(zip(STEPS[1:], half_points[seed], strict=True))
         make_item_run(make_run, PAIRS, before | after, seed=seed, **settings)
 
 
@@ -89,10 +89,10 @@ def test_runs_without_the_scores_of_each_pair_are_named(make_run: MakeRun, parts
 
 def test_few_checkpoints_are_not_tested(make_run: MakeRun, parts_of) -> None:
     half_points = np.tile([0, 2], len(PAIRS) // 2)
-    make_item_run(make_run, PAIRS, {step: half_points for step in (0, 1, 2, 4)})
+    make_item_run(make_run, PAIRS, dict.fromkeys((0, 1, 2, 4), half_points))
     shape, _ = parts_of()
     assert set(shape.tables[f"shapes_{BENCHMARK}"]["shape"]) == {"not tested"}
-    assert "fewer than 4 checkpoints" in shape.section.parts[0]
+    assert "fewer than 4 trained checkpoints" in shape.section.parts[0]
     assert shape.drawings == []
 
 

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from analysis.shapes import ALTERNATIVES, ShapeTest, classify, shape_test, turn_columns
 from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
-    DRIFTING, INDEPENDENT, PERSISTENT, Noise, dip, dip_then_rise, flat, rising, simulate, token_axis,
+    DRIFTING,
+    INDEPENDENT,
+    PERSISTENT,
+    Noise,
+    dip,
+    dip_then_rise,
+    flat,
+    rising,
+    simulate,
+    token_axis,
 )  # fmt: skip
 
 TOKENS = token_axis(20, 3.0)
@@ -29,8 +38,8 @@ def exact(levels: np.ndarray, items: int = 2000) -> np.ndarray:
     return (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
 
 
-def outcome(credits: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> ShapeTest:
-    return shape_test(estimate_curve(tokens, credits, np.zeros(credits.shape[2], dtype=np.int64)), DRAWS, seed)
+def outcome(half_points: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> ShapeTest:
+    return shape_test(estimate_curve(tokens, half_points, np.zeros(half_points.shape[2], dtype=np.int64)), DRAWS, seed)
 
 
 def called(curve, noise: Noise, n: int, tokens: np.ndarray = TOKENS) -> pd.Series:
@@ -55,21 +64,21 @@ def test_plain_shapes_are_named(curve, shape: str) -> None:
 
 @pytest.mark.parametrize("noise", [INDEPENDENT, PERSISTENT, DRIFTING], ids=lambda noise: noise.name)
 def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
-    """The reduced form of benchmarks/curve_shapes.py; 5 of 60 has p = 0.17 where 5 % are."""
-    shapes = called(flat(0.7), noise, 60)
-    assert (shapes == "U-shaped").sum() <= 5
+    """The reduced form of benchmarks/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
+    shapes = called(flat(0.7), noise, 40)
+    assert (shapes == "U-shaped").sum() <= 4
     assert (shapes == "flat").mean() > 0.8
 
 
-@pytest.mark.parametrize("noise", [INDEPENDENT, PERSISTENT, DRIFTING], ids=lambda noise: noise.name)
-def test_dips_of_5_points_are_found(noise: Noise) -> None:
-    """300 items, 3 seeds."""
-    assert (called(dip(0.7), noise, 60) == "U-shaped").mean() >= 0.8
+@pytest.mark.parametrize(("noise", "least"), [(INDEPENDENT, 0.8), (PERSISTENT, 0.6), (DRIFTING, 0.4)])
+def test_dips_of_5_points_are_found(noise: Noise, least: float) -> None:
+    """300 items, 3 seeds, 47 checkpoints; the full size finds 98, 80 and 63 %."""
+    assert (called(dip(0.7), noise, 40, token_axis(47, 5.26)) == "U-shaped").mean() >= least
 
 
 def test_rising_curves_are_not_called_u_shaped() -> None:
-    shapes = called(rising(0.5, 0.7), PERSISTENT, 60)
-    assert (shapes == "U-shaped").sum() <= 5
+    shapes = called(rising(0.5, 0.7), PERSISTENT, 40)
+    assert (shapes == "U-shaped").sum() <= 4
     assert (shapes == "rising").mean() > 0.9
 
 
@@ -77,8 +86,8 @@ def test_rising_curves_are_not_called_u_shaped() -> None:
 @settings(max_examples=40, deadline=None)
 def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
-    credits = exact(np.array(levels) / 20, 400)
-    forth, back = outcome(credits, tokens), outcome(credits[:, ::-1], tokens)
+    half_points = exact(np.array(levels) / 20, 400)
+    forth, back = outcome(half_points, tokens), outcome(half_points[:, ::-1], tokens)
     assert (forth.dip.depth, forth.bump.depth) == pytest.approx((back.dip.depth, back.bump.depth), abs=1e-9)
     for one, other in ((forth.p_rise, back.p_fall), (forth.p_u, back.p_u), (forth.p_inverted_u, back.p_inverted_u)):
         assert (one < 0.01) == (other < 0.01) or max(one, other) < 0.03  # draws differ
@@ -88,8 +97,8 @@ def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]
 @settings(max_examples=40, deadline=None)
 def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
-    credits = exact(np.array(levels) / 20, 400)
-    upright, flipped = outcome(credits, tokens), outcome(2 - credits, tokens)
+    half_points = exact(np.array(levels) / 20, 400)
+    upright, flipped = outcome(half_points, tokens), outcome(2 - half_points, tokens)
     assert (upright.p_rise, upright.p_u) == pytest.approx((flipped.p_fall, flipped.p_inverted_u))
     assert upright.dip.depth == pytest.approx(flipped.bump.depth)
     assert upright.dip.place == pytest.approx(flipped.bump.place)
@@ -109,12 +118,12 @@ def test_a_turn_is_no_deeper_than_the_curve_is_high_and_lies_on_it(levels: list[
 
 def test_relabelled_items_and_more_items_that_never_change_do_not_turn_the_class() -> None:
     draw = np.random.default_rng(2)
-    credits = simulate(dip(0.6, 0.15), TOKENS, PERSISTENT, draw)
-    mixed = credits[:, :, draw.permutation(credits.shape[2])]
-    assert row(outcome(credits)) == pytest.approx(row(outcome(mixed)))
-    constant = np.concatenate([credits, np.full((3, len(TOKENS), 300), 2, dtype=np.uint8)], axis=2)
-    assert class_of(outcome(credits)) == class_of(outcome(constant)) == "U-shaped"
-    assert outcome(constant).dip.depth == pytest.approx(outcome(credits).dip.depth / 2)
+    half_points = simulate(dip(0.6, 0.15), TOKENS, PERSISTENT, draw)
+    mixed = half_points[:, :, draw.permutation(half_points.shape[2])]
+    assert row(outcome(half_points)) == pytest.approx(row(outcome(mixed)))
+    constant = np.concatenate([half_points, np.full((3, len(TOKENS), 300), 2, dtype=np.uint8)], axis=2)
+    assert class_of(outcome(half_points)) == class_of(outcome(constant)) == "U-shaped"
+    assert outcome(constant).dip.depth == pytest.approx(outcome(half_points).dip.depth / 2)
 
 
 def test_constant_credits_are_flat() -> None:
@@ -124,9 +133,9 @@ def test_constant_credits_are_flat() -> None:
 
 
 def test_one_item_that_changes_is_no_shape() -> None:
-    credits = np.full((1, len(TOKENS), 50), 2, dtype=np.uint8)
-    credits[0, 10, 0] = 0
-    assert class_of(outcome(credits)) == "flat"
+    half_points = np.full((1, len(TOKENS), 50), 2, dtype=np.uint8)
+    half_points[0, 10, 0] = 0
+    assert class_of(outcome(half_points)) == "flat"
 
 
 def test_depth_and_place_of_a_planted_dip() -> None:

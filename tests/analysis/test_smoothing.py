@@ -11,8 +11,8 @@ ONE_STRATUM = np.zeros(4, dtype=np.int64)
 
 
 def test_the_curve_is_the_mean_over_seeds_and_items() -> None:
-    credits = np.array([[[0, 2, 2, 2], [2, 2, 2, 2]], [[0, 0, 1, 1], [0, 0, 0, 2]]], dtype=np.uint8)
-    curve = estimate_curve(np.array([1.0, 10.0]), credits, ONE_STRATUM)
+    half_points = np.array([[[0, 2, 2, 2], [2, 2, 2, 2]], [[0, 0, 1, 1], [0, 0, 0, 2]]], dtype=np.uint8)
+    curve = estimate_curve(np.array([1.0, 10.0]), half_points, ONE_STRATUM)
     assert curve.mean == pytest.approx([(0.75 + 0.25) / 2, (1 + 0.25) / 2])
 
 
@@ -43,16 +43,17 @@ def test_seed_and_rest_variance_are_those_of_a_crossed_design() -> None:
 
 def test_offsets_of_seeds_are_no_error_of_differences() -> None:
     """Two seeds with a level of their own and nothing else: levels are uncertain, differences are not."""
-    credits = np.zeros((2, 3, 100), dtype=np.uint8)
-    credits[0, :, :60], credits[1, :, :80] = 2, 2
-    curve = estimate_curve(np.array([1.0, 10.0, 100.0]), credits, np.zeros(100, dtype=np.int64))
+    half_points = np.zeros((2, 3, 100), dtype=np.uint8)
+    half_points[0, :, :60], half_points[1, :, :80] = 2, 2
+    curve = estimate_curve(np.array([1.0, 10.0, 100.0]), half_points, np.zeros(100, dtype=np.int64))
     assert errors(curve, np.array([[1.0, 0, -1.0]])).seed_share == 0
     assert errors(curve, np.eye(3)).seed_share > 0.8
 
 
-def test_draws_have_the_variance_of_the_error(rng=np.random.default_rng(1)) -> None:
-    credits = (2 * (rng.random((1, 6, 200)) < 0.7)).astype(np.uint8)
-    curve = estimate_curve(np.logspace(4, 6, 6), credits, np.zeros(200, dtype=np.int64))
+def test_draws_have_the_variance_of_the_error() -> None:
+    rng = np.random.default_rng(1)
+    half_points = (2 * (rng.random((1, 6, 200)) < 0.7)).astype(np.uint8)
+    curve = estimate_curve(np.logspace(4, 6, 6), half_points, np.zeros(200, dtype=np.int64))
     functions = smoothing_weights(curve.log_tokens)
     drawn = curve_draws(curve, functions, draws=20_000)
     assert drawn.var(axis=0) == pytest.approx(errors(curve, functions).variance, rel=0.05)
@@ -61,9 +62,9 @@ def test_draws_have_the_variance_of_the_error(rng=np.random.default_rng(1)) -> N
 def test_few_seeds_give_heavy_tails() -> None:
     rng = np.random.default_rng(3)
     levels = np.clip(0.6 + 0.1 * rng.standard_normal((3, 6, 1)), 0.1, 0.9)
-    credits = (2 * (rng.random((3, 6, 200)) < levels)).astype(np.uint8)
-    curve = estimate_curve(np.logspace(4, 6, 6), credits, np.zeros(200, dtype=np.int64))
-    assert errors(curve, np.eye(6)).freedom < 4
+    half_points = (2 * (rng.random((3, 6, 200)) < levels)).astype(np.uint8)
+    curve = estimate_curve(np.logspace(4, 6, 6), half_points, np.zeros(200, dtype=np.int64))
+    assert 4 < errors(curve, np.eye(6)).freedom < 5  # twice the seeds but one, and a little for the items
 
 
 @given(hnp.arrays(np.float64, 12, elements=st.floats(0, 1)))
