@@ -205,17 +205,25 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:
             _draw_panel(axes, rows, styles, axis)
             axis.apply(axes, most_ticks=7 if single else 3, minor=single)
             percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            axes.set_title(_title(phenomenon, rows), pad=3, parse_math=False)
+            _name_shapes(axes, phenomenon, rows)
         return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
 
 
-def _title(phenomenon: str, rows: pd.DataFrame) -> str:
-    """Name the phenomenon and its class; several lines are counted by class."""
+def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
+    """Write the class in the title of a panel; the overall figure has no room for one and gets it inside."""
+    text = _classes_of(rows)
+    if phenomenon == "all":
+        axes.text(0.02, 0.98, text, transform=axes.transAxes, ha="left", va="top", parse_math=False)
+    else:
+        axes.set_title(f"{readable(phenomenon)}: {text}", pad=3, parse_math=False)
+
+
+def _classes_of(rows: pd.DataFrame) -> str:
+    """Name the class of the only line; several lines are counted by class."""
     shapes = Counter(rows.drop_duplicates("group")["shape"])
     several = sum(shapes.values()) > 1
     named = [(f"{shapes[shape]} " if several else "") + _SHORT.get(shape, shape) for shape in SHAPES if shapes[shape]]
-    text = ", ".join(named)
-    return text if phenomenon == "all" else f"{readable(phenomenon)}: {text}"
+    return ", ".join(named)
 
 
 def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
