@@ -48,7 +48,7 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         ``phenomenon``; ``delta_lp`` (MultiBLiMP, section 6.3); ``sentence_length`` (scored tokens of the good
-        sentence), ``perplexity`` (of the good sentence, per token), ``subword_delta`` (tokens of the good sentence minus
+        sentence), ``perplexity`` (of the good sentence, per token), ``subword_delta`` (tokens of the good sentence less
         those of the bad one, which is the difference of the key item where they differ in nothing else); and of
         ``distance`` (without its sign, which is the word order) and the marks of attractors what is published.
     """

@@ -11,9 +11,11 @@ import pandas as pd
 from analysis.flops_curves import draw_flops_curves, flops_table, has_points
 from analysis.learning_curves import curve_table, draw_learning_curves
 from analysis.loss_curves import draw_loss_curves, loss_table
+from analysis.paper_parts import paper_parts
 from analysis.references import reference_lines
 from analysis.report import Part
 from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
+from analysis.shape_parts import shape_parts
 from analysis.study import Scored, Study
 from analysis.style import chinese_fonts
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
@@ -78,9 +80,16 @@ def _has_chinese(names: pd.Series) -> bool:
 
 OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (
     _curves,
+    shape_parts,
     _linking,
     scaling_of_benchmark,
     bits_of_benchmark,
     zhoblimp_of_benchmark,
 )
-OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (_losses, scaling_of_study, zhoblimp_of_study, _runs)
+OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (
+    paper_parts,
+    _losses,
+    scaling_of_study,
+    zhoblimp_of_study,
+    _runs,
+)

@@ -6,7 +6,6 @@ from analysis.intervals import count_significant, with_tests
 from tests.analysis.papers import tse_figure1
 
 
-
 def _tested() -> pd.DataFrame:
     table = tse_figure1()
     return with_tests(table[table["model"] != "human"].assign(n=1000)).reset_index(drop=True)

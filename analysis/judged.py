@@ -1,0 +1,144 @@
+"""What several models judged of the same pairs at their last scored checkpoints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from analysis.runs import Run
+from analysis.study import Scored
+from eval.levels import levels_of
+from eval.linking import parse_linking
+from eval.metrics import TiesRule, items, pair_credits
+from eval.pairs import identical
+from eval.results import pairs_path, score_path
+from eval.statistics import certainty
+from eval.stored import StoredScores
+from ucurve.errors import UserError
+
+_SAME = ["pair", "good", "bad", "paradigm", "phenomenon"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Pairs of a benchmark with the judgments of models.
+
+    Attributes:
+        benchmark: its name.
+        pairs: the pair table without identical pairs, one row per pair.
+        scores: the score tables by model, with the rows of ``pairs``.
+        credit: what each pair counts, one column per model, with the rows of ``pairs``.
+        left_out: models whose scores are not there, or are of other pairs.
+    """
+
+    benchmark: str
+    pairs: pd.DataFrame
+    scores: dict[str, pd.DataFrame]
+    credit: pd.DataFrame
+    left_out: tuple[str, ...]
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the order of the study."""
+        return list(self.credit.columns)
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Accuracy and certainty of each model on each paradigm.
+
+        ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``accuracy``, ``delta_lp`` and ``delta_nll``; for
+        what the certainties are see ``analysis.certainty``.
+        """
+        levels = levels_of(self.pairs)
+        suites = levels.labels.iloc[: levels.paradigms].rename(columns={"paradigm": "suite"})
+        n = levels.sums(np.ones(len(self.pairs)))
+        parts = []
+        for model in self.models:
+            values = {"accuracy": self.credit[model].to_numpy(), **certainty(self.scores[model])}
+            means = {name: levels.sums(value) / n for name, value in values.items()}
+            parts.append(suites.assign(model=model, n=n.astype(np.int64), **means))
+        return pd.concat(parts, ignore_index=True)
+
+
+def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
+    """Read the last scored checkpoint of every model of a benchmark.
+
+    Args:
+        scored: the benchmark.
+        linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
+
+    Returns:
+        The judgments, ties counted by the rule of the study; None where no model's scores are there.
+
+    Raises:
+        UserError: when a file is broken.
+    """
+    function = parse_linking(linking or scored.linking)
+    rows = scored.rows
+    rows = rows[rows["linking"] == function.name]
+    if rows.empty:
+        return None
+    rule = cast(TiesRule, str(rows["ties_rule"].iloc[0]))
+    last = rows.groupby("run", observed=True)["step"].max()
+    stored = [_stored(run, int(last[run.label]), scored) for run in scored.study.runs if run.label in last.index]
+    there = [one for one in stored if _is_there(one)]
+    if not there:
+        return None
+    pairs = _read(there[0], pairs=True)
+    alike = [one for one in there if one is there[0] or _same_pairs(pairs, one)]
+    kept = pairs[~identical(pairs)].reset_index(drop=True)
+    tables = {one.run: _scores(pairs, one, len(kept)) for one in alike}
+    scores = {run: table for run, table in tables.items() if not function.missing(table)}
+    credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
+    left_out = tuple(one.run for one in stored if one.run not in scores)
+    return Judged(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
+
+
+def _stored(run: Run, step: int, scored: Scored) -> StoredScores:
+    return StoredScores(run.folder, run.label, step, scored.benchmark, scored.scorer)
+
+
+def _is_there(one: StoredScores) -> bool:
+    files = pairs_path(one.folder, one.benchmark), score_path(one.folder, one.benchmark, one.scorer, one.step)
+    return all(file.is_file() for file in files)
+
+
+def _read(one: StoredScores, *, pairs: bool = False) -> pd.DataFrame:
+    try:
+        return one.pair_table() if pairs else one.score_table()
+    except (OSError, pa.ArrowException) as error:
+        where = (
+            pairs_path(one.folder, one.benchmark)
+            if pairs
+            else score_path(one.folder, one.benchmark, one.scorer, one.step)
+        )
+        raise UserError(f"{where}: broken Parquet: {error}") from error
+
+
+def _scores(pairs: pd.DataFrame, one: StoredScores, expected: int) -> pd.DataFrame:
+    table = items(pairs, _read(one)).reset_index(drop=True)
+    if len(table) != expected:
+        path = score_path(one.folder, one.benchmark, one.scorer, one.step)
+        raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs of {one.benchmark}; score it again")
+    return table
+
+
+def _same_pairs(pairs: pd.DataFrame, other: StoredScores) -> bool:
+    path = pairs_path(other.folder, other.benchmark)
+    try:
+        theirs = pd.read_parquet(path, columns=_SAME)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: broken Parquet: {error}") from error
+    return theirs.equals(pairs[_SAME])
+
+
+def families(scored: Sequence[Scored]) -> dict[tuple[str, str], list[Scored]]:
+    """Group benchmarks that are languages of one, by the name before the stroke and the scorer."""
+    groups: dict[tuple[str, str], list[Scored]] = {}
+    for one in scored:
+        groups.setdefault((one.benchmark.partition("/")[0], one.scorer), []).append(one)
+    return groups
