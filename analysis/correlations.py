@@ -106,6 +106,8 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     Raises:
         UserError: when a file is missing or broken, or no run has scores of the sentences.
     """
+    if not ratings.is_file():
+        raise UserError(f"ratings: no file {ratings}")
     human = read_ratings(ratings)
     places = None if pairs is None else read_rating_pairs(pairs, human[SENTENCE].tolist())
     linkings = [parse_linking(name) for name in names]
@@ -142,7 +144,7 @@ def _functions(study: Study) -> list[str]:
     """Name the paper's functions and those the study was scored with, such as a MORCELA of its own parameters."""
     scored = set(study.scores["linking"].astype(str)) if len(study.scores) else set()
     known = {name for name in scored if name.partition(":")[0] in FAMILIES}
-    return sorted(known | set(_FUNCTIONS), key=lambda name: (linking_order(name), name))
+    return sorted(known | set(_FUNCTIONS), key=linking_order)
 
 
 def _of_run(

@@ -39,7 +39,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
     ]
     table = renamed[0].merge(renamed[1], on=["model", "linking"])
     placed = table.assign(line=pd.factorize(table["model"])[0], place=table["linking"].map(linking_order))
-    table = placed.sort_values(["line", "place", "linking"], ignore_index=True)
+    table = placed.sort_values(["line", "place"], ignore_index=True)
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
 
 

@@ -89,7 +89,8 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing
 
 def mean_curve_parts(scored: Scored) -> Iterable[Part]:
     """Make the mean curves of one benchmark; none where no sizes share tokenizer, text and budget."""
-    table = mean_curves(scored.curve_rows(), scored.study.runs) if len(scored.curve_rows()) else pd.DataFrame()
+    rows = scored.curve_rows()
+    table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
         drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.title)
         yield Part(Section(f"Mean learning curves on {scored.benchmark}", tuple(drawings)))

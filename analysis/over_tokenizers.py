@@ -59,7 +59,7 @@ def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     table = rows[["tokenizers"]].join(wide).join(rows[["accuracy", "delta_acc"]]).reset_index()
     table = table[table["tokenizers"] > 1]
     placed = table.assign(line=pd.factorize(table["setting"])[0], place=table["linking"].map(linking_order))
-    return placed.sort_values(["line", "step", "place", "linking"]).drop(columns=["line", "place"])
+    return placed.sort_values(["line", "step", "place"]).drop(columns=["line", "place"])
 
 
 def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Tables: accuracies by linking function and length split, headline numbers, what the runs are, what is missing."""
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -8,10 +9,11 @@ import pandas as pd
 
 from analysis.frames import last_scored, overall, targets
 from analysis.runs import ACCURACY, METRICS, Run
+from eval.linking import FAMILIES
 from eval.metrics import delta_acc
 
 SPLITS = ("equal", "good_longer", "bad_longer")
-_LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor", "morcela")
+_LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 
 
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
@@ -107,10 +109,20 @@ def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataF
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
-def linking_order(name: str) -> int:
-    """Return the place of a linking function in tables: that of ZhoBLiMP's Table 5, then all others."""
-    function = name.partition(":")[0]
-    return _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
+def linking_order(name: str) -> tuple[int, float, str]:
+    """Return what sorts linking functions as ZhoBLiMP's Table 5 does: by function, then by its first parameter."""
+    function, *parameters = name.split(":")
+    place = _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
+    defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
+    first = next(iter((*parameters, *defaults)), 0.0)
+    return place, _number(first), name
+
+
+def _number(parameter: object) -> float:
+    try:
+        return float(str(parameter))
+    except ValueError:
+        return math.inf
 
 
 def _biases(cells: pd.DataFrame) -> list[float]:
@@ -127,7 +139,7 @@ def _delta(row: Sequence[float]) -> float:
 def _ordered(table: pd.DataFrame, line: str) -> pd.DataFrame:
     """Order by benchmark, then by line as the lines come in, then the linking functions as the paper does."""
     placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
-    ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place", "linking"])
+    ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place"])
     return ordered.drop(columns=["line", "place"]).reset_index(drop=True)
 
 

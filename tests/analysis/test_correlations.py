@@ -92,7 +92,7 @@ def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(make_
     settings = {"ratings": ratings, "rating_pairs": pairs("a,bb", "ccc,dddd", "ffffff,eeeee")}
     (part,) = correlation_parts(study_of(tmp_path, **settings))
     table = part.tables["rating_correlations"]
-    assert table["linking"].tolist() == ["lp", "mean_lp", "pen_lp", "slln_lp", "slor", "morcela:0.1:12"]
+    assert table["linking"].tolist() == ["lp", "mean_lp", "pen_lp", "slor", "morcela:0.1:12", "slln_lp"]
     assert set(table["model"]) == {"14m-10M-char-demo"}
     assert set(table["runs"]) == {2}
     z = [(column - column.mean()) / column.std() for column in (np.arange(6.0), np.arange(6.0) ** 2)]
@@ -110,6 +110,12 @@ def test_ratings_that_were_not_scored_say_how_to_score_them(make_run: MakeRun, t
     make_run([score_row(8, 0.6)])
     with pytest.raises(UserError, match=r"no run has scores of its sentences; make them with: python score\.py run="):
         list(correlation_parts(study_of(tmp_path, ratings=ratings)))
+
+
+def test_a_file_that_is_not_there_is_named(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run([score_row(8, 0.6)])
+    with pytest.raises(UserError, match=r"ratings: no file .*none\.csv"):
+        list(correlation_parts(study_of(tmp_path, ratings=tmp_path / "none.csv")))
 
 
 def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_report_has_a_row_of_pairs_for_each_tokenizer(make_run: MakeRun, tmp
     for tokenizer in ("char", "word"):
         make_run(_splits(0.8, 0.6, 0.9) + _splits(0.8, 0.7, 0.8, linking="slln_lp:0.3"), tokenizer=tokenizer)
     (part,) = tokenizer_parts(scored_of(tmp_path))
-    assert part.tables["linking_tokenizers_zho"]["linking"].tolist() == ["slln_lp", "slln_lp:0.3"]
+    assert part.tables["linking_tokenizers_zho"]["linking"].tolist() == ["slln_lp:0.3", "slln_lp"]
     counts = part.tables["length_pairs_zho"].set_index("tokenizer")
     assert counts.loc["word", ["equal", "good_longer", "bad_longer", "all"]].tolist() == [60, 25, 15, 100]
     for view in part.section.parts:

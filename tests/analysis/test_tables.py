@@ -41,9 +41,10 @@ def test_a_split_without_pairs_stays_empty(make_run: MakeRun, study) -> None:
 
 
 def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:
-    names = ["slor", "slln_lp:0.3", "pen_lp", "own", "slln_lp", "mean_lp", "lp"]
+    names = ["slor", "slln_lp:0.7", "slln_lp:0.3", "morcela:x", "pen_lp", "own", "slln_lp", "morcela", "mean_lp", "lp"]
     make_run([row for name in names for row in _splits(8, linking=name)])
-    expected = ["lp", "mean_lp", "pen_lp", "slln_lp", "slln_lp:0.3", "slor", "own"]
+    slln = ["slln_lp:0.3", "slln_lp", "slln_lp:0.7"]
+    expected = ["lp", "mean_lp", "pen_lp", "slor", "morcela", "morcela:x", *slln, "own"]
     assert linking_by_run(study()[1])["linking"].tolist() == expected
 
 
