@@ -20,19 +20,21 @@ from analysis.figures import Drawing
 from analysis.flops_curves import draw_flops_curves, flops_table
 from analysis.frames import metric_frame, overall, score_frame
 from analysis.learning_curves import curve_table, draw_learning_curves
+from analysis.length_bias_parts import length_bias_parts
 from analysis.loss_curves import draw_loss_curves, loss_table
 from analysis.report import Part
 from analysis.runs import Run, find_runs
 from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
+from analysis.shape_parts import shape_parts
 from analysis.study import Scored, Study, read_study
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
 from ucurve.command import check
 
 __all__ = [
     "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "curve_table", "draw_flops_curves",
-    "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline", "linking_by_line",
-    "linking_by_run", "loss_table", "metric_frame", "missing", "open_study", "overall", "provenance",
-    "scaling_of_benchmark", "scaling_of_study", "score_frame",
+    "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_parts",
+    "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing", "open_study", "overall", "provenance",
+    "scaling_of_benchmark", "scaling_of_study", "score_frame", "shape_parts",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ p, figcaption { max-width: 48rem; } figcaption, .note { color: #444; font-size: 
 a { color: #0b4f8a; } nav ul { columns: 20rem; margin: 0; padding-left: 1.2rem; } nav li { break-inside: avoid; }
 figure { margin: 1.2rem 0; } figure h3 { margin: 0 0 .3rem; font-size: 1.02rem; }
 img { max-width: 100%; height: auto; }
+@media screen and (max-width: 40rem) { .image { overflow-x: auto; } img.wide { max-width: none; } }
 .table { overflow: auto; max-height: 75vh; margin: .8rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }

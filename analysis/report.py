@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.figures import Drawing, render
 from analysis.page import page
+from analysis.style import ONE_COLUMN
 
 Kind = Literal["text", "count", "percent", "number", "p"]
 
@@ -132,9 +133,10 @@ def _part(part: str | TableView | Drawing, images: Mapping[str, bytes]) -> str:
 def _figure(drawing: Drawing, png: bytes) -> str:
     data = base64.b64encode(png).decode()
     title, note = html.escape(drawing.title), html.escape(drawing.note)
+    wide = ' class="wide"' if drawing.figure.get_figwidth() > ONE_COLUMN else ""  # scrolls sideways on a phone
     return (
-        f'<figure>\n<h3>{title}</h3>\n<img src="data:image/png;base64,{data}" width="{drawing.pixels_wide}" '
-        f'alt="{title}. {note}">\n'
+        f'<figure>\n<h3>{title}</h3>\n<div class="image" tabindex="0"><img{wide} src="data:image/png;base64,{data}" '
+        f'width="{drawing.pixels_wide}" alt="{title}. {note}"></div>\n'
         f"<figcaption>{note} Numbers: <code>{html.escape(drawing.name)}.csv</code>.</figcaption>\n</figure>"
     )
 

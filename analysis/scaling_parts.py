@@ -48,9 +48,10 @@ _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}
 
 
 class _Measure(NamedTuple):
-    """A measure that is fitted: the start of its file names, its titles, its axis and its law."""
+    """A measure that is fitted: the start of its file names, heading, start of its titles, axis and law."""
 
     name: str
+    heading: str
     title: str
     label: str
     law: Law
@@ -58,7 +59,8 @@ class _Measure(NamedTuple):
 
 def scaling_of_study(study: Study) -> Iterable[Part]:
     """Fit bits per byte over FLOPs; no part where no line has points enough."""
-    measure = _Measure("scaling_bits_per_byte", "Scaling of bits per byte", "Training loss (bits per byte)", POWER_LAW)
+    heading, label = "Scaling of bits per byte", "Training loss (bits per byte)"
+    measure = _Measure("scaling_bits_per_byte", heading, heading, label, POWER_LAW)
     points = checkpoint_bits(study.metrics, study.runs).rename(columns={"bits_per_byte": "value"})
     return _fit_parts(measure, points, study)
 
@@ -66,7 +68,8 @@ def scaling_of_study(study: Study) -> Iterable[Part]:
 def scaling_of_benchmark(scored: Scored) -> Iterable[Part]:
     """Fit accuracy over FLOPs; no part where no line has points enough."""
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.title}"
-    measure = _Measure(name, title, "Accuracy (%)", LOGISTIC_LAW)
+    heading = f"Scaling of accuracy on {scored.benchmark}"
+    measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
     return _fit_parts(measure, accuracy_points(scored.curve_rows()), scored.study)
 
 
@@ -130,7 +133,7 @@ def _fit_parts(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterabl
     if found:
         table = pd.concat(found, ignore_index=True)
         view = TableView(_table_note(measure), _FITS, table)
-        yield Part(Section(measure.title, (*drawings, view)), {f"{measure.name}_fits": table})
+        yield Part(Section(measure.heading, (*drawings, view)), {f"{measure.name}_fits": table})
 
 
 def _fit_note(law: Law, kind: str) -> str:

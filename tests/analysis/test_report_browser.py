@@ -91,7 +91,7 @@ def test_text_sorts_with_its_numbers_in_order(page: Any) -> None:
 def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert page.evaluate("[...document.images].every(one => one.clientWidth <= 375)")
+    assert page.evaluate("[...document.querySelectorAll('.image')].every(one => one.clientWidth <= 375)")
 
 
 def test_the_contents_lead_to_every_section(page: Any) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from analysis.scaling import (
     LOGISTIC_LAW,
     POWER_LAW,
+    Law,
     fit_logistic_law,
     fit_power_law,
     fit_tables,
@@ -71,7 +72,20 @@ def test_the_tables_hold_every_parameter_and_the_points_beside_the_curve() -> No
     fit = curves[curves["source"] == "fit"]
     truth = power_law(fit["flops"].to_numpy(), np.array([1.0, 400.0, 0.15]))
     assert fit["value"].to_numpy() == pytest.approx(truth, rel=0.01)
-    assert ((fit["low"] <= truth * 1.002) & (truth <= fit["high"] * 1.002)).mean() > 0.9
+
+
+@pytest.mark.parametrize(("law", "truth"), [(POWER_LAW, [1.0, 400.0, 0.15]), (LOGISTIC_LAW, [0.85, 1.5, 17.0])])
+def test_bands_hold_the_true_curve_about_as_often_as_they_say(law: Law, truth: list[float]) -> None:
+    random = np.random.default_rng(2)
+    flops = np.tile(FLOPS, 3)
+    inside = []
+    for _ in range(8):
+        values = law.curve(flops, np.array(truth)) + random.normal(0, 0.01, len(flops))
+        _, curves = fit_tables(pd.DataFrame({"line": "a", "flops": flops, "value": values}), law, samples=60)
+        fit = curves[curves["source"] == "fit"]
+        true = law.curve(fit["flops"].to_numpy(dtype=float), np.array(truth))
+        inside.append(((fit["low"] <= true) & (true <= fit["high"])).mean())
+    assert 0.8 < np.mean(inside) < 1
 
 
 def test_the_same_points_give_the_same_intervals() -> None:

@@ -1,0 +1,70 @@
+"""The notebooks run top to bottom on run folders, after a change of one line, and hold no logic."""
+
+import ast
+from collections.abc import Iterator
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from jupyter_client.manager import KernelManager
+
+from tests.analysis.item_runs import make_item_run, pair_table
+from tests.analysis.notebooks import NOTEBOOKS, run_on, running_kernel, source_of
+from tests.analysis.synthetic import run_maker
+
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
+NAMES = ("flops_curves", "learning_curves", "length_bias", "u_shape")
+_PLAIN = (
+    ast.Assign, ast.Attribute, ast.BinOp, ast.BitAnd, ast.Call, ast.Compare, ast.Constant, ast.Eq, ast.Expr,
+    ast.FormattedValue, ast.ImportFrom, ast.JoinedStr, ast.List, ast.Load, ast.Module, ast.Name, ast.Starred,
+    ast.Store, ast.Subscript, ast.Tuple, ast.alias, ast.keyword,
+)  # fmt: skip
+
+
+def test_these_are_the_notebooks() -> None:
+    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+    nodes = list(ast.walk(ast.parse(source_of(notebook))))
+    assert not [node for node in nodes if not isinstance(node, _PLAIN)]
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert modules == {"analysis.api"}
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelManager]:
+    with running_kernel() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("notebooks")
+    pairs, random = pair_table({"BA_1": "BA", "passive_1": "passive"}, 60), np.random.default_rng(0)
+    for seed in (0, 1):
+        half_points = {step: random.binomial(1, 0.5 + place / 20, 120) * 2 for place, step in enumerate(STEPS)}
+        bits = {step: 6 / step**0.2 for step in STEPS[1:]}
+        made = make_item_run(run_maker(folder), pairs, half_points, seed=seed, bits=bits)
+        for path in (made / "eval" / "zho" / "sentence").iterdir():
+            scores = pd.read_parquet(path)
+            scores.assign(n_good=3 + np.arange(len(scores)) % 3).to_parquet(path)  # 4 in the bad member
+    return f"{folder}/runs/*"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(name: str, runs: str, kernel: KernelManager) -> None:
+    done = run_on(name, runs, kernel)
+    shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output for output in shown if output.output_type == "stream"]  # no warning
+    data = [output["data"] for output in shown]
+    assert any("<table" in one.get("text/html", "") for one in data)
+    assert any("image/png" in one or "data:image/png" in one.get("text/html", "") for one in data)
