@@ -22,11 +22,12 @@ PANELS = 8
 _COLOURS = {"first": "#0072B2", "second": "#D55E00", "neither": "0.6"}
 
 
-def draw_heat_map(tested: pd.DataFrame, name: str, title: str) -> Drawing:
+def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Drawing:
     """Draw accuracies by suite and model (TSE, Figure 1).
 
     Args:
         tested: from ``intervals.with_tests``, with ``suite`` and ``model``.
+        level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
         name: of the files.
         title: what the numbers are.
     """
@@ -34,12 +35,12 @@ def draw_heat_map(tested: pd.DataFrame, name: str, title: str) -> Drawing:
     shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
     shown += ", below it the exact 95 % interval over pairs" if len(models) <= WITH_INTERVALS else ""
     note = (
-        f"Accuracy by paradigm and model, {title}. Cells: {shown}. Blue is above chance (50 %), red below. The tests "
+        f"Accuracy by {level} and model, {title}. Cells: {shown}. Blue is above chance (50 %), red below. The tests "
         "against chance in the CSV are one-sided, exact and uncorrected."
     )
     with drawing_style():
         figure = _heat_map(tested, models, suites, note)
-    return Drawing(name, "Accuracy by paradigm and model", note, figure, tested)
+    return Drawing(name, f"Accuracy by {level} and model", note, figure, tested)
 
 
 def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str, unit: str) -> Drawing:
@@ -161,7 +162,7 @@ def draw_lines(
                     linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
                 )  # fmt: skip
             percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            slanted = max(map(len, places)) > 2
+            slanted = max(map(len, places)) > 6
             axes.set_xticks(
                 range(len(places)), places, rotation=45 * slanted, ha="right" if slanted else "center", fontsize=5.5
             )
@@ -172,14 +173,14 @@ def draw_lines(
 
 def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str], note: str) -> Figure:
     intervals = len(models) <= WITH_INTERVALS
-    top = 0.12 + 0.045 * max(map(len, models))
+    top = 0.12 + 0.054 * max(map(len, models))
     rows = NamedRows(suites, note, row=0.24 if intervals else 0.14, top=top)
     axes = rows.axes
     grid = tested.pivot_table(index="suite", columns="model", values="accuracy", observed=True, dropna=False)
     values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(dtype=np.float64)
     axes.imshow(values, cmap=colormaps["RdBu"], norm=Normalize(0, 1), aspect="auto", interpolation="nearest")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(models)), models, rotation=60, ha="left", parse_math=False)
+    axes.set_xticks(range(len(models)), models, rotation=90, parse_math=False)
     axes.tick_params(axis="x", length=0, pad=1)
     axes.spines[:].set_visible(False)
     if len(models) <= WITH_NUMBERS:

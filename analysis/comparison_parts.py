@@ -122,15 +122,15 @@ def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
         most: paradigms.
 
     Returns:
-        The rows, and what a suite is: ``paradigms`` or ``phenomena``. A phenomenon is the mean over its pairs.
+        The rows, and what a suite is: ``paradigm`` or ``phenomenon``. A phenomenon is the mean over its pairs.
     """
     if tested["suite"].nunique() <= most:
-        return tested, "paradigms"
+        return tested, "paradigm"
     values = ["accuracy", *CERTAINTIES]
     summed = tested.assign(**{name: tested[name] * tested["n"] for name in values})
     table = summed.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", *values]].sum()
     table[values] = table[values].div(table["n"], axis=0)
-    return with_tests(table.assign(suite=table["phenomenon"])), "phenomena"
+    return with_tests(table.assign(suite=table["phenomenon"])), "phenomenon"
 
 
 def _summary(judged: Judged, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame) -> pd.DataFrame:
@@ -169,8 +169,8 @@ def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
     leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
     rows, level = at_level(compared.tested, SUITES)
     rows = rows[rows["model"].isin(leading)]
-    title = f"{scored.title}, by {level}" if level == "phenomena" else scored.title
-    drawings = [draw_heat_map(_ordered(rows, leading), f"heat_map_{name}", title)]
+    title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
+    drawings = [draw_heat_map(_ordered(rows, leading), level, f"heat_map_{name}", scored.title)]
     drawings.append(draw_scatter(compared.by_paradigm, leading[0], "paradigms", f"against_{name}", scored.title))
     certain = compared.tested.dropna(subset="delta_nll")
     if len(leading) > 2 and not certain.empty:

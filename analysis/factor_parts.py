@@ -105,7 +105,7 @@ def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
     styles = line_styles(models)
     with drawing_style():
-        rows = NamedRows(terms, note, row=0.16)
+        rows = NamedRows(terms, note, row=0.16, top=0.28)
         rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         for place, (model, style) in enumerate(styles.items()):
             part = table[table["model"] == model].set_index("term").reindex(terms)
@@ -121,6 +121,6 @@ def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
                 elinewidth=0.8,
                 label=model,
             )
-        rows.axes.legend(loc="best", borderpad=0.2)
+        rows.axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_MODELS, borderpad=0.2)
         figure = rows.finish("Beta (nats; factors: per standard deviation)")
     return Drawing(name, "Factors of certainty", note, figure, table.reset_index(drop=True))

@@ -92,9 +92,10 @@ def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, st
 
 
 def _by_group(credit: pd.DataFrame, group: pd.Series, domain: str) -> pd.DataFrame:
-    grouped = credit.groupby(group.to_numpy(), observed=True)
+    grouped = credit.groupby(group.cat.codes.to_numpy())  # codes, whose order is that of the lengths
     table = grouped.mean().rename_axis("group").reset_index().melt("group", var_name="model", value_name="accuracy")
-    return table.assign(domain=domain, n=table["group"].map(grouped.size()).astype(int))
+    n, names = table["group"].map(grouped.size()), dict(enumerate(group.cat.categories))
+    return table.assign(domain=domain, n=n.astype(int), group=table["group"].map(names))
 
 
 def _difference(without: pd.Series, with_it: pd.Series) -> dict[str, float]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from analysis.style import TWO_COLUMNS, readable
 
-_LETTER, _WIDEST = 0.052, 2.8  # inches; of a name and of all names
+_LETTER, _WIDEST = 0.057, 2.8  # inches; of a name and of all names
 _RIGHT, _UNDER, _NOTE_LINE, _NOTE_LETTERS = 0.12, 0.38, 0.1, 20
 
 

@@ -16,6 +16,7 @@ from analysis.runs import Run
 from analysis.slopes import AVERAGE, slope_table, slopes_by_suite
 from analysis.study import Scored
 from analysis.style import drawing_style, line_styles, log_axis, percent_axis, power_label, readable
+from ucurve.counts import format_count
 
 _PANELS, _ROWS = 16, 60
 
@@ -31,7 +32,7 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
     for run in runs:
         budget = run.record.get("tokens_budget")
         ended = run.status == "finished" and run.parameters is not None and budget is not None
-        family = f"{run.variant}, {budget:,} tokens" if ended else None
+        family = f"{run.variant}, {format_count(budget)} tokens" if ended else None
         rows.append((run.label, family, run.parameters if ended else np.nan))
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 

@@ -50,6 +50,7 @@ def test_accuracy_by_length_and_domain() -> None:
     })  # fmt: skip
     credit = pd.DataFrame({"m": [1.0] * 40 + [0.0] * 30 + [1.0] * 10})
     table = length_table(about, credit, groups=2).set_index(["domain", "group"])
+    assert list(table.index[:2]) == [("all", "2"), ("all", "4")]
     assert table.loc[("all", "2"), ["n", "accuracy"]].tolist() == [40, 1.0]
     assert table.loc[("all", "4"), ["n", "accuracy"]].tolist() == [40, 0.25]
     assert table.loc[("books", "4"), ["n", "accuracy"]].tolist() == [20, 0.5]
@@ -75,3 +76,9 @@ def test_a_model_without_one_of_the_paradigms_has_no_difference() -> None:
 
 def test_lengths_that_are_all_the_same_are_one_group() -> None:
     assert list(length_groups(np.array([5, 5, 5])).cat.categories) == ["5"]
+
+
+def test_groups_stand_in_the_order_of_their_lengths() -> None:
+    about = pd.DataFrame({"good": [" ".join("w" * length) for length in range(8, 15) for _ in range(3)]})
+    table = length_table(about, pd.DataFrame({"m": np.ones(21)}))
+    assert table["group"].tolist() == ["8", "9", "10", "11", "12", "13", "14"]
