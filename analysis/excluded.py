@@ -13,12 +13,16 @@ from analysis.tables import linking_order
 _SUFFIX = "-excluded"
 _VIEW = (
     Column("model", "Model"),
+    Column("step", "Step", "count"),
     Column("linking", "Linking function"),
     Column("paradigms_included", "Paradigms included", "count"),
     Column("paradigms_excluded", "excluded", "count"),
     Column("included", "Included (%)", "percent"),
     Column("excluded", "Excluded (%)", "percent"),
     Column("difference", "Difference (points)", "percent"),
+)
+_NOTE = (
+    "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
 )
 
 
@@ -30,14 +34,15 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
         excluded: likewise, of what was left out.
 
     Returns:
-        One row per model and linking function that has both: ``model``, ``linking``, ``paradigms_included``,
-        ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their ``difference``.
+        One row per model and linking function that has both at one step: ``model``, ``step``, ``linking``,
+        ``paradigms_included``, ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their
+        ``difference``.
     """
     parts = {"included": _overall(included), "excluded": _overall(excluded)}
     renamed = [
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
     ]
-    table = renamed[0].merge(renamed[1], on=["model", "linking"])
+    table = renamed[0].merge(renamed[1], on=["model", "step", "linking"])
     placed = table.assign(line=pd.factorize(table["model"])[0], place=table["linking"].map(linking_order))
     table = placed.sort_values(["line", "place"], ignore_index=True)
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
@@ -51,7 +56,7 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
         excluded: likewise, of what was left out.
     """
     parts = {"included": included, "excluded": excluded}
-    row: dict[str, object] = {"model": "people", "linking": "agreement over answers"}
+    row: dict[str, object] = {"model": "people", "step": float("nan"), "linking": "agreement over answers"}
     for name, part in parts.items():
         overall = part[part["phenomenon"] == "all"].iloc[0]
         row |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
@@ -64,15 +69,15 @@ def excluded_parts(study: Study) -> Iterable[Part]:
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
         other = scored.get((benchmark + _SUFFIX, scorer))
-        if other is not None:
-            table = _table(one, other)
-            note = (
-                f"Means over paradigms at the last scored checkpoint, ties counted {one.rows['ties_rule'].iloc[0]} on "
-                f"{benchmark} and {other.rows['ties_rule'].iloc[0]} on {other.benchmark}. People: over all answers. "
-                f"Numbers: excluded_{one.file_name}.csv."
-            )
-            section = Section(f"Excluded paradigms of {benchmark}", (TableView(note, _VIEW, table),))
-            yield Part(section, {f"excluded_{one.file_name}": table})
+        table = pd.DataFrame() if other is None else _table(one, other)
+        if other is not None and not table.empty:
+            name = f"excluded_{one.file_name}"
+            view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}. Numbers: {name}.csv.", _VIEW, table)
+            yield Part(Section(f"Excluded paradigms of {benchmark}", (view,)), {name: table})
+
+
+def _ties(scored: Scored) -> str:
+    return f"{scored.benchmark}: ties counted {scored.rows['ties_rule'].iloc[0]}"
 
 
 def _table(included: Scored, excluded: Scored) -> pd.DataFrame:
@@ -80,11 +85,11 @@ def _table(included: Scored, excluded: Scored) -> pd.DataFrame:
     levels = [by_level(line_means(last_paradigm_rows(scored, linkings))) for scored in (included, excluded)]
     human = [human_of(scored) for scored in (included, excluded)]
     table = included_excluded(*levels)
-    if human[0] is None or human[1] is None:
+    if table.empty or human[0] is None or human[1] is None:
         return table
     return pd.concat([human_row(human[0], human[1]), table], ignore_index=True)
 
 
 def _overall(levels: pd.DataFrame) -> pd.DataFrame:
     rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
-    return rows.rename(columns={"group": "model"})[["model", "linking", "paradigms", "accuracy"]]
+    return rows.rename(columns={"group": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]

@@ -61,18 +61,19 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
     """Compute accuracies by phenomenon and overall from those by paradigm.
 
     Args:
-        paradigms: ``group``, ``linking``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``.
+        paradigms: ``group``, ``linking``, ``step``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``; one step for
+            each group and linking function.
 
     Returns:
-        ``group``, ``linking``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A phenomenon
-        is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over ``pairs``,
+        ``group``, ``linking``, ``step``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A
+        phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over ``pairs``,
         ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
     parts = [
-        _levels(part).assign(group=str(group), linking=str(linking))
+        _levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
         for (group, linking), part in paradigms.groupby(["group", "linking"], sort=False)
     ]
-    columns = ["group", "linking", "phenomenon", "aggregate", "paradigms", "accuracy"]
+    columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 

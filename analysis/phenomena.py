@@ -84,14 +84,15 @@ def phenomenon_parts(scored: Scored) -> Iterable[Part]:
     """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
-    rows = rows[rows["linking"].isin(linkings)]
+    own = rows[rows["linking"] == scored.linking]
+    rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
     levels, human = _in_order(by_level(rows), scored), human_of(scored)
     table = phenomenon_table(levels, scored.linking)
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
-    lines = _lines(rows[rows["linking"] == scored.linking], models)
+    lines = _lines(own, models)
     view = TableView(_note(scored, lines, human is not None), _columns(models, table), table)
     name = f"phenomena_{scored.file_name}"
     yield Part(Section(f"Phenomena of {scored.benchmark}", (view,)), {name: table, f"{name}_models": lines})

@@ -42,3 +42,15 @@ def test_a_model_without_scores_of_both_has_no_row(make_run: MakeRun, tmp_path: 
     make_run(_rows("zho", 0.8), model="70m")
     (part,) = excluded_parts(study_of(tmp_path))
     assert part.tables["excluded_zho"]["model"].tolist() == ["14m-10M-char-demo"]
+
+
+def test_different_checkpoints_are_not_compared(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run(_rows("zho", 0.8) + _rows("zho-excluded", 0.6))
+    make_run([row | {"step": 4} for row in _rows("zho-excluded", 0.6)] + _rows("zho", 0.8), model="70m")
+    (part,) = excluded_parts(study_of(tmp_path))
+    assert part.tables["excluded_zho"][["model", "step"]].values.tolist() == [["14m-10M-char-demo", 8]]
+
+
+def test_nothing_at_one_checkpoint_makes_no_table(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run([row | {"step": 4} for row in _rows("zho-excluded", 0.6)] + _rows("zho", 0.8))
+    assert list(excluded_parts(study_of(tmp_path))) == []

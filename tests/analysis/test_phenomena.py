@@ -107,3 +107,11 @@ def test_a_row_without_any_accuracy_has_no_best_model(make_run: MakeRun, tmp_pat
     empty = with_gap(table.assign(**{"14m-10M-char-demo": float("nan")}), ["14m-10M-char-demo"])
     assert set(empty["best"]) == {""}
     assert empty["gap"].isna().all()
+
+
+def test_a_function_scored_at_an_earlier_checkpoint_only_is_not_set_beside_the_last(
+    make_run: MakeRun, tmp_path
+) -> None:
+    make_run(_rows(4, 0.5, 0.5, 0.5, 0.5) + _rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp",)))
+    (part,) = phenomenon_parts(scored_of(tmp_path))
+    assert set(part.tables["phenomena_zho"]["linking"]) == {"slln_lp"}
