@@ -66,8 +66,8 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         ``group``, ``linking``, ``step``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A
-        phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over ``pairs``,
-        ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
+        phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over
+        ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
     parts = [
         _levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
