@@ -68,12 +68,18 @@ def excluded_parts(study: Study) -> Iterable[Part]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        other = scored.get((benchmark + _SUFFIX, scorer))
+        other = scored.get((_excluded(benchmark), scorer))
         table = pd.DataFrame() if other is None else _table(one, other)
         if other is not None and not table.empty:
             name = f"excluded_{one.file_name}"
             view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}. Numbers: {name}.csv.", _VIEW, table)
             yield Part(Section(f"Excluded paradigms of {benchmark}", (view,)), {name: table})
+
+
+def _excluded(benchmark: str) -> str:
+    """Name what was left out of a benchmark, or of the subset ``NAME@N`` of one."""
+    name, mark, size = benchmark.partition("@")
+    return name + _SUFFIX + mark + size
 
 
 def _ties(scored: Scored) -> str:
