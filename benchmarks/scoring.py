@@ -135,10 +135,12 @@ def make_model(pairs: Path, vocabulary: int, out: Path) -> None:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
+    from ucurve.characters import ANY_CHARACTER
+
     characters = sorted({character for text in _texts(pairs) for character in text})
     ids = {token: place for place, token in enumerate(["<eos>", "<unk>", *characters])}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))  # noqa: S106
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(ANY_CHARACTER), "isolated")  # as our tokenizer=char
     special = {"eos_token": "<eos>", "bos_token": "<eos>", "unk_token": "<unk>"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(out)
     torch.manual_seed(0)

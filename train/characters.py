@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from train.readers import Continuation
+from ucurve.characters import CODE_POINTS, code_points
 
 # The characters whose Unicode script is Han, as the inside of a bracket expression: radicals, 々, 〇, numerals,
 # the unified ideographs with all extensions, and the compatibility ideographs.
 HAN = "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-ANY_CHARACTER = r"[\s\S]"
 _CONTAINS_HAN = re.compile(f"[{HAN}]")
-CODE_POINTS = 0x110000
 _CHARACTERS_AT_ONCE = 1_000_000
 
 
@@ -68,11 +67,6 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
             kept_characters = sum(map(len, kept))
     counts += _count_code_points(pending)
     return Survey(begun, int(counts.sum()), _by_frequency(counts), tuple(kept))
-
-
-def code_points(text: str) -> NDArray[np.uint32]:
-    """Return the code points of a text, shape [characters]."""
-    return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
 
 
 def _count_code_points(texts: list[str]) -> NDArray[np.int64]:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from train.characters import ANY_CHARACTER, CODE_POINTS, code_points
 from train.readers import Continuation
 from train.text import end_of_document, load_tokenizer
+from ucurve.characters import character_table, code_points
 from ucurve.errors import RunError
 
 Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
@@ -163,21 +163,11 @@ def _encoder(recipe: Recipe) -> Encoder:
 def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
     """Return a table look-up that gives what a pipeline gives, when its tokens are single characters; else None.
 
-    Looking 21 million characters up takes a second, splitting them by a regular expression twenty.
-
     Args:
         pipeline: the content of ``tokenizer.json``.
     """
-    splitter = {"type": "Split", "pattern": {"Regex": ANY_CHARACTER}, "behavior": "Isolated", "invert": False}
-    model, special = pipeline["model"], {token["content"] for token in pipeline["added_tokens"] if token["special"]}
-    plain = (pipeline["normalizer"], pipeline["pre_tokenizer"], model["type"]) == (None, splitter, "WordLevel")
-    if not plain or any(len(token) != 1 for token in model["vocab"] if token not in special):
-        return None
-    table = np.full(CODE_POINTS, model["vocab"][model["unk_token"]], dtype=np.int64)
-    for token, number in model["vocab"].items():
-        if token not in special:
-            table[ord(token)] = number
-    return lambda texts: [table[code_points(text)] for text in texts]
+    table = character_table(pipeline)
+    return None if table is None else lambda texts: [table[code_points(text)] for text in texts]
 
 
 def _rust_encoder(backend: Any) -> Encoder:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from train.characters import ANY_CHARACTER, HAN, Survey
+from train.characters import HAN, Survey
+from ucurve.characters import ANY_CHARACTER
 from ucurve.errors import UserError
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"

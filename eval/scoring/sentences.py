@@ -1,6 +1,5 @@
 """The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,18 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.scoring.offsets import token_spans
 from eval.scoring.parts import Part, spans_of
+from eval.scoring.tokenising import tokenise
 from ucurve.errors import UserError
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
-
-
-_BARE = {"add_special_tokens": False, "return_attention_mask": False}
-_TEXTS = 1024  # tokenised at once; what a tokenizer returns is many times larger than the tokens
 
 
 class NotFiniteError(Exception):
@@ -135,41 +130,7 @@ def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    placed = part != "whole" or (bare and tokenizer.is_fast)
-    tokens, lengths, places = [], [], []
-    for first in range(0, len(texts), _TEXTS):
-        some = texts[first : first + _TEXTS]
-        if placed:
-            encoded = tokenizer(some, **_BARE, return_offsets_mapping=True)
-            ids = encoded["input_ids"]
-        else:
-            ids = token_ids(some, tokenizer)
-        lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
-        tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
-        if placed:
-            places.append(token_spans(some, encoded["offset_mapping"]))
-    return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
-
-
-def token_ids(texts: list[str], tokenizer: Any) -> list[list[int]]:
-    """Tokenise texts as they stand, without special tokens.
-
-    What the library's call makes of each result takes as long as the tokenising. Its fast tokenizers are asked without
-    that, after one call that takes back whatever cutting and padding their file asks for.
-    """
-    if not _calls_library(tokenizer):
-        ids: list[list[int]] = tokenizer(texts, **_BARE)["input_ids"]
-        return ids
-    tokenizer(texts[:1], **_BARE)
-    return [one.ids for one in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-
-
-def _calls_library(tokenizer: Any) -> bool:
-    """Say whether a call of a tokenizer is the library's own for fast tokenizers, not one of a class below it."""
-    from transformers import PreTrainedTokenizerFast
-
-    ways = ("__call__", "_encode_plus")
-    return all(getattr(type(tokenizer), way, None) is getattr(PreTrainedTokenizerFast, way) for way in ways)
+    return tokenise(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:

@@ -283,7 +283,7 @@ def test_frame(masked_tokenizers, name, before, after):
 
 
 def test_frame_of_a_tokenizer_that_adds_nothing(make_tokenizer):
-    tokenizer = make_tokenizer(mask_token="<mask>")  # noqa: S106
+    tokenizer = make_tokenizer(mask_token="<mask>")
     frame = frame_of(tokenizer)
     assert (frame.before, frame.after, frame.mask) == ((), (), tokenizer.mask_token_id)
 

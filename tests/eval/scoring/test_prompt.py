@@ -27,7 +27,7 @@ PIECES = ["<eos>", "<unk>", "<user>", "<reply>", *CHARACTERS, "ĠA", "ĠB"]
 
 @pytest.fixture(scope="module")
 def chat_tokenizer():
-    tokenizer = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(PIECES)}, unk_token="<unk>"))  # noqa: S106
+    tokenizer = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(PIECES)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
     special = {"eos_token": "<eos>", "unk_token": "<unk>", "additional_special_tokens": ["<user>", "<reply>"]}
@@ -363,7 +363,7 @@ def test_no_chat_template(tokenizer):
 
 
 def with_template(chat_tokenizer, template):
-    other = PreTrainedTokenizerFast(tokenizer_object=chat_tokenizer.backend_tokenizer, eos_token="<eos>")  # noqa: S106
+    other = PreTrainedTokenizerFast(tokenizer_object=chat_tokenizer.backend_tokenizer, eos_token="<eos>")
     other.chat_template = template
     return other
 

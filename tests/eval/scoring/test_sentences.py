@@ -1,11 +1,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tokenizers import Tokenizer, models
+from tokenizers import Regex, Tokenizer, models
+from tokenizers.pre_tokenizers import Split
 from transformers import PreTrainedTokenizerFast
 
 from eval.pairs import pair_table
 from eval.scoring.sentences import check_length, describe, encode
+from ucurve.characters import ANY_CHARACTER
 from ucurve.errors import UserError
 
 
@@ -139,3 +141,40 @@ def test_without_the_first_token_a_part_behind_it_is_whole(tokenizer):
 def test_a_sentence_of_one_token_needs_a_start_token(tokenizer):
     with pytest.raises(UserError, match=r"pair 0, sentence '丁': bos=none leaves no token to score"):
         encode(table(("一丁", "丁")), tokenizer, "whole", True)
+
+
+def by_the_library(tokenizer, texts):
+    return tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+
+
+def rows_of(sentences):
+    return [sentences.ids(place).tolist() for place in range(len(sentences.texts))]
+
+
+class TestTokenisingWithoutTheLibrarysConversion:
+    TEXTS = ("一丁七", "丁 一\n七", "龘一", "一<eos>七", "七")
+
+    @pytest.fixture(params=[ANY_CHARACTER, ".", None])
+    def any_tokenizer(self, request, make_tokenizer):
+        if request.param is None:
+            return merging()
+        tokenizer = make_tokenizer()
+        tokenizer.backend_tokenizer.pre_tokenizer = Split(Regex(request.param), "isolated")
+        return tokenizer
+
+    @pytest.mark.parametrize("count", [3, 5])  # without and with a special token in a text
+    def test_ids_are_those_of_the_librarys_call(self, any_tokenizer, count):
+        texts = self.TEXTS[:count]
+        sentences = encode(table(*((text, texts[0]) for text in texts)), any_tokenizer)
+        assert rows_of(sentences) == by_the_library(any_tokenizer, sentences.texts)
+
+    def test_a_class_with_its_own_call_is_called(self, make_tokenizer):
+        tokenizer = make_tokenizer()
+
+        class Reversing(type(tokenizer)):
+            def __call__(self, texts, **options):
+                return super().__call__([text[::-1] for text in texts], **options)
+
+        before = by_the_library(tokenizer, ["七丁一"])
+        tokenizer.__class__ = Reversing
+        assert rows_of(encode(table(("一丁七", "丁")), tokenizer))[:1] == before

@@ -20,7 +20,7 @@ MARKS = WordMarks(np.isin(np.arange(6), [A, B]), np.arange(6) == STOP, (END,))
 
 
 def wrap(tokenizer):
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")  # noqa: S106
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_letters_that_look_like_marks_are_letters(make_tokenizer):
     """Ġ is a letter of Maltese; a tokenizer by characters has it as itself."""
     with pytest.raises(UserError, match="none of its tokens marks the beginning of a word"):
         bow_tokens(make_tokenizer(letters="Ġabc▁"))
-    whole = Tokenizer(models.WordLevel({"<eos>": 0, "Ġurdan": 1, "dar": 2}, unk_token="<eos>"))  # noqa: S106
+    whole = Tokenizer(models.WordLevel({"<eos>": 0, "Ġurdan": 1, "dar": 2}, unk_token="<eos>"))
     with pytest.raises(UserError, match="none of its tokens marks"):
         bow_tokens(wrap(whole))
 
@@ -111,7 +111,7 @@ def test_letters_that_look_like_marks_are_letters(make_tokenizer):
 def test_other_tokenizers_are_refused(pieces, message):
     vocabulary = {piece: place for place, piece in enumerate(["<eos>", *pieces])}
     with pytest.raises(UserError, match=f"the correction for the ends of words does not fit: .*{message}"):
-        word_marks(wrap(Tokenizer(models.WordLevel(vocabulary, unk_token="<eos>"))))  # noqa: S106
+        word_marks(wrap(Tokenizer(models.WordLevel(vocabulary, unk_token="<eos>"))))
 
 
 # the correction
