@@ -28,7 +28,7 @@ _CLASSES = (
     Column("group", "Model"),
     Column("phenomenon", "Phenomenon"),
     Column("shape", "Shape"),
-    Column("shown_p", "p (Holm)"),
+    Column("p", "p (Holm)", "p"),
     Column("depth", "Depth (points)", "percent"),
     Column("depth_low", "95 % from", "percent"),
     Column("depth_high", "to", "percent"),
@@ -37,7 +37,7 @@ _CLASSES = (
     Column("place_high", "to", "count"),
     Column("onset", "Onset (tokens)", "count"),
     Column("onset_low", "95 % from", "count"),
-    Column("shown_onset_high", "to"),
+    Column("onset_high", "to", "count"),
     Column("saturation", "Saturation (tokens)", "count"),
     Column("start", "Start (%)", "percent"),
     Column("end", "End (%)", "percent"),
@@ -48,7 +48,7 @@ _CLASSES = (
 )
 _ORDER = (
     Column("name", "Model"),
-    Column("rank", "Rank"),
+    Column("rank", "Rank", "number"),
     Column("phenomenon", "Phenomenon"),
     Column("onset", "Onset (tokens)", "count"),
 )
@@ -56,9 +56,9 @@ _MEANS = (
     Column("between", "Between"),
     Column("differs_in", "Differ in"),
     Column("pairs", "Pairs", "count"),
-    Column("shown_tau", "Mean tau-b"),
-    Column("shown_low", "lowest"),
-    Column("shown_high", "highest"),
+    Column("tau", "Mean tau-b", "number"),
+    Column("tau_low", "lowest", "number"),
+    Column("tau_high", "highest", "number"),
 )
 _TEST = (
     f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on it "
@@ -69,8 +69,8 @@ _TEST = (
 )
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
-    f"it does not end significantly above. Saturation: tokens from which it stays within {100 * SATURATION_MARGIN:.0f} "
-    "points of its end, none where that is after half of the tokens."
+    f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
+    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of the tokens."
 )
 _SHORT = {"U-shaped": "U", "inverted-U": "inverted U"}
 
@@ -81,9 +81,8 @@ def shape_parts(scored: Scored) -> Iterable[Part]:
     if rows.empty:
         return
     rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
-    found = find_shapes(
-        read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule)
-    )  # fmt: skip
+    items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule)
+    found = find_shapes(items)
     yield _shape_part(scored, found)
     if len(found.run_onsets):
         yield from _acquisition_part(scored, found)
@@ -108,7 +107,8 @@ def _shape_part(scored: Scored, found: Shapes) -> Part:
     heading = f"The shape of learning on {scored.benchmark}"
     if found.classes.empty:
         return Part(Section(heading, found.notes))
-    view = TableView(f"{scored.title}. {_TEST} {_MILESTONES}", _CLASSES, _shown(found.classes))
+    shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
+    view = TableView(f"{scored.title}. {_TEST} {_MILESTONES}", _CLASSES, shown)
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
     tables = {f"shapes_{scored.file_name}": found.classes}
     return Part(Section(heading, (_summary(found.classes), *found.notes, *drawings, view)), tables)
@@ -132,10 +132,10 @@ def _acquisition_part(scored: Scored, found: Shapes) -> Iterable[Part]:
         "Phenomena in the order of their onsets; those never reached come last with one rank. A model stands for its "
         f"runs that differ in the seed only. {scored.title}."
     )
-    views = [TableView(note, _ORDER, orders["lines"].assign(rank=orders["lines"]["rank"].map("{:g}".format)))]
+    views = [TableView(note, _ORDER, orders["lines"])]
     if len(pairs):
         tables[f"acquisition_agreement_{file_name}"] = pairs
-        views.append(TableView(_agreement_note(file_name), _MEANS, _shown_means(mean_agreement(pairs))))
+        views.append(TableView(_agreement_note(file_name), _MEANS, mean_agreement(pairs)))
     yield Part(Section(f"Order of acquisition on {scored.benchmark}", tuple(views)), tables)
 
 
@@ -154,31 +154,6 @@ def _summary(classes: pd.DataFrame) -> str:
     few = len(classes) - len(tested)
     why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
     return text + (f" Not tested: {few}, {why}." if few else "")
-
-
-def _shown(classes: pd.DataFrame) -> pd.DataFrame:
-    return classes.assign(
-        phenomenon=[readable(name) for name in classes["phenomenon"]],
-        shown_p=[_p(value) for value in classes["p"]],
-        shown_onset_high=[_bound(value) for value in classes["onset_high"]],
-    )
-
-
-def _shown_means(means: pd.DataFrame) -> pd.DataFrame:
-    shown = {"shown_tau": "tau", "shown_low": "tau_low", "shown_high": "tau_high"}
-    return means.assign(**{name: means[column].map("{:.2f}".format) for name, column in shown.items()})
-
-
-def _p(value: float) -> str:
-    if np.isnan(value):
-        return ""
-    return f"{value:.3f}" if value >= 0.001 else "<0.001"
-
-
-def _bound(value: float) -> str:
-    if np.isnan(value):
-        return ""
-    return f"{value:,.0f}" if np.isfinite(value) else "not reached"
 
 
 def _figure_note(shapes: Shapes) -> str:
@@ -210,12 +185,13 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:
 
 
 def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
-    """Write the class in the title of a panel; the overall figure has no room for one and gets it inside."""
-    text = _classes_of(rows)
-    if phenomenon == "all":
-        axes.text(0.02, 0.98, text, transform=axes.transAxes, ha="left", va="top", parse_math=False)
+    """Write the class in the title of a panel, or inside where the title has no room: overall, and of several lines."""
+    name, text = "" if phenomenon == "all" else readable(phenomenon), _classes_of(rows)
+    if name and rows["group"].nunique() == 1:
+        axes.set_title(f"{name}: {text}", pad=3, parse_math=False)
     else:
-        axes.set_title(f"{readable(phenomenon)}: {text}", pad=3, parse_math=False)
+        axes.set_title(name, pad=3, parse_math=False)
+        axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
 
 
 def _classes_of(rows: pd.DataFrame) -> str:

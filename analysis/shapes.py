@@ -14,6 +14,7 @@ p values of many curves are adjusted by Holm's procedure, for each of the four a
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -41,7 +42,7 @@ LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
 _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
 _NEAR = 1e-9
-REFERENCE_DRAWS = 10_000
+REFERENCE_DRAWS = 5000  # each counts twice
 _BLOCK = 1000
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 ALTERNATIVES = ("rise", "fall", "u", "inverted_u")
@@ -177,8 +178,10 @@ class _Stretches:
     contrasts: Array
 
 
-def _stretches(logs: Array) -> _Stretches:
+@lru_cache(maxsize=8)  # the curves of a line share their axis
+def _stretches(tokens: tuple[float, ...]) -> _Stretches:
     """Find the stretches: the checkpoints within each width of the axis, as many together as it holds."""
+    logs = np.log10(tokens)
     weights = smoothing_weights(logs)
     ends = sorted({stretch for width in _WIDTHS for stretch in _within(logs, width + _NEAR)})
     firsts, lasts = np.array(ends, dtype=np.int64).T
@@ -194,7 +197,7 @@ def _within(logs: Array, width: float) -> list[tuple[int, int]]:
 
 def _statistics(curve: Curve, draws: int, seed: int) -> tuple[tuple[float, float, float, float], "_Reference"]:
     """Return the largest rise, fall, T_U and T of the inverted U, and what reads their p values."""
-    stretches = _stretches(curve.log_tokens)
+    stretches = _stretches(tuple(curve.tokens))
     contrasts = stretches.contrasts
     found = errors(curve, contrasts)
     ratio = (contrasts @ curve.mean) / np.sqrt(found.variance)

@@ -51,26 +51,25 @@ class Scenario:
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Yield what is simulated: flat curves, then curves with a turn, then monotone ones."""
-    for level in (0.5, 0.7, 0.95):
-        for noise in NOISES:
-            yield Scenario(f"flat at {100 * level:.0f} %", "", flat(level), noise)
-    yield Scenario("flat at 70 %", "", flat(0.7), STRONGLY_DRIFTING)
+    """Yield what is simulated: first flat curves and dips under every noise, then further levels and shapes."""
     for noise in NOISES:
+        yield Scenario("flat at 70 %", "", flat(0.7), noise)
         yield Scenario("dip of 5 points at 70 %", "U-shaped", dip(0.7), noise)
-    for level in (0.5, 0.9):
-        yield Scenario(f"dip of 5 points at {100 * level:.0f} %", "U-shaped", dip(level), PERSISTENT)
+    yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), PERSISTENT)
+    yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), STRONGLY_DRIFTING)
+    yield Scenario("flat at 70 %", "", flat(0.7), STRONGLY_DRIFTING)
+    yield Scenario("rising from 50 to 90 %", "", rising(0.5, 0.9), PERSISTENT)
+    yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), DRIFTING)
+    yield Scenario("falling from 70 to 50 %", "", rising(0.7, 0.5), PERSISTENT)
+    yield Scenario("bump of 5 points at 70 %", "inverted-U", dip(0.7, depth=-0.05), PERSISTENT)
+    yield Scenario("dip of 5 points, then up to 90 %", "U-shaped", dip_then_rise(0.5, 0.9), PERSISTENT)
     yield Scenario("narrow dip of 5 points at 70 %", "U-shaped", dip(0.7, width=0.2), PERSISTENT)
     yield Scenario("dip of 3 points at 70 %", "U-shaped", dip(0.7, depth=0.03), PERSISTENT)
-    yield Scenario("dip of 5 points, then up to 90 %", "U-shaped", dip_then_rise(0.5, 0.9), PERSISTENT)
-    yield Scenario("bump of 5 points at 70 %", "inverted-U", dip(0.7, depth=-0.05), PERSISTENT)
-    for noise in NOISES:
-        yield Scenario("rising from 50 to 90 %", "", rising(0.5, 0.9), noise)
-    yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), PERSISTENT)
-    yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), DRIFTING)
-    for noise in (*NOISES, STRONGLY_DRIFTING):
-        yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), noise)
-    yield Scenario("falling from 70 to 50 %", "", rising(0.7, 0.5), PERSISTENT)
+    for level in (0.5, 0.9):
+        yield Scenario(f"dip of 5 points at {100 * level:.0f} %", "U-shaped", dip(level), PERSISTENT)
+    for level in (0.5, 0.95):
+        for noise in NOISES:
+            yield Scenario(f"flat at {100 * level:.0f} %", "", flat(level), noise)
 
 
 def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -> dict[str, object]:
@@ -136,9 +135,9 @@ def main() -> None:
     parser.add_argument("--out", default=None, help="CSV file for the table")
     arguments = parser.parse_args()
     rows = []
-    for checkpoints in arguments.checkpoints:
-        tokens = token_axis(checkpoints, DECADES.get(checkpoints, 4.0))
-        for scenario in scenarios():
+    for scenario in scenarios():
+        for checkpoints in arguments.checkpoints:
+            tokens = token_axis(checkpoints, DECADES.get(checkpoints, 4.0))
             before = time.perf_counter()
             rows.append(run(scenario, tokens, arguments))
             if len(rows) == 1:
