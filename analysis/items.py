@@ -59,8 +59,8 @@ def read_runs(
         rule: what a tie counts.
 
     Yields:
-        Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, or the stored
-        scores lack what the linking function reads.
+        Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, the stored
+        scores lack what the linking function reads, or that function is not known here.
 
     Raises:
         UserError: with the path, when a file is broken.
@@ -90,8 +90,8 @@ def read_items(
     pairs_file = pairs_path(run.folder, benchmark)
     if not there.any() or not pairs_file.is_file():
         return None
-    function = parse_linking(linking)
-    if not _has_columns(paths[int(there.argmax())], function):
+    function = _known(linking)
+    if function is None or not _has_columns(paths[int(there.argmax())], function):
         return None
     pairs, kept = _pairs(pairs_file)
     half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
@@ -103,6 +103,14 @@ def read_items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
         pairs[kept][["pair", "phenomenon", "paradigm"]].reset_index(drop=True),
     )  # fmt: skip
+
+
+def _known(linking: str) -> Linking | None:
+    """Return a linking function; None for one that a user registered where it was scored, which is not known here."""
+    try:
+        return parse_linking(linking)
+    except UserError:
+        return None
 
 
 def _pairs(path: Path) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:

@@ -17,6 +17,7 @@ from analysis.items import read_runs
 from analysis.learning_curves import legend_label
 from analysis.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.report import Column, Part, Section, TableView
+from analysis.runs import Run
 from analysis.shape_tables import ITEMS_ONLY, Shapes, find_shapes
 from analysis.shapes import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES
 from analysis.smoothing import SMOOTHING
@@ -70,7 +71,7 @@ _TEST = (
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
     f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
-    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of the tokens."
+    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of them."
 )
 _SHORT = {"U-shaped": "U", "inverted-U": "inverted U"}
 
@@ -85,7 +86,7 @@ def shape_parts(scored: Scored) -> Iterable[Part]:
     found = find_shapes(items)
     yield _shape_part(scored, found)
     if len(found.run_onsets):
-        yield from _acquisition_part(scored, found)
+        yield _acquisition_part(scored, found)
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
@@ -114,29 +115,30 @@ def _shape_part(scored: Scored, found: Shapes) -> Part:
     return Part(Section(heading, (_summary(found.classes), *found.notes, *drawings, view)), tables)
 
 
-def _acquisition_part(scored: Scored, found: Shapes) -> Iterable[Part]:
-    """Compare the orders of acquisition; no part for a single run."""
+def _acquisition_part(scored: Scored, found: Shapes) -> Part:
+    """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
     lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["shape"] != NOT_TESTED)]
-    orders = {
-        "lines": acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]]),
-        "runs": acquisition_order(found.run_onsets),
-    }
-    runs = scored.study.runs
-    pairs = pd.concat(
-        [agreement(order, kind, differences(runs, by_group=kind == "lines")) for kind, order in orders.items()],
-        ignore_index=True,
-    )
+    order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
+    pairs = _agreements(scored.study.runs, order, found.run_onsets)
     file_name = scored.file_name
-    tables = {f"acquisition_{file_name}": orders["lines"]}
+    tables = {f"acquisition_{file_name}": order}
     note = (
         "Phenomena in the order of their onsets; those never reached come last with one rank. A model stands for its "
         f"runs that differ in the seed only. {scored.title}."
     )
-    views = [TableView(note, _ORDER, orders["lines"])]
+    views = [TableView(note, _ORDER, order)]
     if len(pairs):
         tables[f"acquisition_agreement_{file_name}"] = pairs
         views.append(TableView(_agreement_note(file_name), _MEANS, mean_agreement(pairs)))
-    yield Part(Section(f"Order of acquisition on {scored.benchmark}", tuple(views)), tables)
+    return Part(Section(f"Order of acquisition on {scored.benchmark}", tuple(views)), tables)
+
+
+def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
+    """Compare lines, and runs too where there are more of them than lines."""
+    tables = [agreement(lines, "lines", differences(runs, by_group=True))]
+    if run_onsets["name"].nunique() > lines["name"].nunique():
+        tables.append(agreement(acquisition_order(run_onsets), "runs", differences(runs, by_group=False)))
+    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 
 def _agreement_note(file_name: str) -> str:

@@ -71,7 +71,8 @@ def find_shapes(items: Iterable[tuple[Run, Items | None]]) -> Shapes:
             lines.setdefault(run.group, []).append((run, half_points))
     if without:
         gathered.notes.append(
-            f"Shapes are not tested without the scores of each pair; there are none of {_listed(without)}."
+            "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
+            f"none of {_listed(without)}."
         )
     for group, members in lines.items():
         _add_line(gathered, group, [one for _, one in members])
@@ -185,11 +186,9 @@ def _add_run_onsets(
 ) -> None:  # fmt: skip
     for one in members:
         trained = one.steps > 0
-        found = np.nan
         if is_testable(one.tokens[trained]):
             curve = estimate_curve(one.tokens[trained], one.half_points[trained][None, :, chosen], strata)
-            found = onset(curve).tokens
-        gathered.onsets.append({"name": one.run, "phenomenon": phenomenon, "onset": found})
+            gathered.onsets.append({"name": one.run, "phenomenon": phenomenon, "onset": onset(curve).tokens})
 
 
 def _parts(pairs: pd.DataFrame) -> Iterator[tuple[str, npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:

@@ -69,6 +69,7 @@ def test_runs_without_the_scores_of_each_pair_have_no_items(make_run: MakeRun, r
 def test_scores_that_lack_what_the_linking_function_reads_are_no_items(make_run: MakeRun, read) -> None:
     make_item_run(make_run, PAIRS, CREDITS)
     assert read(linking="slor") == [None]
+    assert read(linking="registered_elsewhere") == [None]
 
 
 def test_a_torn_file_is_named(make_run: MakeRun, read) -> None:

@@ -1,8 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.config import AnalyzeSettings
 from analysis.report import TableView
+from analysis.run import analyze
 from analysis.runs import find_runs
 from analysis.shape_parts import shape_parts
 from analysis.study import read_study
@@ -84,13 +86,14 @@ def test_runs_without_the_scores_of_each_pair_are_named(make_run: MakeRun, parts
     (part,) = parts_of()
     assert part.tables == {}
     (text,) = part.section.parts
-    assert text == f"Shapes are not tested without the scores of each pair; there are none of {folder.name}."
+    assert text.startswith("Shapes are not tested without the scores of each pair")
+    assert text.endswith(f"there are none of {folder.name}.")
 
 
 def test_few_checkpoints_are_not_tested(make_run: MakeRun, parts_of) -> None:
     half_points = np.tile([0, 2], len(PAIRS) // 2)
     make_item_run(make_run, PAIRS, dict.fromkeys((0, 1, 2, 4), half_points))
-    shape, _ = parts_of()
+    (shape,) = parts_of()
     assert set(shape.tables[f"shapes_{BENCHMARK}"]["shape"]) == {"not tested"}
     assert "fewer than 4 trained checkpoints" in shape.section.parts[0]
     assert shape.drawings == []
@@ -111,3 +114,25 @@ def test_seeds_scored_on_different_pairs_are_not_pooled(make_run: MakeRun, parts
         make_item_run(make_run, pairs, {step: np.full(n, 2) for step in STEPS}, seed=seed)
     (part,) = parts_of()
     assert "were scored on different pairs" in part.section.parts[0]
+
+
+def test_lines_of_two_sizes_agree_on_the_order_of_acquisition(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 1)
+    make_line(make_run, 1, model="70m")
+    shape, acquisition = parts_of()
+    pairs = acquisition.tables[f"acquisition_agreement_{BENCHMARK}"]
+    assert pairs[["between", "differs_in"]].to_numpy().tolist() == [["lines", "size"]]  # each line is one run
+    assert pairs["tau"].tolist() == pytest.approx([1])  # the same scores
+    assert [axes.get_title() for axes in shape.drawings[1].figure.axes] == ["dip", "none", "up"]
+    assert [axes.texts[0].get_text() for axes in shape.drawings[1].figure.axes] == ["2 U", "2 flat", "2 rising"]
+
+
+def test_the_report_shows_shapes_and_orders(make_run: MakeRun, tmp_path) -> None:
+    make_line(make_run, 1)
+    report = analyze(AnalyzeSettings(runs=(f"{tmp_path}/runs/*",), out=str(tmp_path / "out"), formats=("png",)))
+    text = report.read_text(encoding="utf-8")
+    assert f"The shape of learning on {BENCHMARK}" in text
+    assert f"Order of acquisition on {BENCHMARK}" in text
+    table = pd.read_csv(tmp_path / "out" / f"shapes_{BENCHMARK}.csv")
+    assert table.set_index("phenomenon").loc["dip", "shape"] == "U-shaped"
+    assert (tmp_path / "out" / f"shapes_{BENCHMARK}_phenomena.png").is_file()
