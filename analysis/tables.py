@@ -190,7 +190,7 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
             problems.append((f"scores on {benchmark}", _steps(unscored)))
-        if linking not in set(rows["linking"].astype(str)):
+        if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems
 
@@ -198,7 +198,7 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
 def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
     if own.empty:
         return []  # said once, of all benchmarks
-    left_out = sorted(set(scores["benchmark"].astype(str)) - set(own["benchmark"].astype(str)))
+    left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
     return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
 
 
