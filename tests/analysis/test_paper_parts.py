@@ -1,19 +1,24 @@
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.comparison_parts import compare_models
 from analysis.complexity import TSE_LEVELS
 from analysis.config import AnalyzeSettings
+from analysis.judged import Judged, last_judged
 from analysis.length_groups import ATTRACTORS
+from analysis.pair_parts import pair_parts
 from analysis.paper_parts import paper_parts
+from analysis.prompt_parts import prompt_parts
 from analysis.report import Part, TableView
 from analysis.run import analyze
 from analysis.runs import find_runs
-from analysis.size_parts import models_of
-from analysis.study import read_study
+from analysis.size_parts import complexity_parts, models_of
+from analysis.study import Scored, read_study
 from eval.linking import parse_linking
 from eval.results import score_path
 from eval.statistics import comparison_table
@@ -31,6 +36,18 @@ def _parts(root: Path, **changes) -> dict[str, Part]:
     names = [name for part in parts for name in (*part.tables, *(drawing.name for drawing in part.drawings))]
     assert len(names) == len(set(names)), "two outputs have one name"
     return {part.section.heading: part for part in parts}
+
+
+def _judged(root: Path, scorer: str = "sentence") -> tuple[Scored, Judged]:
+    settings = AnalyzeSettings(runs=f"{root}/m*", out="out", linking="lp")
+    scored = next(one for one in read_study(find_runs(settings.runs), settings).benchmarks() if one.scorer == scorer)
+    judged = last_judged(scored)
+    assert judged is not None
+    return scored, judged
+
+
+def _tables(parts: Iterable[Part]) -> dict[str, pd.DataFrame]:
+    return {name: table for part in parts for name, table in part.tables.items()}
 
 
 def _models(root: Path, pairs: pd.DataFrame, shares=SHARES, **options) -> list[pd.DataFrame]:
@@ -63,12 +80,12 @@ def test_models_of_one_benchmark_stand_side_by_side(tmp_path: Path) -> None:
 def test_mcnemar_s_tests_are_those_of_scoring(tmp_path: Path) -> None:
     pairs = make_pairs("zho", PARADIGMS)
     tables = _models(tmp_path, pairs)
-    part = _parts(tmp_path)["Models side by side on zho"]
+    compared = compare_models(_judged(tmp_path)[1])
     lp = parse_linking("lp")
     theirs = comparison_table(pairs, (tables[2], lp), (tables[0], lp), samples=10).set_index(["phenomenon", "paradigm"])
-    (overall,) = part.tables["mcnemar_zho"].query("first == 'm2' and second == 'm0'").to_dict("records")
+    (overall,) = compared.versus.query("first == 'm2' and second == 'm0'").to_dict("records")
     assert overall["p"] == pytest.approx(theirs.loc[("all", "all"), "p_mcnemar"])
-    ours = part.tables["mcnemar_by_paradigm_zho"].query("first == 'm2' and second == 'm0'").set_index("group")["p"]
+    ours = compared.by_paradigm.query("first == 'm2' and second == 'm0'").set_index("group")["p"]
     paradigms = theirs.reset_index().query("paradigm in @PARADIGMS").set_index("paradigm")["p_mcnemar"]
     assert ours.to_dict() == pytest.approx(paradigms.to_dict())
 
@@ -91,12 +108,13 @@ def test_many_paradigms_are_drawn_by_phenomenon_and_all_stand_in_the_csv(tmp_pat
 
 def test_slopes_need_a_file_of_families(tmp_path: Path) -> None:
     _models(tmp_path, make_pairs("zho", PARADIGMS))
-    assert "Accuracy and model size on zho" not in _parts(tmp_path)
+    parts = _parts(tmp_path)
+    assert "Accuracy and model size on zho" not in parts
     path = tmp_path / "families.csv"
     path.write_text("model,family,parameters\nm0,A,1e9\nm1,,2e9\nm2,A,3e9\n")
     part = _parts(tmp_path, models=path)["Accuracy and model size on zho"]
     table = part.tables["slopes_zho"].set_index("suite")
-    points = _parts(tmp_path)["Models side by side on zho"].drawings[0].table.set_index(["suite", "model"])["accuracy"]
+    points = parts["Models side by side on zho"].drawings[0].table.set_index(["suite", "model"])["accuracy"]
     for suite in PARADIGMS:
         assert table.loc[suite, "A"] == pytest.approx(100 * (points[suite, "m2"] - points[suite, "m0"]) / 2)
 
@@ -125,7 +143,8 @@ def test_runs_form_families_by_themselves(make_run: MakeRun, tmp_path: Path) -> 
 def test_complexity_of_the_tse_suites(tmp_path: Path) -> None:
     suites = {suite: kind for kind, names in TSE_LEVELS["tse/hin"].items() for suite in names}
     _models(tmp_path, make_pairs("tse/hin", suites), scorer="conditional")
-    part = _parts(tmp_path)["Complexity of the intervening phrase in tse/hin"]
+    scored, judged = _judged(tmp_path, "conditional")
+    (part,) = complexity_parts(scored, judged, models_of(list(scored.study.runs)))
     assert part.tables["complexity_steps_tse-hin"]["after"].tolist() == [
         "S_ne_PossPRN_O_V", "S_ne_PossPRN_PossN_O_V", "S_PossPRN_O_V", "S_PossPRN_PossN_O_V",
     ]  # fmt: skip
@@ -139,12 +158,12 @@ def test_length_and_attractors_of_rublimp(tmp_path: Path) -> None:
     pairs["domain"] = np.where(pairs["pair"] % 2, "librusec", "wikinews")
     pairs["good"] = [" ".join("слово" for _ in range(4 + number % 9)) + f" {number}" for number in pairs["pair"]]
     _models(tmp_path, pairs)
-    parts = _parts(tmp_path)
-    lengths = parts["Length and domain on rublimp"].tables["length_groups_rublimp"]
+    tables = _tables(pair_parts(*_judged(tmp_path)))
+    lengths = tables["length_groups_rublimp"]
     assert lengths["group"].nunique() == 7
     assert set(lengths["domain"]) == {"all", "librusec", "wikinews"}
     assert lengths.query("domain == 'all'").groupby("model")["n"].sum().tolist() == [240] * 3
-    attractors = parts["Attractors on rublimp"].tables["attractors_rublimp"]
+    attractors = tables["attractors_rublimp"]
     assert attractors["what"].tolist() == ["number"] * 3 + ["gender"] * 3
 
 
@@ -177,12 +196,12 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         )
         record = score_path(folder, "swe-blimp", "prompt", -1).with_suffix(".json")
         record.write_text(json.dumps({"excluded": place == 1}))
-    parts = _parts(tmp_path)
-    subsets = parts["Stability over subsets of swe-blimp"].tables["subsets_swe-blimp-sentence"]
-    assert (subsets["mpad"] > 0).all()
-    prompts = parts["Perplexity and prompts on swe-blimp"].tables["prompts_swe-blimp"]
+    scored, judged = _judged(tmp_path)
+    assert (_tables(pair_parts(scored, judged))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
+    (part,) = prompt_parts(scored.study)
+    prompts = part.tables["prompts_swe-blimp"]
     assert prompts["model"].tolist() == ["m2", "m0", "Average"]
-    assert "10 % invalid answers (footnote 4): m1" in _view(parts["Perplexity and prompts on swe-blimp"]).note
+    assert "10 % invalid answers (footnote 4): m1" in _view(part).note
     assert prompts.loc[0, "delta_grammaticality"] < -0.2
 
 
@@ -233,13 +252,13 @@ def test_factors_a_user_gives_enter_the_model(tmp_path: Path) -> None:
 
 def test_several_benchmarks_and_what_they_share(tmp_path: Path) -> None:
     for name, phenomenon in (("blimp", "subject_verb_agreement"), ("rublimp", "Subject-Predicate Agreement")):
-        _models(tmp_path, make_pairs(name, {"one": phenomenon, "two": "other"}))
+        _models(tmp_path, make_pairs(name, {"one": phenomenon, "two": "other"}), shares=(0.8,))
     parts = _parts(tmp_path)
     table = parts["Models by benchmark"].tables["benchmarks"]
     assert list(table.columns) == ["model", "blimp", "rublimp", "mean"]
     matched = parts["One phenomenon in several benchmarks"].tables["matched_phenomena"]
     assert set(matched["match"]) == {"subject-predicate agreement"}
-    assert len(matched) == 6
+    assert matched["gap"].tolist() == pytest.approx([abs(matched["accuracy"].diff().iloc[1])] * 2)
     path = tmp_path / "matches.csv"
     path.write_text("match,benchmark,phenomenon\nother,blimp,other\nother,rublimp,other\n")
     matched = _parts(tmp_path, matches=path)["One phenomenon in several benchmarks"].tables["matched_phenomena"]
@@ -252,7 +271,7 @@ def test_several_benchmarks_and_what_they_share(tmp_path: Path) -> None:
 
 
 def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path) -> None:
-    _models(tmp_path, make_pairs("zho", PARADIGMS))
+    _models(tmp_path, make_pairs("zho", PARADIGMS), shares=(0.6, 0.9))
     out = tmp_path / "out"
     report = analyze(AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(out), linking="lp", formats=("png",)))
     text = report.read_text(encoding="utf-8")
