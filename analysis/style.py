@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import matplotlib
@@ -11,7 +12,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
@@ -65,10 +66,21 @@ def drawing_style() -> Iterator[None]:
         yield
 
 
-def chinese_fonts() -> list[str]:
+@cache
+def chinese_fonts() -> tuple[str, ...]:
     """Return the installed fonts that have Chinese characters, best first; empty where there is none."""
+    if not set(_CHINESE_FONTS) & set(fontManager.get_font_names()):
+        _add_new_fonts()
     installed = set(fontManager.get_font_names())
-    return [name for name in _CHINESE_FONTS if name in installed]
+    return tuple(name for name in _CHINESE_FONTS if name in installed)
+
+
+def _add_new_fonts() -> None:
+    """Tell matplotlib of fonts that were installed after it listed them, which it does once for all processes."""
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in set(findSystemFonts()) - known:
+        with suppress(OSError, RuntimeError, ValueError):  # what it says of files it cannot read
+            fontManager.addfont(path)
 
 
 def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
