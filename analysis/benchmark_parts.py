@@ -83,8 +83,6 @@ def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _last(study: Study) -> pd.DataFrame:
     """Return the last aggregate rows of every run under the linking function of the figures, as ``model``."""
-    if study.scores.empty:
-        return pd.DataFrame(columns=["model", "benchmark", "phenomenon", "paradigm", "split", "n", "accuracy"])
     rows = last_scored(study.scores[study.scores["linking"] == study.settings.linking])
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)
     rows = rows.astype(names).rename(columns={"run": "model"})

@@ -39,6 +39,8 @@ def paper_parts(study: Study) -> Iterator[Part]:
         UserError: when a file that was given or one of a run is broken.
     """
     given = read_given(study)
+    if study.scores.empty:
+        return
     models = given.models if given.models is not None else models_of(list(study.runs))
     for (family, _), members in families(study.benchmarks()).items():
         judged = [(scored, one) for scored in members if (one := last_judged(scored)) is not None]
@@ -59,7 +61,7 @@ def read_given(study: Study) -> Given:
         UserError: with file and line, when one of them is broken or names what is not there.
     """
     settings: AnalyzeSettings = study.settings
-    known = _phenomena(study) if settings.matches else []
+    known = _phenomena(study) if settings.matches and not study.scores.empty else []
     return Given(
         models=read_models(settings.models, [run.label for run in study.runs]) if settings.models else None,
         languages=read_languages(settings.languages) if settings.languages else None,

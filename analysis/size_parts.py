@@ -31,9 +31,10 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
     rows = []
     for run in runs:
         budget = run.record.get("tokens_budget")
-        ended = run.status == "finished" and run.parameters is not None and budget is not None
-        family = f"{run.variant}, {format_count(budget)} tokens" if ended else None
-        rows.append((run.label, family, run.parameters if ended else np.nan))
+        if run.status == "finished" and run.parameters is not None and budget is not None:
+            rows.append((run.label, f"{run.variant}, {format_count(budget)} tokens", run.parameters))
+        else:
+            rows.append((run.label, None, np.nan))
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 
 
