@@ -13,13 +13,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from analysis.figures import Drawing, Sheet
-from analysis.model_comparison import PAIR_LEVEL
+from analysis.model_comparison import PAIR_LEVEL, turned
 from analysis.named_rows import NamedRows
 from analysis.style import drawing_style, line_styles, percent_axis
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
 PANELS = 8
-_COLOURS = {"first": "#0072B2", "second": "#D55E00", "neither": "0.6"}
+_COLOURS = {"": "0.6", "base": "#0072B2", "other": "#D55E00"}  # by the model that is significantly better
+_SHAPES = "^sD"
 
 
 def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Drawing:
@@ -67,7 +68,7 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
         rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         rows.axes.bxp(
             stats, positions=range(len(stats)), orientation="horizontal", widths=0.6, showfliers=False,
-            medianprops={"color": _COLOURS["second"], "linewidth": 1.2}, manage_ticks=False,
+            medianprops={"color": _COLOURS["other"], "linewidth": 1.2}, manage_ticks=False,
         )  # fmt: skip
         beyond = points.merge(boxes.rename_axis("row").reset_index(), left_on="suite", right_on="category")
         inside = beyond["delta_nll"].between(beyond["whisker_low"], beyond["whisker_high"])
@@ -94,14 +95,16 @@ def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tu
     with drawing_style():
         sheet = Sheet(1, {}, "Points: categories, means over the models")
         axes = sheet.panels[0]
-        axes.plot(table["delta_nll"], table["accuracy"], "o", color=_COLOURS["first"], markersize=2.8, alpha=0.8)
+        axes.plot(table["delta_nll"], table["accuracy"], "o", color=_COLOURS["base"], markersize=2.8, alpha=0.8)
         axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         percent_axis(axes, float(table["accuracy"].min()))
         figure = sheet.finish("Certainty (nats per token)", "Accuracy (%)")
     return Drawing(name, "Certainty against accuracy", note, figure, table)
 
 
-def draw_scatter(compared: pd.DataFrame, base: str, groups: str, name: str, title: str) -> Drawing:
+def draw_scatter(
+    compared: pd.DataFrame, base: str, groups: str, name: str, title: str, sets: Mapping[str, str] | None = None
+) -> Drawing:
     """Draw one model against others over languages or paradigms (MultiBLiMP, Figure 4).
 
     Args:
@@ -110,22 +113,25 @@ def draw_scatter(compared: pd.DataFrame, base: str, groups: str, name: str, titl
         groups: what a point is: ``"languages"``, ``"paradigms"``.
         name: of the files.
         title: what the numbers are.
+        sets: the named set that a group is in; the first three sets have marks of their own.
     """
     table = _against(compared, base)
+    shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}
+    table["set"] = [(sets or {}).get(group, "") for group in table["group"]]
+    table["set"] = table["set"].where(table["set"].isin(list(shapes)), "")
     others = list(table["other"].unique())[:PANELS]
     note = (
         f"Accuracy of {base} (across) against other models (up), {title}. Each point is one of the {groups}; coloured "
         f"where McNemar's exact test finds one model better (two-sided, p < {PAIR_LEVEL}, uncorrected). Dotted: equal."
     )
-    legend = {
-        f"{base} better": _marker(_COLOURS["first"]), "the other better": _marker(_COLOURS["second"]),
-        "no significant difference": _marker(_COLOURS["neither"]),
-    }  # fmt: skip
+    legend = {f"{base} better": _marker(_COLOURS["base"]), "the other better": _marker(_COLOURS["other"])}
+    legend |= {"no significant difference": _marker(_COLOURS[""])}
+    legend |= {f"in {name}": _marker("0.3", shape) for name, shape in shapes.items() if name}
     low = float(min(table["accuracy_base"].min(), table["accuracy_other"].min()))
     with drawing_style():
         sheet = Sheet(len(others), legend, f"Each point: one of the {groups}")
         for axes, other in zip(sheet.panels, others, strict=True):
-            _scatter_panel(axes, table[table["other"] == other], low)
+            _scatter_panel(axes, table[table["other"] == other], low, shapes)
             axes.set_title(other, pad=3, parse_math=False)
         figure = sheet.finish(f"Accuracy of {base} (%)", "Accuracy of the other (%)")
     return Drawing(name, f"{base} against other models", note, figure, table)
@@ -163,8 +169,13 @@ def draw_lines(
                 )  # fmt: skip
             percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
             slanted = max(map(len, places)) > 6
+            crowded = max(map(len, places)) * len(places) * min(len(panels), 4) > 120
             axes.set_xticks(
-                range(len(places)), places, rotation=45 * slanted, ha="right" if slanted else "center", fontsize=5.5
+                range(len(places)),
+                places,
+                rotation=45 * slanted,
+                ha="right" if slanted else "center",
+                fontsize=4.6 if crowded else 5.5,
             )
             axes.set_title(str(panel), pad=3, parse_math=False)
         figure = sheet.finish(*labels)
@@ -201,32 +212,23 @@ def _cell_text(cell: Mapping[Hashable, Any], *, intervals: bool) -> str:
 
 
 def _against(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Turn the rows about a model so that it comes first."""
-    first, second = compared[compared["first"] == base], compared[compared["second"] == base]
-    turned = second.rename(columns={
-        "first": "second", "second": "first", "accuracy_first": "accuracy_second", "accuracy_second": "accuracy_first",
-        "first_better": "second_better", "second_better": "first_better",
-    })  # fmt: skip
-    rows = pd.concat([first, turned[first.columns]], ignore_index=True)
-    significant = rows["p"] < PAIR_LEVEL
-    ahead = rows["accuracy_first"] > rows["accuracy_second"]
-    better = np.where(~significant, "neither", np.where(ahead, "first", "second"))
+    rows = turned(compared, base)
+    ahead = np.where(rows["accuracy_first"] > rows["accuracy_second"], "base", "other")
     named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
     named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}
-    return rows.rename(columns=named).assign(
-        better=pd.Series(better).map({"first": "base", "second": "other"}).fillna("")
-    )
+    return rows.rename(columns=named).assign(better=np.where(rows["p"] < PAIR_LEVEL, ahead, ""))
 
 
-def _scatter_panel(axes: Axes, rows: pd.DataFrame, low: float) -> None:
-    for better, colour in (("", _COLOURS["neither"]), ("base", _COLOURS["first"]), ("other", _COLOURS["second"])):
-        part = rows[rows["better"] == better]
-        axes.plot(part["accuracy_base"], part["accuracy_other"], "o", color=colour, markersize=2.2, alpha=0.8)
+def _scatter_panel(axes: Axes, rows: pd.DataFrame, low: float, shapes: Mapping[str, str]) -> None:
+    for better, colour in _COLOURS.items():
+        for name, shape in shapes.items():
+            part = rows[(rows["better"] == better) & (rows["set"] == name)]
+            axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=colour, markersize=2.4, alpha=0.8)
     percent_axis(axes, low)
     axes.set_xlim(axes.get_ylim())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
     axes.plot([0, 1], [0, 1], ":", color="0.4", linewidth=0.7, zorder=0)
 
 
-def _marker(colour: str) -> Line2D:
-    return Line2D([], [], color=colour, marker="o", linestyle="", markersize=3)
+def _marker(colour: str, shape: str = "o") -> Line2D:
+    return Line2D([], [], color=colour, marker=shape, linestyle="", markersize=3)

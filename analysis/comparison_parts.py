@@ -20,6 +20,7 @@ from analysis.model_comparison import (
     count_better,
     leads_or_ties,
     mcnemar_table,
+    turned,
 )  # fmt: skip
 from analysis.report import Column, Part, Section, TableView
 from analysis.study import Scored
@@ -207,29 +208,13 @@ def _category_view(compared: Comparison) -> TableView:
 
 def _versus_view(compared: Comparison) -> TableView:
     base = str(compared.summary["model"].iloc[0])
-    rows = turned(compared.versus, base).head(ROWS)
+    rows = turned(compared.versus, base).sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
     note = (
         "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
         f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "
         "a tie a pair counts for the model that gets more credit. Every two models: the CSV files mcnemar_..."
     )
     return TableView(note, _VERSUS, rows)
-
-
-def turned(versus: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Keep the rows about a model and turn them so that it comes first.
-
-    Args:
-        versus: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these
-            words.
-        base: the model.
-    """
-    other = versus[versus["second"] == base]
-    swapped = [
-        name.replace("first", "\0").replace("second", "first").replace("\0", "second") for name in versus.columns
-    ]
-    rows = pd.concat([versus[versus["first"] == base], other.set_axis(swapped, axis=1)], ignore_index=True)
-    return rows.sort_values("accuracy_second", ascending=False, kind="stable", ignore_index=True)[list(versus.columns)]
 
 
 def _by(scored: Scored) -> str:

@@ -7,12 +7,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.comparison_charts import draw_scatter
-from analysis.comparison_parts import MODELS, ROWS, overall_rows, turned
+from analysis.comparison_parts import MODELS, ROWS, overall_rows
 from analysis.figures import Drawing, Sheet
 from analysis.frequency import OVER, UNDER, fit_logistic, residual_table
 from analysis.judged import Judged
-from analysis.languages import EVERY, group_members, group_table, language_table
-from analysis.model_comparison import BEST_LEVEL, PAIR_LEVEL, best_by_group, count_best, count_better, mcnemar_table
+from analysis.languages import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
+from analysis.model_comparison import (
+    BEST_LEVEL,
+    PAIR_LEVEL,
+    best_by_group,
+    count_best,
+    count_better,
+    mcnemar_table,
+    turned,
+)
 from analysis.report import Column, Part, Section, TableView
 from analysis.style import drawing_style, log_axis, percent_axis, power_label
 
@@ -42,7 +50,8 @@ def language_parts(
         compared = compare_languages(judged, ranked[:MODELS])
         tables |= {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
         parts.append(_versus_view(compared, ranked[0]))
-        parts.append(draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title))
+        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _sets(known))
+        parts.append(scatter)
     if known is not None and known["frequency"].notna().any():
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
         parts += [drawing] if drawing else []
@@ -82,6 +91,15 @@ def _known(points: pd.DataFrame, languages: pd.DataFrame | None) -> pd.DataFrame
     if languages is None:
         return None
     return languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
+
+
+def _sets(known: pd.DataFrame | None) -> dict[str, str]:
+    """Return the first named set that each language is in."""
+    if known is None:
+        return {}
+    members = group_members(known)
+    named = members[~members["group"].isin((LOW, MID, HIGH))].drop_duplicates("language")
+    return dict(zip(named["language"].astype(str), named["group"].astype(str), strict=True))
 
 
 def _groups(points: pd.DataFrame, known: pd.DataFrame | None, judged: Mapping[str, Judged]) -> pd.DataFrame:
@@ -139,7 +157,11 @@ def _versus_view(compared: pd.DataFrame, base: str) -> TableView:
     means = compared.groupby(["first", "second"], as_index=False, sort=False)[
         ["accuracy_first", "accuracy_second"]
     ].mean()
-    rows = turned(counts.merge(means, on=["first", "second"]), base).head(ROWS)
+    rows = (
+        turned(counts.merge(means, on=["first", "second"]), base)
+        .sort_values("accuracy_second", ascending=False, kind="stable")
+        .head(ROWS)
+    )
     columns = (
         Column("first", "Model"), Column("second", "Other model"), Column("groups", "Languages", "count"),
         Column("first_better", "Model better", "count"), Column("second_better", "Other better", "count"),

@@ -1,5 +1,6 @@
 """Models against each other on the same pairs: McNemar's test, the best against the second best, who leads or ties."""
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -67,6 +68,20 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
     return grouped.agg(
         groups=("p", "count"), first_better=("first_better", "sum"), second_better=("second_better", "sum")
     )
+
+
+def turned(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    """Keep the rows about a model and turn them so that it comes first.
+
+    Args:
+        compared: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these
+            words.
+        base: the model.
+    """
+    swap = {"first": "second", "second": "first"}
+    names = [re.sub("first|second", lambda found: swap[found[0]], name) for name in compared.columns]
+    other = compared[compared["second"] == base].set_axis(names, axis=1)[list(compared.columns)]
+    return pd.concat([compared[compared["first"] == base], other], ignore_index=True)
 
 
 def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:

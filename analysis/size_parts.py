@@ -28,7 +28,7 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
         ``model`` (the run), ``family`` and ``parameters``; None and NaN for models that were not trained here. Only
         runs that have ended belong to a family: on the way the learning rate has not come down yet.
     """
-    rows = []
+    rows: list[tuple[str, str | None, float]] = []
     for run in runs:
         budget = run.record.get("tokens_budget")
         if run.status == "finished" and run.parameters is not None and budget is not None:
@@ -73,6 +73,7 @@ def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> It
     note = (
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
         "A line is the mean over the versions of a family; bars: 95 % interval of the standard error of that mean."
+        f"{_failed(judged)}"
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
@@ -86,6 +87,13 @@ def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> It
     view = TableView("Mean change over all models from each level to the next.", columns, steps)
     section = Section(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
     yield Part(section, {f"complexity_steps_{name}": steps})
+
+
+def _failed(judged: Judged) -> str:
+    """Name the suites that are marked as having failed people's check (TSE, section 3.5)."""
+    mark = judged.pairs.get("human_check_failed")
+    names = [] if mark is None else list(judged.pairs.loc[mark.astype(bool), "paradigm"].unique())
+    return f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
 
 
 def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:

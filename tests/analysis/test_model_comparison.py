@@ -12,6 +12,7 @@ from analysis.model_comparison import (
     count_better,
     leads_or_ties,
     mcnemar_table,
+    turned,
 )  # fmt: skip
 from eval.statistics import mcnemar
 
@@ -87,3 +88,13 @@ def test_a_model_without_scores_of_a_group_stays_out_of_it() -> None:
 def test_leading_and_tying() -> None:
     table = pd.DataFrame({"a": [0.9, 0.5, np.nan], "b": [0.9, 0.6, 0.4], "c": [0.1, 0.2, 0.3]})
     assert leads_or_ties(table).to_dict() == {"a": 1, "b": 3, "c": 0}
+
+
+def test_comparisons_are_turned_to_one_model() -> None:
+    credit = pd.DataFrame({"a": [1.0, 1.0, 0.0], "b": [1.0, 0.0, 0.0], "c": [0.0, 1.0, 0.0]})
+    table = turned(mcnemar_table(credit, pd.Series("g", index=credit.index)), "b")
+    assert table["first"].tolist() == ["b", "b"]
+    assert table["second"].tolist() == ["c", "a"]
+    assert table["second_better"].tolist() == [1, 1]
+    assert table["first_better"].tolist() == [1, 0]
+    assert table["accuracy_first"].tolist() == pytest.approx([1 / 3, 1 / 3])

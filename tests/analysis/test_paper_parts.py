@@ -235,6 +235,8 @@ def test_languages_of_multiblimp(tmp_path: Path) -> None:
     assert [drawing.name for drawing in parts["Languages of multiblimp"].drawings] == [
         "against_multiblimp", "frequency_multiblimp",
     ]  # fmt: skip
+    scatter = parts["Languages of multiblimp"].drawings[0].table
+    assert scatter.loc[scatter["set"] == "EU", "group"].tolist() == ["l00", "l01"]
     betas = parts["What drives certainty on multiblimp"].tables["factor_models_multiblimp"]
     assert set(betas["term"]) >= {"SV-#", "SV-P", "distance", "perplexity", "language_frequency"}
     assert set(betas["model"]) == {"m0", "m1"}
