@@ -24,7 +24,9 @@ th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; }
   .table { overflow: visible; max-height: none; } table { font-size: 7.5pt; overflow-wrap: anywhere; }
-  th, td { padding: .1rem .3rem; } th button, a { color: inherit; text-decoration: none; }
+  th, td { padding: .1rem .3rem; } table.many { font-size: 5.5pt; }
+  table.many :is(th, td) { padding: .1rem .15rem; white-space: normal; }
+  th button, a { color: inherit; text-decoration: none; }
   thead { display: table-header-group; } thead th { position: static; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """

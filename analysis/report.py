@@ -17,6 +17,7 @@ from analysis.style import ONE_COLUMN
 Kind = Literal["text", "count", "percent", "number", "p"]
 
 _SMALLEST_P = 0.0001
+_MANY = 12  # columns; more are printed smaller
 _CONTENTS_FROM = 3  # sections; fewer are seen at a glance
 
 
@@ -146,10 +147,11 @@ def _table(view: TableView) -> str:
         f'<th scope="col"{_number_class(column)}><button type="button">{html.escape(column.heading)}</button></th>'
         for column in view.columns
     )
+    many = ' class="many"' if len(view.columns) > _MANY else ""
     rows = (dict(zip(view.table.columns, row, strict=True)) for row in view.table.itertuples(index=False, name=None))
     lines = ["<tr>" + "".join(_cell(column, row[column.name]) for column in view.columns) + "</tr>" for row in rows]
     return (
-        f'<p class="note">{html.escape(view.note)}</p>\n<div class="table" tabindex="0"><table>\n'
+        f'<p class="note">{html.escape(view.note)}</p>\n<div class="table" tabindex="0"><table{many}>\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n</table></div>"
     )
 

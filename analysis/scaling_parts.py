@@ -77,7 +77,7 @@ def bits_of_benchmark(scored: Scored) -> Iterable[Part]:
     """Set accuracy against bits per byte; no part where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
-    if not table.empty:
+    if not table.empty and table["accuracy"].notna().any():
         drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.title)
         yield Part(Section(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings)))
 
@@ -188,7 +188,9 @@ def _draw_line(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
 
 
 def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
-    """Give each tokenizer and text a colour and each size dashes."""
+    """Give each tokenizer and text a colour and each size dashes; of one tokenizer and text, each size its colour."""
+    if table["variant"].nunique() == 1:
+        return line_styles(table["group"])
     lines = table[["group", "variant", "model"]].drop_duplicates()
     colours, dashes = line_styles(lines["variant"]), dashes_of(lines["model"])
     return {
@@ -200,7 +202,5 @@ def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    return (
-        "Dots: checkpoints, joined in the order of training; a colour for each tokenizer and text, dashes for each "
-        f"size{band}."
-    )
+    colours = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
+    return f"Dots: checkpoints, joined in the order of training{colours}{band}."

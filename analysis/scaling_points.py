@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.frames import with_gaps
 from analysis.loss_curves import BINS_PER_DECADE
 from analysis.runs import Run
 
@@ -75,15 +76,22 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
 
     Returns:
         Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``
-        (how many), ``bits_per_byte``, ``accuracy`` (means over runs), ``low`` and ``high`` (the accuracy minus and plus
-        one sample standard deviation over runs, NaN for one run).
+        (how many have both), ``bits_per_byte``, ``accuracy`` (means over those), ``low`` and ``high`` (the accuracy
+        minus and plus one sample standard deviation over runs, NaN for one run). Runs without training metrics are left
+        out; any other checkpoint after step 0 keeps its row, with NaN where it lacks a score or metrics.
     """
+    scored = rows[rows["run"].isin(set(bits["run"])) & (rows["step"] >= 0)]
+    if scored.empty:
+        return pd.DataFrame()
     facts = pd.DataFrame([{"run": run.label, "variant": run.variant, "model": run.model} for run in runs])
-    scored = rows[["run", "phenomenon", "step", "accuracy"]].astype({"run": str, "phenomenon": str})
-    joined = bits.astype({"run": str, "group": str}).merge(scored, on=["run", "step"]).merge(facts, on="run")
+    measured = bits[["run", "step", "bits_per_byte"]].astype({"run": str})
+    whole = with_gaps(scored, runs).query("step > 0").merge(measured, on=["run", "step"], how="left")
+    both = ["accuracy", "bits_per_byte"]
+    whole[both] = whole[both].where(whole[both].notna().all(axis=1))
+    joined = whole.merge(facts, on="run")
     keys = ["group", "variant", "model", "phenomenon", "step"]
     table = joined.groupby(keys, as_index=False, sort=False).agg(
-        tokens=("tokens", "mean"), runs=("run", "count"), bits_per_byte=("bits_per_byte", "mean"),
+        tokens=("tokens", "mean"), runs=("accuracy", "count"), bits_per_byte=("bits_per_byte", "mean"),
         sd=("accuracy", "std"), accuracy=("accuracy", "mean"),
     )  # fmt: skip
     table["low"], table["high"] = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]

@@ -57,7 +57,7 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
     steps = list(log_steps(checkpoints, TOKENS // BATCH))
     (run / "eval" / "made" / "sentence").mkdir(parents=True)
     (run / "run.json").write_text(json.dumps(record(name, size, seed, steps)), encoding="utf-8")
-    write_metrics(run / "metrics.jsonl", size, seed)
+    write_metrics(run / "metrics.jsonl", size, seed, steps)
     pairs.to_parquet(pairs_path(run, "made"), index=False)
     accuracies = []
     for step, scores in zip(steps, simulate(pairs, size, seed, steps), strict=True):
@@ -124,10 +124,10 @@ def record(name: str, size: int, seed: int, steps: list[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write_metrics(path: Path, size: int, seed: int) -> None:
-    """Write training metrics whose bits per byte follow a power law of the FLOPs."""
+def write_metrics(path: Path, size: int, seed: int, checkpoints: list[int]) -> None:
+    """Write training metrics, of the checkpoints and others, whose bits per byte follow a power law of the FLOPs."""
     random = np.random.default_rng([size, seed, 1])
-    steps = np.unique(np.geomspace(1, TOKENS // BATCH, METRICS).round().astype(int))
+    steps = np.union1d(np.geomspace(1, TOKENS // BATCH, METRICS).round().astype(int), checkpoints[1:])
     flops = 6.0 * PARAMETERS[size] * steps * BATCH
     bits = (1.0 + 60 * flops**-0.09) * np.exp(random.normal(0, 0.01, len(steps)))
     lines = (

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -71,7 +72,15 @@ def test_accuracy_meets_bits_at_equal_steps_and_seeds_are_averaged(make_run: Mak
         make_run(rows, seed=seed, bits={1: bits})
     runs = _runs(tmp_path)
     table = accuracy_against_bits(score_frame(runs), checkpoint_bits(metric_frame(runs), runs), runs)
-    assert table[["phenomenon", "step", "runs"]].to_numpy().tolist() == [["BA", 1, 2], ["all", 1, 2]]
-    assert table["accuracy"].tolist() == pytest.approx([0.7, 0.7])
-    assert table["bits_per_byte"].tolist() == pytest.approx([2.5, 2.5])
-    assert (table["high"] - table["low"]).tolist() == pytest.approx([2 * 0.02**0.5] * 2)
+    assert table[["phenomenon", "step", "runs"]].to_numpy().tolist() == [
+        ["BA", 1, 2], ["BA", 2, 0], ["all", 1, 2], ["all", 2, 0],
+    ]  # fmt: skip
+    assert table["accuracy"].tolist() == pytest.approx([0.7, math.nan] * 2, nan_ok=True)  # step 2 has no metrics: a gap
+    assert table["bits_per_byte"].tolist() == pytest.approx([2.5, math.nan] * 2, nan_ok=True)
+    assert (table["high"] - table["low"])[0] == pytest.approx(2 * 0.02**0.5)
+
+
+def test_a_run_without_training_metrics_takes_no_part(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run([score_row(step, 0.6) for step in (0, 1, 2)])
+    runs = _runs(tmp_path)
+    assert accuracy_against_bits(score_frame(runs), checkpoint_bits(metric_frame(runs), runs), runs).empty
