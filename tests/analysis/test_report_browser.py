@@ -16,6 +16,7 @@ from tests.analysis.synthetic import run_maker, score_row
 
 PHONE = {"width": 375, "height": 667}
 SCREEN = {"width": 1280, "height": 900}
+RUNS = 11
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +30,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report on runs with long names, many of them, so that tables are long and wide."""
     folder = tmp_path_factory.mktemp("browser")
     make = run_maker(folder)
-    for seed in range(12):
+    for seed in range(RUNS):
         rows = [
-            score_row(step, 0.5 + (12 - seed) * step / 400, phenomenon=name)
+            score_row(step, 0.5 + (RUNS - seed) * step / 400, phenomenon=name)
             for step in (0, 4, 16)
             for name in ("all", "BA")
         ]
         rows += [row | {"linking": linking} for row in rows for linking in ("lp", "mean_lp")]
-        make(rows, seed=seed, suffix="-" + "long_name_without_a_break" * 3, bits={1: 8.0, 4: 6.0, 16: 5.0})
+        make(rows, seed=seed, suffix="-" + "long_name_without_a_break" * 3)
     settings = AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",))
     return analyze(settings)
 
@@ -60,15 +61,17 @@ def _column(page: Any, place: int) -> list[str]:
 
 def test_the_page_and_its_figures_are_drawn(page: Any) -> None:
     assert page.title() == "Learning curves on minimal pairs"
-    pixels = matplotlib.image.imread(io.BytesIO(page.screenshot()))
+    pixels = matplotlib.image.imread(io.BytesIO(page.screenshot()))[::4, ::4]
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20
     assert float(pixels.std()) > 0.05
-    images = page.locator("img").evaluate_all("all => Promise.all(all.map(one => one.decode().then(() => one.naturalWidth)))")
-    assert len(images) >= 4
+    images = page.locator("img").evaluate_all(
+        "all => Promise.all(all.map(one => one.decode().then(() => one.naturalWidth)))"
+    )
+    assert len(images) >= 2
     assert min(images) > 300
 
 
-def test_a_heading_sorts_up_then_down_and_numbers_as_numbers(page: Any) -> None:
+def test_a_heading_sorts_up_then_down_and_numbers_as_numbers_in_text_too(page: Any) -> None:
     headings = page.locator("table").first.locator("thead th").all_inner_texts()
     place = headings.index("Last scored (%)") + 1
     heading = page.locator("table").first.locator(f"thead th:nth-child({place})")
@@ -80,12 +83,9 @@ def test_a_heading_sorts_up_then_down_and_numbers_as_numbers(page: Any) -> None:
     heading.locator("button").press("Enter")
     assert [float(value) for value in _column(page, place)] == before[::-1]
     assert heading.get_attribute("aria-sort") == "descending"
-
-
-def test_text_sorts_with_its_numbers_in_order(page: Any) -> None:
     page.locator("table").first.locator("thead th:nth-child(1) button").click()
     seeds = [int(name.split("-s")[1].split("-")[0]) for name in _column(page, 1)]
-    assert seeds == list(range(12))
+    assert seeds == list(range(RUNS))
 
 
 def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
@@ -94,16 +94,13 @@ def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
     assert page.evaluate("[...document.querySelectorAll('.image')].every(one => one.clientWidth <= 375)")
 
 
-def test_the_contents_lead_to_every_section(page: Any) -> None:
+def test_the_contents_lead_to_every_section_and_a_long_table_scrolls_under_its_headings(page: Any) -> None:
     links = page.locator("nav a")
     assert links.count() == page.locator("section").count() >= 3
     links.last.click()
     assert page.locator("section").last.locator("h2").bounding_box()["y"] < SCREEN["height"]
     targets = [link.get_attribute("href") for link in links.all()]
     assert all(page.locator(f'[id="{target[1:]}"]').count() == 1 for target in targets)
-
-
-def test_a_long_table_scrolls_under_its_headings(page: Any) -> None:
     page.set_viewport_size({"width": 1280, "height": 300})
     box = page.locator(".table").first
     assert box.evaluate("one => one.scrollHeight > one.clientHeight")
