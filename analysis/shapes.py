@@ -21,15 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.smoothing import (
-    DRAWS,
-    Array,
-    Curve,
-    covariance_root,
-    curve_draws,
-    errors,
-    smoothing_weights,
-)  # fmt: skip
+from analysis.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
 from eval.levels import Ids
 from eval.metrics import CONFIDENCE
 from eval.statistics import holm

@@ -21,7 +21,7 @@ from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
     DRIFTING,
     NOISES,
-    PERSISTENT,
+    SLOW,
     STRONGLY_DRIFTING,
     Noise,
     dip,
@@ -55,18 +55,18 @@ def scenarios() -> Iterator[Scenario]:
     for noise in NOISES:
         yield Scenario("flat at 70 %", "", flat(0.7), noise)
         yield Scenario("dip of 5 points at 70 %", "U-shaped", dip(0.7), noise)
-    yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), PERSISTENT)
+    yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), SLOW)
     yield Scenario("flat at 50 %, late up to 80 %", "", late_rise(0.5, 0.8), STRONGLY_DRIFTING)
     yield Scenario("flat at 70 %", "", flat(0.7), STRONGLY_DRIFTING)
-    yield Scenario("rising from 50 to 90 %", "", rising(0.5, 0.9), PERSISTENT)
+    yield Scenario("rising from 50 to 90 %", "", rising(0.5, 0.9), SLOW)
     yield Scenario("rising from 50 to 60 %", "", rising(0.5, 0.6), DRIFTING)
-    yield Scenario("falling from 70 to 50 %", "", rising(0.7, 0.5), PERSISTENT)
-    yield Scenario("bump of 5 points at 70 %", "inverted-U", dip(0.7, depth=-0.05), PERSISTENT)
-    yield Scenario("dip of 5 points, then up to 90 %", "U-shaped", dip_then_rise(0.5, 0.9), PERSISTENT)
-    yield Scenario("narrow dip of 5 points at 70 %", "U-shaped", dip(0.7, width=0.2), PERSISTENT)
-    yield Scenario("dip of 3 points at 70 %", "U-shaped", dip(0.7, depth=0.03), PERSISTENT)
+    yield Scenario("falling from 70 to 50 %", "", rising(0.7, 0.5), SLOW)
+    yield Scenario("bump of 5 points at 70 %", "inverted-U", dip(0.7, depth=-0.05), SLOW)
+    yield Scenario("dip of 5 points, then up to 90 %", "U-shaped", dip_then_rise(0.5, 0.9), SLOW)
+    yield Scenario("narrow dip of 5 points at 70 %", "U-shaped", dip(0.7, width=0.2), SLOW)
+    yield Scenario("dip of 3 points at 70 %", "U-shaped", dip(0.7, depth=0.03), SLOW)
     for level in (0.5, 0.9):
-        yield Scenario(f"dip of 5 points at {100 * level:.0f} %", "U-shaped", dip(level), PERSISTENT)
+        yield Scenario(f"dip of 5 points at {100 * level:.0f} %", "U-shaped", dip(level), SLOW)
     for level in (0.5, 0.95):
         for noise in NOISES:
             yield Scenario(f"flat at {100 * level:.0f} %", "", flat(level), noise)

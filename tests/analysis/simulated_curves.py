@@ -33,10 +33,11 @@ class Noise:
 
 
 INDEPENDENT = Noise("independent checkpoints")
-PERSISTENT = Noise("items of lasting difficulty", difficulty=0.5, memory=0.3)
+LASTING = Noise("items of lasting difficulty", difficulty=0.5)
+SLOW = Noise("items that change slowly", difficulty=0.5, memory=0.3)
 DRIFTING = Noise("seeds with offset and drift", difficulty=0.5, memory=0.3, offset=0.02, drift=0.01)
 STRONGLY_DRIFTING = Noise("seeds with twice the drift", difficulty=0.5, memory=0.3, offset=0.02, drift=0.02)
-NOISES = (INDEPENDENT, PERSISTENT, DRIFTING)
+NOISES = (INDEPENDENT, LASTING, SLOW, DRIFTING)
 
 
 def token_axis(checkpoints: int, decades: float) -> np.ndarray:

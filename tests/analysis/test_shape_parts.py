@@ -8,7 +8,7 @@ from analysis.runs import find_runs
 from analysis.shape_parts import shape_parts
 from analysis.study import read_study
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
-from tests.analysis.simulated_curves import PERSISTENT, dip, flat, rising, simulate
+from tests.analysis.simulated_curves import SLOW, dip, flat, rising, simulate
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 
 STEPS = [0, *(2**power for power in range(12))]
@@ -33,7 +33,7 @@ def make_line(make_run: MakeRun, seeds: int, **settings) -> None:
     half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
     for name, curve in CURVES.items():
         chosen = phenomena == name
-        half_points[:, :, chosen] = simulate(curve, TOKENS, PERSISTENT, draw, seeds=seeds, items=int(chosen.sum()))
+        half_points[:, :, chosen] = simulate(curve, TOKENS, SLOW, draw, seeds=seeds, items=int(chosen.sum()))
     for seed in range(seeds):
         before = {0: np.tile([0, 2], len(PAIRS) // 2)}
         after = dict(zip(STEPS[1:], half_points[seed], strict=True))
