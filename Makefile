@@ -1,4 +1,4 @@
-# make demo and make test each build .venv first; UCURVE_PYTHON picks the interpreter.
+# Every target builds .venv first; UCURVE_PYTHON picks the interpreter.
 UCURVE_PYTHON ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -6,10 +6,14 @@ RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
 CODE := ucurve train eval analysis launch tokenizers benchmarks tests train.py score.py analyze.py verify.py
 
-.PHONY: demo test lint types unit format install clean
+.PHONY: demo notebooks test lint types unit format install clean
 
 demo: install
 	PYTHON=$(PYTHON) bash launch/demo.sh
+
+# On the demo's runs, or wherever the first cell of each notebook says.
+notebooks: install
+	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute analysis/notebooks/*.ipynb
 
 test: lint types unit
 

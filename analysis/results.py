@@ -43,7 +43,10 @@ def _curves(scored: Scored) -> Iterable[Part]:
     rows, drawings = scored.curve_rows(), []
     if not rows.empty:
         if _has_chinese(rows["phenomenon"]) and not chinese_fonts():
-            say("warning: no font with Chinese characters is installed; such labels show as boxes in the figures")
+            say(
+                "warning: no font with Chinese characters is installed; such labels show as boxes in the figures "
+                "(Debian: apt-get install fonts-wqy-microhei)"
+            )
         table = curve_table(rows, scored.study.runs)
         drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
         if has_points(table):
