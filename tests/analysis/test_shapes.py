@@ -74,7 +74,7 @@ def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
 
 @pytest.mark.parametrize(("noise", "least"), [(INDEPENDENT, 0.8), (LASTING, 0.8), (SLOW, 0.6), (DRIFTING, 0.4)])
 def test_dips_of_5_points_are_found(noise: Noise, least: float) -> None:
-    """300 items, 3 seeds, 47 checkpoints; the full size finds 98, 80 and 63 %."""
+    """300 items, 3 seeds, 47 checkpoints; the full size finds 98, 99, 77 and 59 %."""
     assert (called(dip(0.7), noise, 30, token_axis(47, 5.26)) == "U-shaped").mean() >= least
 
 
@@ -85,7 +85,7 @@ def test_rising_curves_are_not_called_u_shaped() -> None:
 
 
 @given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
     half_points = exact(np.array(levels) / 20, 400)
@@ -96,7 +96,7 @@ def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]
 
 
 @given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
     half_points = exact(np.array(levels) / 20, 400)
@@ -107,7 +107,7 @@ def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
 
 
 @given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_turn_is_no_deeper_than_the_curve_is_high_and_lies_on_it(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
     test = outcome(exact(np.array(levels) / 20, 400), tokens)
