@@ -10,10 +10,10 @@ import pandas as pd
 from analysis.reading import Kind, read_table
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
-from analysis.stored import scored_steps, stored_pairs, stored_scores
+from analysis.stored import known_linking, scored_steps, stored_pairs, stored_scores
 from analysis.study import Study
 from analysis.tables import linking_order
-from eval.linking import FAMILIES, Linking, parse_linking
+from eval.linking import FAMILIES, Linking
 from eval.ratings import SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, nearest
 
@@ -110,7 +110,7 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
         raise UserError(f"ratings: no file {ratings}")
     human = read_ratings(ratings)
     places = None if pairs is None else read_rating_pairs(pairs, human[SENTENCE].tolist())
-    linkings = [parse_linking(name) for name in names]
+    linkings = [linking for name in names if (linking := known_linking(name)) is not None]
     parts = [part for run in runs for part in _of_run(run, human, linkings, places)]
     if not parts:
         raise UserError(

@@ -3,24 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from analysis.runs import Run
+from analysis.stored import PAIR_COLUMNS, known_linking, stored_pairs, stored_scores
 from analysis.study import Scored
 from eval.levels import levels_of
-from eval.linking import parse_linking
 from eval.metrics import TiesRule, items, pair_credits
 from eval.pairs import identical
-from eval.results import pairs_path, score_path
+from eval.results import score_path
 from eval.statistics import certainty
-from eval.stored import StoredScores
 from ucurve.errors import UserError
-
-_SAME = ["pair", "good", "bad", "paradigm", "phenomenon"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,63 +73,64 @@ def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
     Raises:
         UserError: when a file is broken.
     """
-    function = parse_linking(linking or scored.linking)
+    function = known_linking(linking or scored.linking)
     rows = scored.rows
-    rows = rows[rows["linking"] == function.name]
-    if rows.empty:
+    rows = rows[rows["linking"] == (linking or scored.linking)]
+    if function is None or rows.empty:
         return None
     rule = cast(TiesRule, str(rows["ties_rule"].iloc[0]))
-    last = rows.groupby("run", observed=True)["step"].max()
-    stored = [_stored(run, int(last[run.label]), scored) for run in scored.study.runs if run.label in last.index]
-    there = [one for one in stored if _is_there(one)]
-    if not there:
+    stored = _stored(scored, rows.groupby("run", observed=True)["step"].max())
+    if not stored:
         return None
-    pairs = _read(there[0], pairs=True)
-    alike = [one for one in there if one is there[0] or _same_pairs(pairs, one)]
+    pairs = stored[0].pairs
     kept = pairs[~identical(pairs)].reset_index(drop=True)
-    tables = {one.run: _scores(pairs, one, len(kept)) for one in alike}
+    alike = [one for one in stored if one is stored[0] or _same_pairs(pairs, one.pairs)]
+    tables = {one.run: _joined(one, pairs, len(kept)) for one in alike}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
     credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
-    left_out = tuple(one.run for one in stored if one.run not in scores)
+    left_out = tuple(run.label for run in scored.study.runs if _was_scored(run.label, rows) and run.label not in scores)
     return Judged(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
 
 
-def _stored(run: Run, step: int, scored: Scored) -> StoredScores:
-    return StoredScores(run.folder, run.label, step, scored.benchmark, scored.scorer)
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """What is stored of one model: pairs, scores, and where the scores are."""
+
+    run: str
+    pairs: pd.DataFrame
+    scores: pd.DataFrame
+    path: Path
 
 
-def _is_there(one: StoredScores) -> bool:
-    files = pairs_path(one.folder, one.benchmark), score_path(one.folder, one.benchmark, one.scorer, one.step)
-    return all(file.is_file() for file in files)
+def _stored(scored: Scored, steps: "pd.Series[int]") -> list[_Stored]:
+    """Read the scores of the models that have them; of the first one the pairs with all that is published."""
+    found: list[_Stored] = []
+    for run in scored.study.runs:
+        if run.label not in steps.index:
+            continue
+        step = int(steps[run.label])
+        scores = stored_scores(run.folder, scored.benchmark, scored.scorer, step)
+        pairs = None if scores is None else stored_pairs(run.folder, scored.benchmark, PAIR_COLUMNS if found else None)
+        if scores is not None and pairs is not None:
+            path = score_path(run.folder, scored.benchmark, scored.scorer, step)
+            found.append(_Stored(run.label, pairs, scores, path))
+    return found
 
 
-def _read(one: StoredScores, *, pairs: bool = False) -> pd.DataFrame:
-    try:
-        return one.pair_table() if pairs else one.score_table()
-    except (OSError, pa.ArrowException) as error:
-        where = (
-            pairs_path(one.folder, one.benchmark)
-            if pairs
-            else score_path(one.folder, one.benchmark, one.scorer, one.step)
-        )
-        raise UserError(f"{where}: broken Parquet: {error}") from error
+def _was_scored(run: str, rows: pd.DataFrame) -> bool:
+    return bool((rows["run"] == run).any())
 
 
-def _scores(pairs: pd.DataFrame, one: StoredScores, expected: int) -> pd.DataFrame:
-    table = items(pairs, _read(one)).reset_index(drop=True)
+def _same_pairs(pairs: pd.DataFrame, others: pd.DataFrame) -> bool:
+    names = list(PAIR_COLUMNS)
+    return others[names].equals(pairs[names])
+
+
+def _joined(one: _Stored, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
+    table = items(pairs, one.scores).reset_index(drop=True)
     if len(table) != expected:
-        path = score_path(one.folder, one.benchmark, one.scorer, one.step)
-        raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs of {one.benchmark}; score it again")
+        raise UserError(f"{one.path}: scores of {len(table)} of the {expected} pairs; score it again")
     return table
-
-
-def _same_pairs(pairs: pd.DataFrame, other: StoredScores) -> bool:
-    path = pairs_path(other.folder, other.benchmark)
-    try:
-        theirs = pd.read_parquet(path, columns=_SAME)
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path}: broken Parquet: {error}") from error
-    return theirs.equals(pairs[_SAME])
 
 
 def families(scored: Sequence[Scored]) -> dict[tuple[str, str], list[Scored]]:

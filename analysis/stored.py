@@ -8,24 +8,35 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
+from eval.linking import Linking, parse_linking
 from eval.results import pairs_path, score_path
 from ucurve.errors import UserError
 
 _STEP = re.compile(r"step(-?\d+)")
-_PAIRS = ("pair", "phenomenon", "paradigm", "good", "bad")
+PAIR_COLUMNS = ("pair", "phenomenon", "paradigm", "good", "bad")
 
 
-def stored_pairs(folder: Path, benchmark: str) -> pd.DataFrame | None:
+def known_linking(name: str) -> Linking | None:
+    """Return a linking function; None for one that a user registered where it was scored, which is not known here."""
+    try:
+        return parse_linking(name)
+    except UserError:
+        return None
+
+
+def stored_pairs(folder: Path, benchmark: str, columns: Collection[str] | None = PAIR_COLUMNS) -> pd.DataFrame | None:
     """Read the pairs of a benchmark from a run folder; None where they are not there.
 
-    Returns:
-        ``pair``, ``phenomenon``, ``paradigm``, ``good`` and ``bad``.
+    Args:
+        folder: the run folder.
+        benchmark: name of the benchmark.
+        columns: what is read; None reads all, the published ones too.
 
     Raises:
         UserError: when the file is broken.
     """
     path = pairs_path(folder, benchmark)
-    return _read(path, _PAIRS) if path.is_file() else None
+    return read_stored(path, columns) if path.is_file() else None
 
 
 def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.DataFrame | None:
@@ -38,7 +49,7 @@ def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.Da
         UserError: when the file is broken.
     """
     path = score_path(folder, benchmark, scorer, step)
-    return _read(path) if path.is_file() else None
+    return read_stored(path) if path.is_file() else None
 
 
 def scored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
@@ -47,12 +58,20 @@ def scored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
     return sorted(int(match[1]) for match in map(_STEP.fullmatch, names) if match)
 
 
-def _read(path: Path, columns: Collection[str] | None = None) -> pd.DataFrame:
+def read_stored(path: Path, columns: Collection[str] | None = None) -> pd.DataFrame:
+    """Read columns of a Parquet file of pairs or scores; None reads all.
+
+    Raises:
+        UserError: when the file is broken or lacks one of them, or the pairs' own.
+    """
     try:
-        frame: pd.DataFrame = pyarrow.parquet.read_table(path, columns=columns and list(columns)).to_pandas()
+        names = pyarrow.parquet.read_schema(path).names
+        missing = [name for name in columns or ("pair",) if name not in names]
+        if missing:
+            raise UserError(f"{path}: no column {', '.join(missing)}; score it again")
+        table = pyarrow.parquet.read_table(path, columns=columns and list(columns), use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{path}: broken: {str(error).splitlines()[0]}; score the checkpoint again") from error
-    missing = set(columns or ("pair",)) - set(frame.columns)
-    if missing:
-        raise UserError(f"{path}: no column {', '.join(sorted(missing))}; score the checkpoint again")
+        why = str(error).splitlines()[0]
+        raise UserError(f"{path}: broken Parquet: {why}; score it again, or delete it to leave a gap") from error
+    frame: pd.DataFrame = table.to_pandas()
     return frame

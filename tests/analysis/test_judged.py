@@ -87,7 +87,7 @@ def test_a_broken_or_partial_file_is_named(tmp_path: Path) -> None:
     write_scored(tmp_path / "m", pairs, make_scores(chances(pairs, 0.8, 0)))
     path = score_path(tmp_path / "m", "zho", "sentence", -1)
     make_scores(chances(pairs, 0.8, 0)).head(50).to_parquet(path)
-    with pytest.raises(UserError, match=r"scores of 50 of the 180 pairs of zho"):
+    with pytest.raises(UserError, match=r"scores of 50 of the 180 pairs; score it again"):
         _only(tmp_path)
     path.write_bytes(b"no parquet")
     with pytest.raises(UserError, match=rf"{path}: broken Parquet"):

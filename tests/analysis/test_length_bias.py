@@ -118,7 +118,7 @@ def test_scores_that_do_not_read_are_named(run, tmp_path: Path) -> None:
     assert scored_steps(folder, "zho", "sentence") == [8]
     path = folder / "eval" / "zho" / "sentence" / "step00000008.parquet"
     path.write_bytes(b"no parquet")
-    with pytest.raises(UserError, match=r"step00000008\.parquet: broken: .*; score the checkpoint again"):
+    with pytest.raises(UserError, match=r"step00000008\.parquet: broken Parquet: .*; score it again"):
         stored_scores(folder, "zho", "sentence", 8)
     pd.DataFrame({"lp_good": [1.0]}).to_parquet(path)
     with pytest.raises(UserError, match=r"step00000008\.parquet: no column pair; score"):
