@@ -4,7 +4,7 @@ Credits are kept as half points in one byte, so that 705 checkpoints of ZhoBLiMP
 score file is absent: nothing is filled in.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 
 from analysis.runs import Run
-from eval.linking import Linking, parse_linking
+from analysis.stored import PAIR_COLUMNS, known_linking, read_stored
+from eval.linking import Linking
 from eval.metrics import TiesRule, pair_credits
 from eval.pairs import identical
 from eval.results import pairs_path, score_path
 from ucurve.errors import UserError
 
 HALVES = 2  # half points in a whole one
-_PAIR_COLUMNS = ("pair", "phenomenon", "paradigm", "good", "bad")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ def read_items(
     pairs_file = pairs_path(run.folder, benchmark)
     if not there.any() or not pairs_file.is_file():
         return None
-    function = _known(linking)
+    function = known_linking(linking)
     if function is None or not _has_columns(paths[int(there.argmax())], function):
         return None
     pairs, kept = _pairs(pairs_file)
@@ -105,23 +103,15 @@ def read_items(
     )  # fmt: skip
 
 
-def _known(linking: str) -> Linking | None:
-    """Return a linking function; None for one that a user registered where it was scored, which is not known here."""
-    try:
-        return parse_linking(linking)
-    except UserError:
-        return None
-
-
 def _pairs(path: Path) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the pair table and which pairs count: not those of two identical sentences."""
-    pairs = _read(path, _PAIR_COLUMNS)
+    pairs = read_stored(path, PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
     return pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str}), kept
 
 
 def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
-    scores = _read(path, ("pair", *_columns(linking)))
+    scores = read_stored(path, ("pair", *_columns(linking)))
     if not np.array_equal(scores["pair"], pairs["pair"]):
         if sorted(scores["pair"]) != sorted(pairs["pair"]):
             raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
@@ -137,28 +127,5 @@ def _columns(linking: Linking) -> list[str]:
 
 def _has_columns(path: Path, linking: Linking) -> bool:
     """Say whether scores hold what a linking function reads; a column without any value does not."""
-    names = _schema(path)
-    wanted = _columns(linking)
-    return all(name in names for name in wanted) and not linking.missing(_read(path, wanted))
-
-
-def _schema(path: Path) -> list[str]:
-    try:
-        return list(pa.parquet.read_schema(path).names)
-    except (OSError, pa.ArrowException) as error:
-        raise _broken(path, error) from error
-
-
-def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    absent = [name for name in columns if name not in _schema(path)]
-    if absent:
-        raise UserError(f"{path}: no column {', '.join(absent)}")
-    try:
-        table: pd.DataFrame = pa.parquet.read_table(path, columns=list(columns), use_threads=False).to_pandas()
-    except (OSError, pa.ArrowException) as error:
-        raise _broken(path, error) from error
-    return table
-
-
-def _broken(path: Path, error: Exception) -> UserError:
-    return UserError(f"{path}: not readable as Parquet ({error}); score it again, or delete it to leave a gap")
+    scores = read_stored(path)
+    return all(name in scores for name in _columns(linking)) and not linking.missing(scores)
