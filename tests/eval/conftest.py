@@ -30,7 +30,7 @@ def shared():
 def make_tokenizer():
     def make(letters=LETTERS, **special):
         vocabulary = {"<eos>": 0, "<unk>": 1} | {letter: place + 2 for place, letter in enumerate(letters)}
-        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))  # noqa: S106
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
         tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
         names = {"eos_token": "<eos>", "bos_token": "<eos>", "unk_token": "<unk>"} | special
         return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)

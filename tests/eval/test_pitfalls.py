@@ -190,7 +190,7 @@ def test_pitfall_05_company_changes_no_token(architecture, model, make_tokenizer
         torch.manual_seed(0)
         config = GPT2Config(vocab_size=42, n_positions=64, n_embd=32, n_layer=2, n_head=2, initializer_range=0.4)
         model = GPT2LMHeadModel(config).eval()
-    tokenizer = make_tokenizer(pad_token="<eos>")  # noqa: S106
+    tokenizer = make_tokenizer(pad_token="<eos>")
     rows = [*random_rows(30), (f"{L[3]}<eos>{L[4:9]}", f"{L[3]}<eos><eos>"), (L[3], "<eos>")]
     pairs = pair_table([(str(n), records(row)) for n, row in enumerate(rows)], "b", "zho")
     sentences = encode(pairs, tokenizer)
@@ -238,10 +238,10 @@ def test_pitfall_07_exactly_one_start_token(score, model, plain_score, make_toke
 def test_pitfall_09_sentences_are_read_as_they_stand_and_a_leading_space_is_recorded(
     score, model, plain_score, leading
 ):
-    words = Tokenizer(models.WordLevel({"<eos>": 0, "▁ab": 1, "▁cd": 2, "ab": 3, "cd": 4}, unk_token="<eos>"))  # noqa: S106
+    words = Tokenizer(models.WordLevel({"<eos>": 0, "▁ab": 1, "▁cd": 2, "ab": 3, "cd": 4}, unk_token="<eos>"))
     scheme = "first" if leading else "never"
     words.pre_tokenizer, words.decoder = pre_tokenizers.Metaspace(prepend_scheme=scheme), decoders.Metaspace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>")  # noqa: S106
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>")
     done = score(model, [("ab cd", "cd ab")], tokenizer=tokenizer)
     ids = [1, 2] if leading else [3, 2]
     assert done.scores["lp_good"][0] == pytest.approx(plain_score(model, ids, 0), abs=1e-4)
@@ -382,7 +382,7 @@ def marking():
     vocabulary = {piece: place for place, piece in enumerate(["<eos>", "Ġ", "a", "b", "x", "Ġa", "Ġb", "Ġx"])}
     tokenizer = Tokenizer(models.BPE(vocabulary, [("Ġ", letter) for letter in "abx"]))
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")  # noqa: S106
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
 
 
 def test_pitfall_19_probabilities_of_words_sum_to_at_most_one(score, make_model, marking):
@@ -413,7 +413,7 @@ def byte_level():
     units = {unit: place for place, unit in enumerate(["<eos>", *sorted(pre_tokenizers.ByteLevel.alphabet())])}
     tokenizer = Tokenizer(models.BPE(units, []))
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")  # noqa: S106
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
 
 
 @pytest.mark.parametrize(("kind", "n"), [("characters", 2), ("bytes", 6), ("merged", 3)])
@@ -424,7 +424,7 @@ def test_pitfall_20_a_region_is_every_token_that_shares_a_character_with_it(scor
     if kind == "merged":  # the first two letters are one token
         vocabulary = {piece: place for place, piece in enumerate(["<eos>", *L, L[:2]])}
         merges = Tokenizer(models.BPE(vocabulary, [(L[0], L[1])]))
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=merges, eos_token="<eos>")  # noqa: S106
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=merges, eos_token="<eos>")
     region = {"region_good": "1:3" if kind != "merged" else "1:4", "region_bad": "2:3"}
     row = dict(zip(SENTENCES, (L[:5], L[5:9]), strict=True)) | region
     done = score(make_model(vocabulary=300), [row], tokenizer=tokenizer, scorer="region")
@@ -440,7 +440,7 @@ def test_pitfall_22_the_configuration_decides_not_the_name(copy_model, make_toke
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     BertForMaskedLM(BertConfig(vocab_size=42, **sizes)).save_pretrained(tmp_path / "gpt2")
     assert model_kind(read_config(tmp_path / "gpt2")) == "masked"
-    foreign = make_tokenizer(bos_token="<unk>")  # noqa: S106
+    foreign = make_tokenizer(bos_token="<unk>")
     assert start_token(foreign, ours=False).id == foreign.bos_token_id == 1  # no '</s>' for every causal model
     with pytest.raises(UserError, match=r"a causal model by its config\.json; the scorer 'pll' is for masked ones"):
         score(model, [(L[0], L[1])], scorer="pll")

@@ -186,7 +186,7 @@ def test_a_tokenizer_whose_ids_have_gaps(run, settings, make_model, make_tokeniz
     state["added_tokens"][-1]["id"] = 60
     letter = next(iter(sorted(state["model"]["vocab"], key=state["model"]["vocab"].get, reverse=True)))
     state["model"]["vocab"][letter] = 59
-    holed = type(far)(tokenizer_object=type(far.backend_tokenizer).from_str(json.dumps(state)), eos_token="<eos>")  # noqa: S106
+    holed = type(far)(tokenizer_object=type(far.backend_tokenizer).from_str(json.dumps(state)), eos_token="<eos>")
     assert max(holed.get_vocab().values()) >= len(holed)
     write_checkpoint(run / "checkpoints" / "step00000008", make_model(vocabulary=61), 8, tokenizer=holed)
     np.save(run / "tokenizer" / "unigram_counts.npy", np.arange(len(holed), dtype=np.int64))

@@ -84,7 +84,7 @@ def _letters():
 def _sentencepiece_bpe():
     """Build a tokenizer as Llama's: a mark before every word, and bytes where a character is not known."""
     special = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))  # noqa: S106
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
     known = [text for text in TEXTS if "我" not in text]
@@ -98,7 +98,7 @@ def _sentencepiece_bpe():
 
 def _wordpiece():
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(vocab_size=260, special_tokens=special, show_progress=False)
@@ -116,7 +116,7 @@ def _unigram():
     trainer = trainers.UnigramTrainer(
         vocab_size=220,
         special_tokens=special,
-        unk_token="<unk>",  # noqa: S106
+        unk_token="<unk>",
         show_progress=False,
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
@@ -124,7 +124,7 @@ def _unigram():
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     names = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names, mask_token="<mask>")  # noqa: S106
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names, mask_token="<mask>")
 
 
 def _gpt2(vocabulary):

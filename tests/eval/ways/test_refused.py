@@ -215,8 +215,8 @@ def test_a_tokenizer_that_knows_no_words(tmp_path, models_of, refused):
     """Within-word scores need words; the original ones do not."""
     folder = shutil.copytree(models_of("bert").folder, tmp_path / "whole")
     pieces = {piece: place for place, piece in enumerate(["[PAD]", "[UNK]", "[MASK]", *"abcdeghosu T."])}
-    whole = Tokenizer(models.BPE(pieces, [], unk_token="[UNK]"))  # noqa: S106
+    whole = Tokenizer(models.BPE(pieces, [], unk_token="[UNK]"))
     whole.pre_tokenizer = pre_tokenizers.Split("\n", "isolated")
-    PreTrainedTokenizerFast(tokenizer_object=whole, mask_token="[MASK]").save_pretrained(folder)  # noqa: S106
+    PreTrainedTokenizerFast(tokenizer_object=whole, mask_token="[MASK]").save_pretrained(folder)
     message = refused(folder, scorer="pll_l2r")
     assert message.endswith("does not split a text into words: it takes 'a b' for one; the scorer 'pll' needs no words")
