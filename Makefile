@@ -6,7 +6,7 @@ RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
 CODE := ucurve train eval analysis launch tokenizers benchmarks tests train.py score.py analyze.py verify.py
 
-.PHONY: demo notebooks test lint types unit format install clean
+.PHONY: demo notebooks test long lint types unit format install clean
 
 demo: install
 	PYTHON=$(PYTHON) bash launch/demo.sh
@@ -26,6 +26,10 @@ types: install
 
 unit: install
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
+
+# Runs of several processes that are killed, moved and requeued: what make test has no time for.
+long: install
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 -m long
 
 format: install
 	$(RUFF) check --fix $(CODE)

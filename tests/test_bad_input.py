@@ -227,7 +227,7 @@ ANALYZE_MISTAKES = {
     "empty list": (["runs=[]"], r"runs: .*the list is empty"),
     "unknown linking": (["linking=sln_lp"], r"unknown linking function 'sln_lp'.*Did you mean 'slln_lp'\?"),
     "unknown benchmark": (["benchmark=zhoblim"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
-    "unknown format": (["formats=[pdf]"], r"formats\.0: got 'pdf'.*'png' or 'svg'"),
+    "unknown format": (["formats=[gif]"], r"formats\.0: got 'gif'.*'png', 'svg' or 'pdf'"),
     "unknown key": (["run=runs/one"], r"unknown key 'run'.*Did you mean 'runs'\?"),
     "out is a file": (["out=corpus/train.jsonl"], r"out=corpus/train\.jsonl is a file or lies below one"),
 }

@@ -62,7 +62,7 @@ def test_an_array_trains_its_cells_and_requeues_the_one_that_is_told_to_end(subm
     assert steps(runs[1]) == list(range(1, 81))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_nodes_train_one_run_and_requeue_it(submit, grid, tmp_path):
     run = tmp_path / "runs" / "tiny-10240-char-small_corpus-s0"
     done = submit([*grid, "nodes=2"], warn=(0, run))

@@ -10,13 +10,13 @@ from tests.train.launching import finish, start
 from tests.train.stress import WAYS, command, outcome, stress, write_inputs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_is_killed_ends_as_if_left_alone(tmp_path):
     write_inputs(tmp_path)
     assert stress(tmp_path, WAYS[0], 1, 20, seed=0).total() >= 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_of_two_processes_goes_on_with_one(tmp_path):
     pytest.importorskip("deepspeed")
     write_inputs(tmp_path)
