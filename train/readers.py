@@ -18,7 +18,7 @@ FORMATS = (".txt", ".jsonl", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
 ALLOWED_FILES = f"allowed: {', '.join(FORMATS)}, each plain or with {' or '.join(COMPRESSIONS)}"
 _ROWS_AT_ONCE = 1024
-_PIECE_CHARACTERS = 2**22  # of a text file that is one document
+_PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 
 
