@@ -1,8 +1,7 @@
-"""Category by model tables and their averages, and one phenomenon across benchmarks (Swe-BLiMP, RuBLiMP)."""
+"""Category by model tables, and one phenomenon across benchmarks (Swe-BLiMP, RuBLiMP)."""
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 
@@ -42,38 +41,6 @@ def category_table(points: pd.DataFrame) -> CategoryTable:
     rows.columns.name = None
     means = wide.mean()
     return CategoryTable(rows, means, float(means.mean()), float(means.std(ddof=0)))
-
-
-def average_over_phenomena(paradigms: pd.DataFrame) -> pd.DataFrame:
-    """Average paradigms by phenomenon, and those and the paradigms by model (RuBLiMP, Tables 5 and 8 to 10).
-
-    Args:
-        paradigms: columns ``model``, ``phenomenon``, ``paradigm`` and ``accuracy``, in any unit.
-
-    Returns:
-        One row per model: ``model``, a column for each phenomenon (mean over its paradigms), ``over_phenomena`` (the
-        mean over phenomena: RuBLiMP's AVERAGE in Table 5) and ``over_paradigms`` (the mean over paradigms: its Average
-        in Tables 8 to 10).
-    """
-    means = paradigms.pivot_table(index="model", columns="phenomenon", values="accuracy", sort=False, observed=True)
-    over = paradigms.groupby("model", sort=False, observed=True)["accuracy"].mean()
-    table = means.assign(over_phenomena=means.mean(axis=1), over_paradigms=over).reset_index()
-    table.columns.name = None
-    return table
-
-
-def weighted_average(phenomena: pd.DataFrame, paradigms: pd.Series) -> pd.Series:
-    """Average a table of phenomena weighted by their paradigms, which gives the mean over paradigms.
-
-    Args:
-        phenomena: one row per model and one column per phenomenon.
-        paradigms: how many each phenomenon has, by its name.
-
-    Returns:
-        The averages by model.
-    """
-    weights = paradigms.loc[list(phenomena.columns)].to_numpy(dtype=np.float64)
-    return pd.Series(phenomena.to_numpy(dtype=np.float64) @ weights / weights.sum(), index=phenomena.index)
 
 
 def benchmark_table(points: pd.DataFrame) -> pd.DataFrame:
