@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
+
+BY_EDITS = "auto"  # pairs that differ in the same way are drawn together where a paradigm has few such edits
+FLAT_MARGIN = 3.0  # points of accuracy
 
 
 def _as_tuple(value: object) -> object:
@@ -26,6 +29,9 @@ class AnalyzeSettings:
         out: folder for the figures, their CSV files and the report.
         linking: linking function of the figures, as named in ``accuracy.csv``.
         benchmark: the only benchmark to draw; all of them when not given.
+        cluster: which pairs are drawn together where shapes are tested: ``auto`` (the pairs of a paradigm that differ
+            in the same way, where it has few such edits), ``edit``, ``pair``, ``paradigm``, or a column of the pairs.
+        flat_margin: points of accuracy within which all differences of a curve lie that is called flat.
         human: csv of people's answers by paradigm (``UID, correct, total``), set beside the models.
         ratings: csv of people's ratings of sentences that were scored with ``fit.on=ratings``.
         rating_pairs: csv of the rated sentences that are a pair (``good, bad``); goes with ``ratings``.
@@ -40,6 +46,8 @@ class AnalyzeSettings:
     out: str
     linking: str = "slln_lp"
     benchmark: str | None = None
+    cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
+    flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN
     human: Path | None = None
     ratings: Path | None = None
     rating_pairs: Path | None = None

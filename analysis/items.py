@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.clusters import column_of, pair_clusters
+from analysis.config import BY_EDITS
 from analysis.runs import Run
+from analysis.smoothing import HALVES
 from analysis.stored import PAIR_COLUMNS, known_linking, read_stored
 from eval.linking import Linking
 from eval.metrics import TiesRule, pair_credits
 from eval.pairs import identical
 from eval.results import pairs_path, score_path
 from ucurve.errors import UserError
-
-HALVES = 2  # half points in a whole one
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class Items:
         steps: int64[steps], ascending; those without a score file are not there.
         tokens: float64[steps], training tokens.
         half_points: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
-        pairs: the items: ``pair``, ``phenomenon``, ``paradigm``; identical pairs are left out.
+        pairs: the items: ``pair``, ``phenomenon``, ``paradigm``, ``cluster`` (a number, equal for pairs that are drawn
+            together); identical pairs are left out.
     """
 
     run: str
@@ -44,8 +46,9 @@ class Items:
 
 
 def read_runs(
-    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule
-) -> Iterator[tuple[Run, Items | None]]:
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
+    cluster: str = BY_EDITS,
+) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
     """Read the credits of many runs, one run at a time.
 
     Args:
@@ -55,24 +58,26 @@ def read_runs(
         scorer: the way it was scored.
         linking: linking function.
         rule: what a tie counts.
+        cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
 
     Yields:
         Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, the stored
         scores lack what the linking function reads, or that function is not known here.
 
     Raises:
-        UserError: with the path, when a file is broken.
+        UserError: with the path, when a file is broken or its pairs have no such column as ``cluster``.
     """
     known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
     for run in runs:
         own = known[known["run"] == run.label].sort_values("step")
         if not own.empty:
-            yield run, read_items(run, own, benchmark, scorer, linking, rule)
+            yield run, read_items(run, own, benchmark, scorer, linking, rule, cluster)
 
 
 def read_items(
-    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule
-) -> Items | None:
+    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
+    cluster: str = BY_EDITS,
+) -> Items | None:  # fmt: skip
     """Read the credits of one run; the arguments and errors are those of ``read_runs``.
 
     Args:
@@ -82,6 +87,7 @@ def read_items(
         scorer: the way it was scored.
         linking: linking function.
         rule: what a tie counts.
+        cluster: which pairs are drawn together.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     there = np.array([path.is_file() for path in paths], dtype=bool)
@@ -91,7 +97,7 @@ def read_items(
     function = known_linking(linking)
     if function is None or not _has_columns(paths[int(there.argmax())], function):
         return None
-    pairs, kept = _pairs(pairs_file)
+    pairs, kept = _pairs(pairs_file, cluster)
     half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
     files = [path for path, present in zip(paths, there, strict=True) if present]
     for row, path in zip(half_points, files, strict=True):
@@ -99,15 +105,16 @@ def read_items(
     chosen = checkpoints[there]
     return Items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
-        pairs[kept][["pair", "phenomenon", "paradigm"]].reset_index(drop=True),
+        pairs[kept].reset_index(drop=True),
     )  # fmt: skip
 
 
-def _pairs(path: Path) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
-    """Return the pair table and which pairs count: not those of two identical sentences."""
-    pairs = read_stored(path, PAIR_COLUMNS)
+def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+    """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
+    pairs = read_stored(path, None if column_of(cluster) else PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
-    return pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str}), kept
+    named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
+    return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
 
 
 def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.acquisition import acquisition_order, agreement, differences, mean_agreement
+from analysis.clusters import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS
 from analysis.figures import Drawing, Sheet, overall_and_phenomena
 from analysis.items import read_runs
 from analysis.learning_curves import legend_label
@@ -19,7 +20,7 @@ from analysis.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
 from analysis.shape_tables import ITEMS_ONLY, Shapes, find_shapes
-from analysis.shapes import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES
+from analysis.shapes import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.smoothing import SMOOTHING
 from analysis.study import Scored
 from analysis.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
@@ -44,8 +45,10 @@ _CLASSES = (
     Column("end", "End (%)", "percent"),
     Column("runs", "Runs", "count"),
     Column("items", "Pairs", "count"),
+    Column("effective_items", "Effective number", "number"),
+    Column("drawn", "Drawn"),
     Column("checkpoints", "Checkpoints", "count"),
-    Column("variation", "Intervals over"),
+    Column("variation", "p and intervals over"),
 )
 _ORDER = (
     Column("name", "Model"),
@@ -61,19 +64,25 @@ _MEANS = (
     Column("tau_low", "lowest", "number"),
     Column("tau_high", "highest", "number"),
 )
-_TEST = (
-    f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on it "
-    "and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of it is "
-    "beyond chance, by a bootstrap over pairs within paradigms and over seeds; it is U-shaped where a fall is followed "
-    "by a rise, both beyond chance. p values are adjusted by Holm over all curves of this table; the level is "
-    f"{LEVEL:g}. Flat means that no change was found, not that there is none."
-)
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
     f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
     f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of them."
 )
-_SHORT = {"U-shaped": "U", "inverted-U": "inverted U"}
+_ONE_RUN = (
+    'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
+    "nothing about another seed. In simulations, a single run without a dip that wanders by 1 to 2 points was called "
+    "U-shaped in {few} of curves of 300 pairs and in {many} of curves of 1,500 (docs/shape.md). Such lines are a "
+    "family of Holm's procedure of their own. "
+)
+_ONE_RUN_300, _ONE_RUN_1500 = "1 to 5 %", "12 to 40 %"  # docs/shape.md
+_TWO_RUNS = (
+    "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative. "
+)
+_ENDS = (
+    "A turn within about 0.6 decades of the first or the last checkpoint usually reads as rising or falling. Where "
+    "both turns are significant, as in a W, the deeper one names the class and the other one is added. "
+)
 
 
 def shape_parts(scored: Scored) -> Iterable[Part]:
@@ -82,8 +91,9 @@ def shape_parts(scored: Scored) -> Iterable[Part]:
     if rows.empty:
         return
     rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
-    items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule)
-    found = find_shapes(items)
+    settings = scored.study.settings
+    items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule, settings.cluster)
+    found = find_shapes(items, settings.cluster, settings.flat_margin / 100)
     yield _shape_part(scored, found)
     if len(found.run_onsets):
         yield _acquisition_part(scored, found)
@@ -97,7 +107,7 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
         name: start of the file names.
         title: benchmark, linking function and ties rule, for people.
     """
-    kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "depth", "place", "runs"]]
+    kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
     table = shapes.curves.join(kinds, on=["group", "phenomenon"])
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
     draw = partial(_draw, note=_figure_note(shapes))
@@ -109,7 +119,8 @@ def _shape_part(scored: Scored, found: Shapes) -> Part:
     if found.classes.empty:
         return Part(Section(heading, found.notes))
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
-    view = TableView(f"{scored.title}. {_TEST} {_MILESTONES}", _CLASSES, shown)
+    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
+    view = TableView(note, _CLASSES, shown)
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
     tables = {f"shapes_{scored.file_name}": found.classes}
     return Part(Section(heading, (_summary(found.classes), *found.notes, *drawings, view)), tables)
@@ -117,7 +128,7 @@ def _shape_part(scored: Scored, found: Shapes) -> Part:
 
 def _acquisition_part(scored: Scored, found: Shapes) -> Part:
     """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
-    lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["shape"] != NOT_TESTED)]
+    lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
     order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
     pairs = _agreements(scored.study.runs, order, found.run_onsets)
     file_name = scored.file_name
@@ -148,11 +159,55 @@ def _agreement_note(file_name: str) -> str:
     )
 
 
+def test_note(classes: pd.DataFrame, margin: float) -> str:
+    """Say how the classes of a table were found, and what its lines allow to be said.
+
+    Args:
+        classes: see ``shape_table``.
+        margin: within which the differences of a flat curve lie, in points.
+    """
+    variations, runs = set(classes["variation"]), set(classes["runs"])
+    over = "pairs" if variations == {ITEMS_ONLY} else "pairs and seeds" if ITEMS_ONLY not in variations else (
+        "pairs and, where a line has several runs, over seeds"
+    )  # fmt: skip
+    return (
+        f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on "
+        "it and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of "
+        f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where a fall is followed by a rise, both "
+        f"beyond chance. It is flat where all differences lie within {margin:g} points by an equivalence test; where "
+        "neither a change nor flatness is shown it is undetermined. p values are adjusted by Holm over all curves of "
+        "this table; "
+        f"the level is {LEVEL:g}. {_drawn_note(classes)}"
+        + (_ONE_RUN.format(few=_ONE_RUN_300, many=_ONE_RUN_1500) if 1 in runs else "")
+        + (_TWO_RUNS if 2 in runs else "")
+        + _ENDS
+    )
+
+
+def _drawn_note(classes: pd.DataFrame) -> str:
+    """Say what is drawn: pairs of these templates, not templates."""
+    drawn = set(classes["drawn"]) - {"pairs", PAIRS_OF_FEW_EDITS}
+    text = "Draws are of pairs of these templates, not of templates: another template may have another curve. "
+    if "edits" in drawn:
+        text += (
+            "Where pairs of a paradigm differ in the same way they are drawn together (Drawn: edits); the effective "
+            "number says how many independent draws they are worth where they are wholly alike. "
+        )
+    if PAIRS_OF_FEW_EDITS in set(classes["drawn"]):
+        text += (
+            f"A phenomenon with fewer than {FEWEST_CLUSTERS} such edits has its pairs drawn by themselves (Drawn: "
+            f"{PAIRS_OF_FEW_EDITS}): its class is about these edits only. "
+        )
+    if others := sorted(drawn - {"edits"}):
+        text += f"Pairs with the same value of {', '.join(others)} are drawn together. "
+    return text
+
+
 def _summary(classes: pd.DataFrame) -> str:
-    tested = classes[classes["shape"] != NOT_TESTED]
-    counts = Counter(tested["shape"])
-    parts = [f"{counts[shape]} {shape}" for shape in SHAPES if counts[shape]]
-    text = f"Of {len(tested)} curves: {', '.join(parts)}." if parts else "No curve could be tested."
+    tested = classes[classes["class"] != NOT_TESTED]
+    counts = Counter(tested.sort_values("class", key=lambda names: names.map(SHAPES.index))["shape"])
+    named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
+    text = f"Of {len(tested)} curves: {named}." if named else "No curve could be tested."
     few = len(classes) - len(tested)
     why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
     return text + (f" Not tested: {few}, {why}." if few else "")
@@ -198,10 +253,16 @@ def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
 
 def _classes_of(rows: pd.DataFrame) -> str:
     """Name the class of the only line; several lines are counted by class."""
-    shapes = Counter(rows.drop_duplicates("group")["shape"])
-    several = sum(shapes.values()) > 1
-    named = [(f"{shapes[shape]} " if several else "") + _SHORT.get(shape, shape) for shape in SHAPES if shapes[shape]]
-    return ", ".join(named)
+    lines = rows.drop_duplicates("group")
+    if len(lines) == 1:
+        return _short(str(lines["shape"].iloc[0]))
+    counts = Counter(lines["class"])
+    alone = " (single runs)" if (lines["runs"] == 1).all() else ""
+    return ", ".join(f"{counts[shape]} {_short(shape)}" for shape in SHAPES if counts[shape]) + alone
+
+
+def _short(shape: str) -> str:
+    return shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
 
 
 def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
@@ -211,13 +272,13 @@ def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], a
         axes.fill_between(x, rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
         axes.plot(x, rows["smoothed"], color=style.colour, linestyle=style.dashes)
         axes.plot(x, rows["accuracy"], "o", color=style.colour, markersize=1.2, alpha=0.6, markeredgewidth=0)
-        if len(rows) and rows["shape"].iloc[0] in _SHORT:
+        if len(rows) and rows["class"].iloc[0] in TURNS:
             _mark_turn(axes, rows, style)
 
 
 def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
     trained = rows[rows["tokens"] > 0]
-    place, is_dip = float(rows["place"].iloc[0]), rows["shape"].iloc[0] == "U-shaped"
+    place, is_dip = float(rows["place"].iloc[0]), rows["class"].iloc[0] == "U-shaped"
     height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
     axes.plot([place], [height], "v" if is_dip else "^", color=style.colour, markersize=4, markeredgecolor="black",
               markeredgewidth=0.5)  # fmt: skip

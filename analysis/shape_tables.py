@@ -9,19 +9,32 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
+from analysis.clusters import drawn_together
+from analysis.config import BY_EDITS, FLAT_MARGIN
 from analysis.items import Items
 from analysis.onset import Milestone, onset, saturation
 from analysis.runs import Run
-from analysis.shapes import NOT_TESTED, classify, is_testable, shape_test, turn_columns
-from analysis.smoothing import Array, Curve, errors, estimate_curve, smoothing_weights
+from analysis.shapes import (
+    ALTERNATIVES,
+    NOT_TESTED,
+    TEST_OF,
+    TURNS,
+    classify,
+    is_testable,
+    p_values,
+    shape_test,
+    turn_columns,
+)
+from analysis.smoothing import HALVES, Array, Curve, errors, estimate_curve, smoothing_weights
+from eval.levels import Ids
 from eval.metrics import CONFIDENCE
 
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
 _NUMBERS = (
-    "p_rise", "p_fall", "p_u", "p_inverted_u",
+    *(f"p_{name}" for name in ALTERNATIVES),
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
-    "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high",
+    "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
 )  # fmt: skip
 
 
@@ -52,11 +65,34 @@ class _Gathered:
     notes: list[str] = field(default_factory=list)
 
 
-def find_shapes(items: Iterable[tuple[Run, Items | None]]) -> Shapes:
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pairs of one curve.
+
+    Attributes:
+        phenomenon: its name, ``all`` for the whole benchmark.
+        chosen: bool[pairs], which pairs of the benchmark they are.
+        strata: int64[chosen], within what they are drawn.
+        clusters: int64[chosen], what is drawn together.
+        drawn: what that is, for people.
+    """
+
+    phenomenon: str
+    chosen: npt.NDArray[np.bool_]
+    strata: Ids
+    clusters: Ids
+    drawn: str
+
+
+def find_shapes(
+    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+) -> Shapes:
     """Estimate and classify the curves of every line of runs, overall and by phenomenon.
 
     Args:
         items: runs with their credits, one at a time; the runs of a line need not stand together.
+        cluster: the way of clustering that the credits were read with.
+        margin: within which the differences of a flat curve lie, as a fraction.
 
     Returns:
         The tables. The p values are adjusted over all curves of ``classes``.
@@ -75,7 +111,7 @@ def find_shapes(items: Iterable[tuple[Run, Items | None]]) -> Shapes:
             f"none of {_listed(without)}."
         )
     for group, members in lines.items():
-        _add_line(gathered, group, [one for _, one in members])
+        _add_line(gathered, group, [one for _, one in members], cluster, margin)
     classes = pd.DataFrame(gathered.classes)
     return Shapes(
         shape_table(classes) if len(classes) else classes,
@@ -89,18 +125,33 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Classify curves, and give each the depth and place of its own turn.
 
     Args:
-        tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``checkpoints``, ``variation`` (what
-            the intervals are over), ``start`` and ``end`` (smoothed accuracy), and the numbers of ``shapes`` and
-            ``onset``.
+        tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``drawn`` (what is drawn of them),
+            ``effective_items`` (how many clusters of equal size would weigh as those drawn do), ``checkpoints``,
+            ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), and the
+            numbers of ``shapes`` and ``onset``.
 
     Returns:
-        The columns of ``classify``, then ``p`` (adjusted p of the class; of a flat curve the smaller one of rise and
-        fall), and of the dip of a U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``,
-        ``place`` with its interval and ``turn_to`` (tokens), NaN for other classes.
+        The columns of ``classify``, with its class as ``class`` and in ``shape`` what may be said: ``U-shaped (this
+        run)`` of a line of one run, ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``. Then ``p``
+        (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or
+        the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and
+        ``turn_to`` (tokens), NaN for other classes.
     """
-    table = classify(tests)
-    own = [_own_turn(row) for row in table.to_dict("records")]
-    return pd.concat([table, pd.DataFrame(own, index=table.index)], axis=1)
+    table = classify(tests).rename(columns={"shape": "class"})
+    rows = table.to_dict("records")
+    table["shape"] = [reading(row) for row in rows]
+    return pd.concat([table, pd.DataFrame([_own_turn(row) for row in rows], index=table.index)], axis=1)
+
+
+def reading(row: Mapping[Any, Any]) -> str:
+    """Say what a class means with so many runs; ``row`` has ``class``, ``both`` and ``runs``."""
+    name = str(row["class"])
+    if name in (NOT_TESTED, "undetermined"):
+        return name
+    other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
+    if row["runs"] == 1:
+        return f"{name}{other} (this run)"
+    return f"{name}{other} (2 runs: indicative)" if row["runs"] == 2 and name in TURNS else f"{name}{other}"
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
@@ -129,7 +180,7 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns]]
 
 
-def _add_line(gathered: _Gathered, group: str, members: Sequence[Items]) -> None:
+def _add_line(gathered: _Gathered, group: str, members: Sequence[Items], cluster: str, margin: float) -> None:
     first = members[0]
     if any(not first.pairs.equals(other.pairs) for other in members[1:]):
         gathered.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
@@ -141,38 +192,38 @@ def _add_line(gathered: _Gathered, group: str, members: Sequence[Items]) -> None
             f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
             f"{'are' if left_out > 1 else 'is'} left out of the tests."
         )
-    for phenomenon, chosen, strata in _parts(first.pairs):
-        _add_curve(gathered, group, phenomenon, _credits(members, shared, chosen), _tokens(first, shared), strata)
-        if phenomenon != "all":
-            _add_run_onsets(gathered, phenomenon, members, chosen, strata)
+    for part in _parts(first.pairs, cluster):
+        _add_curve(gathered, group, part, _credits(members, shared, part.chosen), _tokens(first, shared), margin)
+        if part.phenomenon != "all":
+            _add_run_onsets(gathered, part, members)
 
 
 def _add_curve(
-    gathered: _Gathered, group: str, phenomenon: str, half_points: npt.NDArray[np.uint8], tokens: Array,
-    strata: npt.NDArray[np.int64],
-) -> None:  # fmt: skip
+    gathered: _Gathered, group: str, part: _Part, half_points: npt.NDArray[np.uint8], tokens: Array, margin: float
+) -> None:
     trained = tokens > 0
     row: dict[str, Any] = {
-        "group": group, "phenomenon": phenomenon, "runs": len(half_points), "items": half_points.shape[2],
-        "checkpoints": int(trained.sum()), "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
+        "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
+        "drawn": part.drawn, "checkpoints": int(trained.sum()),
+        "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
         "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
     }  # fmt: skip
     if is_testable(tokens[trained]):
-        curve = estimate_curve(tokens[trained], half_points[:, trained], strata)
-        untrained = float(half_points[:, ~trained].mean() / 2) if not trained.all() else np.nan
-        rows = curve_rows(group, phenomenon, curve, untrained)
+        curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
+        untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
+        rows = curve_rows(group, part.phenomenon, curve, untrained)
         gathered.curves.append(rows)
         smooth = rows["smoothed"].dropna()
-        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_numbers(curve)}
+        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_numbers(curve, margin)}
     gathered.classes.append(row)
 
 
-def _numbers(curve: Curve) -> dict[str, float]:
-    test = shape_test(curve)
-    p = {name: getattr(test, name) for name in ("p_rise", "p_fall", "p_u", "p_inverted_u")}
+def _numbers(curve: Curve, margin: float) -> dict[str, float]:
+    test = shape_test(curve, margin=margin)
     return {
-        **p, **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
+        **p_values(test), **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
         **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
+        "effective_items": curve.effective_items,
     }  # fmt: skip
 
 
@@ -180,24 +231,24 @@ def _milestone(name: str, found: Milestone) -> dict[str, float]:
     return {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _add_run_onsets(
-    gathered: _Gathered, phenomenon: str, members: Sequence[Items], chosen: npt.NDArray[np.bool_],
-    strata: npt.NDArray[np.int64],
-) -> None:  # fmt: skip
+def _add_run_onsets(gathered: _Gathered, part: _Part, members: Sequence[Items]) -> None:
     for one in members:
         trained = one.steps > 0
         if is_testable(one.tokens[trained]):
-            curve = estimate_curve(one.tokens[trained], one.half_points[trained][None, :, chosen], strata)
-            gathered.onsets.append({"name": one.run, "phenomenon": phenomenon, "onset": onset(curve).tokens})
+            credits_ = one.half_points[trained][None, :, part.chosen]
+            curve = estimate_curve(one.tokens[trained], credits_, part.strata, part.clusters)
+            gathered.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
 
 
-def _parts(pairs: pd.DataFrame) -> Iterator[tuple[str, npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:
-    """Yield the whole benchmark and each phenomenon: name, which items are of it, the paradigm of each of those."""
+def _parts(pairs: pd.DataFrame, cluster: str) -> Iterator[_Part]:
+    """Yield the whole benchmark and each phenomenon."""
     phenomena = pairs["phenomenon"].to_numpy()
     named = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
     for name in ["all", *named]:
         chosen = np.ones(len(pairs), dtype=bool) if name == "all" else phenomena == name
-        yield name, chosen, pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
+        paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
+        clusters = pairs["cluster"][chosen].to_numpy(np.int64)
+        yield _Part(name, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
 def _credits(
@@ -211,7 +262,7 @@ def _tokens(one: Items, steps: npt.NDArray[np.int64]) -> Array:
 
 
 def _own_turn(row: Mapping[Any, Any]) -> dict[str, float]:
-    turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["shape"])
+    turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["class"])
     names = {
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
         "place_low": "_place_low", "place_high": "_place_high", "turn_to": "_end",
@@ -221,11 +272,12 @@ def _own_turn(row: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def _own_p(row: Mapping[Any, Any]) -> float:
-    of_shape = {"rising": "holm_rise", "falling": "holm_fall", "U-shaped": "holm_u", "inverted-U": "holm_inverted_u"}
-    if row["shape"] == NOT_TESTED:
+    """Return the adjusted p of the test that named the class."""
+    if row["class"] == NOT_TESTED:
         return np.nan
-    name = of_shape.get(row["shape"])
-    return float(row[name] if name else min(row["holm_rise"], row["holm_fall"]))
+    if row["class"] == "undetermined":
+        return float(min(row["holm_rise"], row["holm_fall"]))
+    return float(row[f"holm_{TEST_OF[row['class']]}"])
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

@@ -1,4 +1,4 @@
-"""The shape of learning: is a curve rising, U-shaped, inverted-U, falling or flat, by a stated test.
+"""The shape of learning: is a curve rising, U-shaped, inverted-U, falling or flat, by stated tests.
 
 The curve is smoothed, and its means over stretches of the log axis are compared, every stretch i with every k after it:
 a fall where i lies above k, a rise where k lies above i, each as a studentised difference t(i, k). A curve falls
@@ -8,8 +8,13 @@ it rises. It is U-shaped when a fall is followed by a rise from the same stretch
     T_U = max over k of min(largest fall from before k down to k, largest rise from k up to after k)
 
 and inverted-U when a rise is followed by a fall. Both sides have to hold at once (intersection-union, Berger 1982), and
-each side is held to the max over all pairs, so that the test keeps its level on monotone curves as on flat ones. The
-p values of many curves are adjusted by Holm's procedure, for each of the four alternatives over all curves.
+each side is held to the max over all pairs, so that the test keeps its level on monotone curves as on flat ones.
+
+A curve is flat when every one of these differences lies within a margin, both ways: two one-sided tests for each
+(Schuirmann 1987), all of which have to hold. Where neither a change nor flatness is shown, it is undetermined.
+
+The p values of many curves are adjusted by Holm's procedure, for each of the five alternatives over all curves. Lines
+of one run, whose p values are over items only, are a family of their own.
 """
 
 from collections.abc import Mapping
@@ -21,14 +26,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from analysis.config import FLAT_MARGIN
 from analysis.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
 from eval.levels import Ids
 from eval.metrics import CONFIDENCE
 from eval.statistics import holm
 
-Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat"]
+Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat", "undetermined"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 NOT_TESTED = "not tested"
+TURNS: tuple[Shape, ...] = ("U-shaped", "inverted-U")
 LEVEL = 0.05
 LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
@@ -37,7 +44,8 @@ _NEAR = 1e-9
 REFERENCE_DRAWS = 5000  # each counts twice
 _BLOCK = 1000
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-ALTERNATIVES = ("rise", "fall", "u", "inverted_u")
+TEST_OF = {"rising": "rise", "falling": "fall", "U-shaped": "u", "inverted-U": "inverted_u", "flat": "flat"}
+ALTERNATIVES = tuple(TEST_OF.values())
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class ShapeTest:
         p_fall: that it falls nowhere.
         p_u: that it does not fall and then rise.
         p_inverted_u: that it does not rise and then fall.
+        p_flat: that some difference is as large as the margin.
         dip: its deepest dip.
         bump: its highest bump.
     """
@@ -80,6 +89,7 @@ class ShapeTest:
     p_fall: float
     p_u: float
     p_inverted_u: float
+    p_flat: float
     dip: Turn
     bump: Turn
 
@@ -89,45 +99,50 @@ def is_testable(tokens: Array) -> bool:
     return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
 
 
-def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0) -> ShapeTest:
+def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100) -> ShapeTest:
     """Test the shape of one curve.
 
     Args:
         curve: with the checkpoints of ``is_testable``.
         draws: of the largest difference, which p values are read from.
         seed: of the draws.
+        margin: within which the differences of a flat curve lie, as a fraction.
 
     Returns:
         p values and turns.
     """
-    statistics, p_of = _statistics(curve, draws, seed)
-    rise, fall, u, inverted = (p_of(statistic) for statistic in statistics)
+    compared = _compare(curve)
+    reference = _Reference(_largest(compared, draws, seed), compared.ratio.size, compared.freedom)
+    rise, fall, u, inverted = (reference(statistic) for statistic in _largest_changes(compared))
     dip, bump = _turns(curve, seed)
-    return ShapeTest(rise, fall, u, inverted, dip, bump)
+    return ShapeTest(rise, fall, u, inverted, _flatness(compared, margin), dip, bump)
 
 
 def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
-    """Adjust the p values of many curves and name the class of each.
+    """Adjust the p values of many curves and name the class of each by a test that is significant.
 
     A curve is U-shaped or inverted-U when that test is significant; when both are, it has the shape with the larger
     depth, and where one and the same fall limits both depths the fall is a dip in a rising curve (U-shaped), one and
     the same rise a bump in a falling one (inverted-U). Otherwise it is rising or falling by the one of these tests that
-    is significant, or has the smaller p, and flat when none is.
+    is significant, by the smaller p where both are. Otherwise it is flat when that test is significant, and
+    undetermined when it is not.
 
     Args:
-        tests: one row per curve, with ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``dip``, ``bump`` (depths),
-            ``dip_place`` and ``bump_place``. A curve that was not tested has NaN and counts in no family.
-        level: of the family of all curves.
+        tests: one row per curve, with ``runs``, ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``, ``dip``,
+            ``bump`` (depths), ``dip_place`` and ``bump_place``. A curve that was not tested has NaN and counts in no
+            family. Curves of one run are a family, and those of several.
+        level: of each family.
 
     Returns:
         The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
-        ``holm_fall``, ``holm_u`` and ``holm_inverted_u``.
+        ``holm_fall``, ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
     """
-    tested = tests["p_rise"].notna().to_numpy()
+    tested, alone = tests["p_rise"].notna().to_numpy(), (tests["runs"] == 1).to_numpy()
     adjusted = {}
     for name in ALTERNATIVES:
         values = np.full(len(tests), np.nan)
-        values[tested] = holm(tests[f"p_{name}"].to_numpy(np.float64)[tested])
+        for family in (tested & alone, tested & ~alone):
+            values[family] = holm(tests[f"p_{name}"].to_numpy(np.float64)[family])
         adjusted[f"holm_{name}"] = values
     table = tests.assign(**adjusted)
     both = (table["holm_u"] <= level) & (table["holm_inverted_u"] <= level)
@@ -138,14 +153,16 @@ def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
 def _name(row: Mapping[Any, Any], level: float) -> str:
     if np.isnan(row["p_rise"]):
         return NOT_TESTED
-    u, inverted = row["holm_u"] <= level, row["holm_inverted_u"] <= level
+    rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= level for name in ALTERNATIVES)
     if u and inverted:
         return _deeper(row)
     if u or inverted:
         return "U-shaped" if u else "inverted-U"
-    if min(row["holm_rise"], row["holm_fall"]) > level:
-        return "flat"
-    return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
+    if rise and fall:
+        return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
+    if rise or fall:
+        return "rising" if rise else "falling"
+    return "flat" if flat else "undetermined"
 
 
 def _deeper(row: Mapping[Any, Any]) -> str:
@@ -187,29 +204,67 @@ def _within(logs: Array, width: float) -> list[tuple[int, int]]:
     return [(first, int(last)) for first, last in enumerate(lasts) if first == 0 or last > lasts[first - 1]]
 
 
-def _statistics(curve: Curve, draws: int, seed: int) -> tuple[tuple[float, float, float, float], "_Reference"]:
-    """Return the largest rise, fall, T_U and T of the inverted U, and what reads their p values."""
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """The differences of a curve between every two stretches, and their error.
+
+    Attributes:
+        stretches: of its axis.
+        difference: float64[J], the earlier stretch less the later one.
+        error: float64[J], standard errors.
+        freedom: degrees of freedom of the errors.
+        loadings: float64[T, J], the draws of the differences as sums of T independent normal numbers.
+    """
+
+    stretches: _Stretches
+    difference: Array
+    error: Array
+    freedom: float
+    loadings: Array
+
+    @property
+    def ratio(self) -> Array:
+        """Studentised differences, float64[J]: positive for a fall."""
+        return self.difference / self.error
+
+
+def _compare(curve: Curve) -> _Comparison:
     stretches = _stretches(tuple(curve.tokens))
     contrasts = stretches.contrasts
     found = errors(curve, contrasts)
-    ratio = (contrasts @ curve.mean) / np.sqrt(found.variance)
+    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
+    return _Comparison(stretches, contrasts @ curve.mean, np.sqrt(found.variance), found.freedom, loadings)
+
+
+def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
+    """Return the largest rise, the largest fall, T_U and T of the inverted U."""
+    stretches, ratio = compared.stretches, compared.ratio
     falls = np.full((stretches.count, stretches.count), -np.inf)
     rises = falls.copy()
     falls[stretches.before, stretches.after] = ratio
     rises[stretches.before, stretches.after] = -ratio
     u = np.minimum(falls.max(axis=0), rises.max(axis=1)).max()
     inverted = np.minimum(rises.max(axis=0), falls.max(axis=1)).max()
-    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
-    reference = _Reference(_largest(loadings, found.freedom, draws, seed), ratio.size, found.freedom)
-    return (float(rises.max()), float(falls.max()), float(u), float(inverted)), reference
+    return float(rises.max()), float(falls.max()), float(u), float(inverted)
 
 
-def _largest(loadings: Array, freedom: float, draws: int, seed: int) -> Array:
+def _flatness(compared: _Comparison, margin: float) -> float:
+    """Return the p value of the test that every difference lies within the margin.
+
+    All of the one-sided tests have to be significant (intersection-union, Berger 1982), so that the largest of their p
+    values is that of the test, without an adjustment for their number.
+    """
+    nearest = (margin - np.abs(compared.difference)) / compared.error
+    return float(student.sf(nearest.min(), compared.freedom))
+
+
+def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
     """Draw the largest of all studentised differences when nothing rises or falls, float64[2 * draws], sorted.
 
     A draw and its negative are equally likely, so that each draw gives two.
     """
     random = np.random.default_rng(seed)
+    loadings, freedom = compared.loadings, compared.freedom
     unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
     largest = []
     for start in range(0, draws, _BLOCK):
@@ -290,6 +345,11 @@ def _vertices(logs: Array, curves: Array, places: Ids) -> Array:
         vertex = np.where(square > 0, -slope / (2 * square), 0.0)
     inner = (places == middle) & (square > 0)
     return np.asarray(np.where(inner, logs[middle] + np.clip(vertex, left, right), logs[places]))
+
+
+def p_values(test: ShapeTest) -> dict[str, float]:
+    """Name the p values of a curve for a table: ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``."""
+    return {f"p_{name}": getattr(test, f"p_{name}") for name in ALTERNATIVES}
 
 
 def turn_columns(name: str, turn: Turn) -> dict[str, float]:

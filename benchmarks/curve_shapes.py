@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.shapes import SHAPES, ShapeTest, classify, shape_test, turn_columns
+from analysis.shapes import SHAPES, ShapeTest, classify, p_values, shape_test, turn_columns
 from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
     DRIFTING,
@@ -80,7 +80,7 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     for number in range(arguments.curves):
         simulated = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
         tests.append(shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number))
-    table = pd.concat([classify(pd.DataFrame([_row(test)])) for test in tests], ignore_index=True)
+    table = pd.concat([classify(pd.DataFrame([_row(test, arguments.seeds)])) for test in tests], ignore_index=True)
     shares = {name: float((table["shape"] == name).mean()) for name in SHAPES}
     in_family = float((table["p_u"] <= LEVEL / FAMILY).mean())
     return {
@@ -89,9 +89,8 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     }  # fmt: skip
 
 
-def _row(test: ShapeTest) -> dict[str, float]:
-    p = {name: getattr(test, name) for name in ("p_rise", "p_fall", "p_u", "p_inverted_u")}
-    return {**p, **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
+def _row(test: ShapeTest, runs: int) -> dict[str, float]:
+    return {"runs": runs, **p_values(test), **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
 
 
 def _coverage(scenario: Scenario, tokens: np.ndarray, table: pd.DataFrame) -> dict[str, float]:

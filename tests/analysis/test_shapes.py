@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shapes import ALTERNATIVES, ShapeTest, classify, shape_test, turn_columns
+from analysis.shapes import ShapeTest, classify, p_values, shape_test, turn_columns
 from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
     DRIFTING,
@@ -26,8 +26,7 @@ DRAWS = 500
 
 
 def row(test: ShapeTest) -> dict[str, float]:
-    p = {f"p_{name}": getattr(test, f"p_{name}") for name in ALTERNATIVES}
-    return {**p, **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
+    return {"runs": 3, **p_values(test), **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
 
 
 def class_of(test: ShapeTest) -> str:
@@ -152,8 +151,8 @@ def test_depth_and_place_of_a_planted_dip() -> None:
 
 
 def classes_of(*rows: dict[str, float]) -> pd.DataFrame:
-    usual = {"p_rise": 1.0, "p_fall": 1.0, "p_u": 1.0, "p_inverted_u": 1.0, "dip": 0.0, "bump": 0.0,
-             "dip_place": 1.0, "bump_place": 1.0}  # fmt: skip
+    usual = {"runs": 3, "p_rise": 1.0, "p_fall": 1.0, "p_u": 1.0, "p_inverted_u": 1.0, "p_flat": 1.0, "dip": 0.0,
+             "bump": 0.0, "dip_place": 1.0, "bump_place": 1.0}  # fmt: skip
     return classify(pd.DataFrame([usual | row for row in rows]))
 
 

@@ -1,0 +1,103 @@
+"""Which pairs are drawn together: those of a template that differ in the same way are not independent draws.
+
+In ZhoBLiMP the good and the bad sentence differ in the same way in all 300 pairs of 39 of the 118 paradigms; what a
+model makes of that difference changes in all of them at once.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.config import BY_EDITS
+from analysis.smoothing import effective_clusters
+from eval.levels import Ids
+from ucurve.errors import unknown_name
+
+PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
+FEW_EDITS = 30  # from so many different ones in a paradigm on, its pairs are drawn by themselves
+FEWEST_CLUSTERS = 6  # effective ones; with fewer, rises and falls are found too often (docs/shape.md)
+PAIRS_OF_FEW_EDITS = "pairs of few edits"
+_NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
+
+
+def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
+    """Number the clusters of a pair table.
+
+    Args:
+        pairs: ``paradigm``, ``good``, ``bad``, and the column that ``cluster`` names.
+        cluster: ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, ``auto`` does so
+            in paradigms with fewer than 30 different edits; ``pair`` leaves every pair by itself, ``paradigm`` puts all
+            pairs of a paradigm together, a column those with the same value of it.
+        where: of what the pairs are, for messages.
+
+    Returns:
+        int64[pairs], equal for pairs of one cluster.
+
+    Raises:
+        UserError: when the table has no such column.
+    """
+    if cluster == PAIR:
+        return np.arange(len(pairs))
+    if cluster in (EDIT, BY_EDITS):
+        return _edit_clusters(pairs, np.inf if cluster == EDIT else FEW_EDITS)
+    if cluster not in pairs:
+        raise unknown_name("cluster", cluster, {*_NAMED, *map(str, pairs.columns)}, where)
+    return pd.factorize(pairs[cluster], use_na_sentinel=False)[0].astype(np.int64)
+
+
+def column_of(cluster: str) -> tuple[str, ...]:
+    """Return the column of a pair table that a way of clustering reads beside those that every table has."""
+    return () if cluster in _NAMED else (cluster,)
+
+
+def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
+    """Decide what is drawn for one curve, and within what.
+
+    Args:
+        paradigms: int64[pairs], the paradigm of each pair.
+        clusters: int64[pairs], its cluster.
+        cluster: the way of clustering that gave these.
+
+    Returns:
+        Strata and clusters of the pairs for ``estimate_curve``, and what is drawn, for people: ``edits``, ``pairs``,
+        ``paradigms`` or the column. Clusters that go across paradigms are drawn from all pairs. Under ``auto`` pairs
+        are drawn where there are too few edits to tell how much they vary: ``pairs of few edits``.
+    """
+    one_by_one = np.arange(len(clusters), dtype=np.int64)
+    if cluster in (PAIR, PARADIGM):
+        return paradigms, clusters if cluster == PARADIGM else one_by_one, f"{cluster}s"
+    across = pd.Series(paradigms).groupby(clusters).nunique().gt(1).any()
+    strata = np.zeros_like(paradigms) if across else paradigms
+    if cluster not in (EDIT, BY_EDITS):
+        return strata, clusters, cluster
+    if len(np.unique(clusters)) == len(clusters):
+        return strata, one_by_one, "pairs"
+    if cluster == BY_EDITS and effective_clusters(strata, clusters) < FEWEST_CLUSTERS:
+        return strata, one_by_one, PAIRS_OF_FEW_EDITS
+    return strata, clusters, "edits"
+
+
+def edit(good: str, bad: str) -> tuple[str, str]:
+    """Return what is left of two sentences without their common beginning and end.
+
+    Where words are parted by spaces whole words are compared, else characters.
+    """
+    spaced = " " in good or " " in bad
+    one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
+    between = " " if spaced else ""
+    return between.join(one[start : len(one) - end]), between.join(other[start : len(other) - end])
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    same = (mine == theirs for mine, theirs in zip(one, other, strict=False))
+    return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
+
+
+def _edit_clusters(pairs: pd.DataFrame, few: float) -> Ids:
+    edits = pd.Series([edit(good, bad) for good, bad in zip(pairs["good"], pairs["bad"], strict=True)])
+    kinds = pd.factorize(pd.MultiIndex.from_arrays([pairs["paradigm"].to_numpy(), edits.to_numpy()]))[0]
+    different = pd.Series(kinds).groupby(pairs["paradigm"].to_numpy()).transform("nunique").to_numpy()
+    return np.where(different < few, kinds, len(pairs) + np.arange(len(pairs))).astype(np.int64)
