@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shapes import ShapeTest, classify, p_values, shape_test, turn_columns
+from analysis.shape_tables import shape_table
+from analysis.shapes import TEST_OF, ShapeTest, classify, p_values, shape_test, turn_columns
 from analysis.smoothing import estimate_curve, smoothing_weights
 from tests.analysis.simulated_curves import (
     DRIFTING,
@@ -23,6 +24,11 @@ from tests.analysis.simulated_curves import (
 
 TOKENS = token_axis(20, 3.0)
 DRAWS = 500
+NO_TURN = {
+    f"{turn}_{part}": 1.0
+    for turn in ("dip", "bump")
+    for part in ("start", "end", "depth_low", "depth_high", "place", "place_low", "place_high")
+}
 
 
 def row(test: ShapeTest) -> dict[str, float]:
@@ -68,12 +74,12 @@ def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
     """The reduced form of benchmarks/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
     shapes = called(flat(0.7), noise, 40)
     assert (shapes == "U-shaped").sum() <= 4
-    assert (shapes == "flat").mean() > 0.8
+    assert shapes.isin(["flat", "undetermined"]).mean() > 0.8
 
 
-@pytest.mark.parametrize(("noise", "least"), [(INDEPENDENT, 0.8), (LASTING, 0.8), (SLOW, 0.6), (DRIFTING, 0.4)])
+@pytest.mark.parametrize(("noise", "least"), [(INDEPENDENT, 0.8), (LASTING, 0.8), (SLOW, 0.6), (DRIFTING, 0.3)])
 def test_dips_of_5_points_are_found(noise: Noise, least: float) -> None:
-    """300 items, 3 seeds, 47 checkpoints; the full size finds 98, 99, 77 and 59 %."""
+    """300 items, 3 seeds, 47 checkpoints; docs/shape.md has the full size."""
     assert (called(dip(0.7), noise, 30, token_axis(47, 5.26)) == "U-shaped").mean() >= least
 
 
@@ -136,7 +142,7 @@ def test_constant_credits_are_flat() -> None:
 def test_one_item_that_changes_is_no_shape() -> None:
     half_points = np.full((1, len(TOKENS), 50), 2, dtype=np.uint8)
     half_points[0, 10, 0] = 0
-    assert class_of(outcome(half_points)) == "flat"
+    assert class_of(outcome(half_points)) == "undetermined"
 
 
 def test_depth_and_place_of_a_planted_dip() -> None:
@@ -160,7 +166,58 @@ def test_p_values_are_adjusted_over_all_curves_by_holm() -> None:
     """Holm: .01 x 3, .02 x 2, 1."""
     table = classes_of({"p_rise": 0.02}, {"p_rise": 0.01}, {"p_rise": 1.0})
     assert table["holm_rise"].tolist() == pytest.approx([0.04, 0.03, 1.0])
-    assert table["shape"].tolist() == ["rising", "rising", "flat"]
+    assert table["shape"].tolist() == ["rising", "rising", "undetermined"]
+
+
+def test_a_class_is_named_only_by_a_test_that_is_significant_after_holm() -> None:
+    """Fifteen curves fall for sure; the last one's rise has the smaller p, but only its fall survives Holm."""
+    table = classes_of(*[{"p_fall": 1e-6}] * 15, {"p_rise": 0.04, "p_fall": 0.045})
+    last = table.iloc[-1]
+    assert last[["holm_rise", "holm_fall"]].tolist() == pytest.approx([0.64, 0.045])
+    assert last["shape"] == "falling"
+    assert shape_table(table.assign(**NO_TURN))["p"].iloc[-1] == pytest.approx(0.045)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([1e-6, 1e-3, 0.01, 0.03, 0.04, 0.2, 1.0])] * 5), min_size=1, max_size=20))
+@settings(max_examples=50, deadline=None)
+def test_the_test_that_names_a_class_is_significant(rows: list[tuple[float, ...]]) -> None:
+    names = ("p_rise", "p_fall", "p_u", "p_inverted_u", "p_flat")
+    table = classes_of(*[dict(zip(names, row, strict=True)) for row in rows])
+    for row in table.to_dict("records"):
+        if row["shape"] == "undetermined":
+            assert min(row[f"holm_{name}"] for name in TEST_OF.values()) > 0.05
+        else:
+            assert row[f"holm_{TEST_OF[row['shape']]}"] <= 0.05
+
+
+def test_single_runs_are_a_family_of_their_own() -> None:
+    table = classes_of({"p_rise": 0.03, "runs": 1}, {"p_rise": 0.03, "runs": 3}, {"p_rise": 0.02, "runs": 3})
+    assert table["holm_rise"].tolist() == pytest.approx([0.03, 0.04, 0.04])
+
+
+def test_flat_needs_all_differences_within_the_margin() -> None:
+    """A thousand pairs that change by chance alone, and a fall of as much as the margin, just below and far below."""
+
+    def p_flat(fall: float, margin: float = 0.03) -> float:
+        levels = np.where(np.arange(len(TOKENS)) < 10, 0.7, 0.7 - fall)
+        curve = estimate_curve(TOKENS, exact(levels, 1000), np.zeros(1000, dtype=np.int64))
+        return shape_test(curve, DRAWS, margin=margin).p_flat
+
+    assert p_flat(0.0) < 1e-6
+    assert p_flat(0.015) < 0.05
+    assert p_flat(0.03) > 0.05
+    assert p_flat(0.05) > 0.99
+    assert p_flat(0.05, margin=0.08) < 0.05
+
+
+def test_a_fall_of_the_margin_is_rarely_called_flat() -> None:
+    """The level of the equivalence test at its edge; more than 6 of 60 has p = 0.03 where 5 % are."""
+    logs = np.log10(TOKENS)
+    curve = lambda logs: 0.7 - 0.03 * (logs > logs.mean())  # noqa: E731 - a shape like the others
+    assert np.ptp(smoothing_weights(logs) @ curve(logs)) > 0.029
+    draw = np.random.default_rng(3)
+    tests = [outcome(simulate(curve, TOKENS, LASTING, draw, items=1500), seed=k) for k in range(60)]
+    assert sum(test.p_flat <= 0.05 for test in tests) <= 6
 
 
 def test_curves_that_were_not_tested_are_in_no_family() -> None:
