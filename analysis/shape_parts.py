@@ -77,7 +77,12 @@ _ONE_RUN = (
 )
 _ONE_RUN_300, _ONE_RUN_1500 = "1 to 5 %", "12 to 40 %"  # docs/shape.md
 _TWO_RUNS = (
-    "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative. "
+    "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative, "
+    "and large changes may stay undetermined; a third seed helps most. "
+)
+_THESE_RUNS = (
+    "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
+    "differ too much to say so of other seeds. "
 )
 _ENDS = (
     "A turn within about 0.6 decades of the first or the last checkpoint usually reads as rising or falling. Where "
@@ -180,6 +185,7 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
         f"the level is {LEVEL:g}. {_drawn_note(classes)}"
         + (_ONE_RUN.format(few=_ONE_RUN_300, many=_ONE_RUN_1500) if 1 in runs else "")
         + (_TWO_RUNS if 2 in runs else "")
+        + (_THESE_RUNS if runs - {1} else "")
         + _ENDS
     )
 

@@ -19,19 +19,21 @@ from analysis.shapes import (
     NOT_TESTED,
     TEST_OF,
     TURNS,
+    change_tests,
     classify,
     is_testable,
     p_values,
     shape_test,
     turn_columns,
 )
-from analysis.smoothing import HALVES, Array, Curve, errors, estimate_curve, smoothing_weights
+from analysis.smoothing import HALVES, Array, Curve, errors, estimate_curve, of_these_runs, smoothing_weights
 from eval.levels import Ids
 from eval.metrics import CONFIDENCE
 
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
+_OVER_PAIRS = [f"p_{name}_these_runs" for name in ALTERNATIVES]
 _NUMBERS = (
-    *(f"p_{name}" for name in ALTERNATIVES),
+    *(f"p_{name}" for name in ALTERNATIVES), *_OVER_PAIRS,
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
@@ -122,30 +124,42 @@ def find_shapes(
 
 
 def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
-    """Classify curves, and give each the depth and place of its own turn.
+    """Classify curves, say what their classes mean, and give each the depth and place of its own turn.
 
     Args:
         tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``drawn`` (what is drawn of them),
             ``effective_items`` (how many clusters of equal size would weigh as those drawn do), ``checkpoints``,
-            ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), and the
-            numbers of ``shapes`` and ``onset``.
+            ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), the
+            numbers of ``shapes`` and ``onset``, and with ``_these_runs`` the p values over pairs only.
 
     Returns:
-        The columns of ``classify``, with its class as ``class`` and in ``shape`` what may be said: ``U-shaped (this
-        run)`` of a line of one run, ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``. Then ``p``
-        (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or
+        The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
+        says nothing about other seeds; and in ``shape`` what may be said: ``U-shaped (this run)`` of a line of one run,
+        ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``, ``undetermined (these runs: rising)``. Then
+        ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or
         the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and
         ``turn_to`` (tokens), NaN for other classes.
     """
-    table = classify(tests).rename(columns={"shape": "class"})
+    table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
+    table["class_these_runs"] = _of_these_runs(tests, table["class"])
     rows = table.to_dict("records")
     table["shape"] = [reading(row) for row in rows]
     return pd.concat([table, pd.DataFrame([_own_turn(row) for row in rows], index=table.index)], axis=1)
 
 
+def _of_these_runs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
+    """Name the classes over pairs only: of a line of one run its class, of several a family of Holm's procedure."""
+    several = tests["runs"] > 1
+    own = [f"p_{name}" for name in ALTERNATIVES]
+    over_pairs = tests[several].drop(columns=own).rename(columns=dict(zip(_OVER_PAIRS, own, strict=True)))
+    return classes.where(~several, classify(over_pairs)["shape"])
+
+
 def reading(row: Mapping[Any, Any]) -> str:
-    """Say what a class means with so many runs; ``row`` has ``class``, ``both`` and ``runs``."""
-    name = str(row["class"])
+    """Say what a class means with so many runs; ``row`` has ``class``, ``class_these_runs``, ``both`` and ``runs``."""
+    name, in_these = str(row["class"]), str(row["class_these_runs"])
+    if name == "undetermined" and in_these != name:
+        return f"undetermined (these runs: {in_these})"
     if name in (NOT_TESTED, "undetermined"):
         return name
     other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
@@ -221,10 +235,16 @@ def _add_curve(
 def _numbers(curve: Curve, margin: float) -> dict[str, float]:
     test = shape_test(curve, margin=margin)
     return {
-        **p_values(test), **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
+        **p_values(test), **_over_pairs(curve, margin),
+        **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
         **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
         "effective_items": curve.effective_items,
     }  # fmt: skip
+
+
+def _over_pairs(curve: Curve, margin: float) -> dict[str, float]:
+    p = change_tests(of_these_runs(curve), margin=margin) if curve.seeds > 1 else [np.nan] * len(ALTERNATIVES)
+    return dict(zip(_OVER_PAIRS, p, strict=True))
 
 
 def _milestone(name: str, found: Milestone) -> dict[str, float]:

@@ -37,6 +37,7 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 NOT_TESTED = "not tested"
 TURNS: tuple[Shape, ...] = ("U-shaped", "inverted-U")
 LEVEL = 0.05
+_UNKNOWN = {"runs": np.inf, "p_flat": 1.0}
 LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
 _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
@@ -99,7 +100,9 @@ def is_testable(tokens: Array) -> bool:
     return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
 
 
-def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100) -> ShapeTest:
+def shape_test(
+    curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
+) -> ShapeTest:
     """Test the shape of one curve.
 
     Args:
@@ -111,11 +114,17 @@ def shape_test(curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin
     Returns:
         p values and turns.
     """
+    return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(curve, seed))
+
+
+def change_tests(
+    curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
+) -> tuple[float, float, float, float, float]:
+    """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``."""
     compared = _compare(curve)
     reference = _Reference(_largest(compared, draws, seed), compared.ratio.size, compared.freedom)
     rise, fall, u, inverted = (reference(statistic) for statistic in _largest_changes(compared))
-    dip, bump = _turns(curve, seed)
-    return ShapeTest(rise, fall, u, inverted, _flatness(compared, margin), dip, bump)
+    return rise, fall, u, inverted, _flatness(compared, margin)
 
 
 def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
@@ -128,15 +137,17 @@ def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     undetermined when it is not.
 
     Args:
-        tests: one row per curve, with ``runs``, ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``, ``dip``,
-            ``bump`` (depths), ``dip_place`` and ``bump_place``. A curve that was not tested has NaN and counts in no
-            family. Curves of one run are a family, and those of several.
+        tests: one row per curve, with ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``, ``dip``,
+            ``bump`` (depths), ``dip_place``, ``bump_place`` and ``runs``. A curve that was not tested has NaN and
+            counts in no family. Curves of one run are a family, and those of several. Without ``runs`` all are taken
+            for curves of several runs, without ``p_flat`` none is shown to be flat.
         level: of each family.
 
     Returns:
         The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
         ``holm_fall``, ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
     """
+    tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
     tested, alone = tests["p_rise"].notna().to_numpy(), (tests["runs"] == 1).to_numpy()
     adjusted = {}
     for name in ALTERNATIVES:

@@ -10,7 +10,7 @@ it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are nor
 they are drawn from that law.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,12 @@ class Curve:
     def log_tokens(self) -> Array:
         """Decimal logarithms of the tokens, float64[T]."""
         return np.log10(self.tokens)
+
+
+def of_these_runs(curve: Curve) -> Curve:
+    """Return a curve whose error is over items only: what can be said of these runs, not of other seeds."""
+    nothing = np.zeros_like(curve.item_cov)
+    return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)
 
 
 @dataclass(frozen=True, eq=False)

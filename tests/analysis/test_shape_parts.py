@@ -183,7 +183,26 @@ def test_lines_of_one_run_are_a_family_of_their_own_beside_others(make_run: Make
     ],
 )
 def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: str) -> None:
-    assert reading({"class": name, "both": both, "runs": runs}) == said
+    assert reading({"class": name, "class_these_runs": name, "both": both, "runs": runs}) == said
+
+
+def test_an_undetermined_curve_says_what_its_runs_do() -> None:
+    row = {"class": "undetermined", "class_these_runs": "rising", "both": False, "runs": 2}
+    assert reading(row) == "undetermined (these runs: rising)"
+
+
+def test_two_runs_that_learn_at_different_times_are_undetermined_but_rise(make_run: MakeRun, parts_of) -> None:
+    """One run learns at half of the axis, the other later: of another seed little can be said, of these two much."""
+    early, late = (np.where(np.arange(len(STEPS)) > place, 0.95, 0.5) for place in (4, 9))
+    draw = np.random.default_rng(1)
+    for seed, levels in enumerate((early, late)):
+        half_points = {step: 2 * (draw.random(len(PAIRS)) < level) for step, level in zip(STEPS, levels, strict=True)}
+        make_item_run(make_run, PAIRS, half_points, seed=seed)
+    shape, _ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"]
+    assert set(table["shape"]) == {"undetermined (these runs: rising)"}
+    assert set(table["class"]) == {"undetermined"}
+    assert "differ too much to say so of other seeds" in note_of(shape)
 
 
 def test_two_runs_are_called_indicative(make_run: MakeRun, parts_of) -> None:
