@@ -260,10 +260,15 @@ def _freedom(deviations: Array, design: _Design) -> float:
     """Return the degrees of freedom of the variance of differences between checkpoints, 1 at least.
 
     Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all
-    checkpoints. Each stratum takes one.
+    checkpoints. A stratum has one less than its clusters are worth.
     """
     squares = ((deviations - deviations.mean(axis=0)) ** 2).sum(axis=0)
-    strata = len(np.unique(design.strata))
     if not squares.any():
-        return max(1.0, design.effective - strata)
-    return max(1.0, float(squares.sum() ** 2 / (squares**2).sum()) - strata)
+        return max(1.0, design.effective - 1)
+    of_cluster = np.zeros(len(squares), dtype=np.int64)
+    of_cluster[design.clusters] = design.strata
+    sums, sums_of_squares = np.bincount(of_cluster, squares), np.bincount(of_cluster, squares**2)
+    varying = sums > 0
+    sums, sums_of_squares = sums[varying], sums_of_squares[varying]
+    freedoms = np.maximum(1, sums**2 / sums_of_squares - 1)
+    return float(sums.sum() ** 2 / (sums**2 / freedoms).sum())
