@@ -75,7 +75,7 @@ def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
         "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
         "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
         "Δacc, in percentage points, is the mean absolute difference of the two unequal splits to the equal one: the "
-        "length bias, 0 is best. Chance differences make it larger and never smaller: for small values see the signed "
+        "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
     said = [text for text in (_length_alone(table),) if text]

@@ -61,8 +61,8 @@ def length_biases(
 ) -> dict[str, Array]:
     """Return the length biases of every row with percentile intervals at 95 %.
 
-    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: chance differences make it larger and never smaller,
-    in the data and in every draw, so that near 0 it is too high and its interval lies above the true value. The two
+    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance differences of either sign make it
+    larger, in the data and in every draw, so that it is too high and its interval lies above the true value. The two
     signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias.
 
     Args:
