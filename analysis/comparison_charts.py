@@ -213,7 +213,7 @@ def _cell_text(cell: Mapping[Hashable, Any], *, intervals: bool) -> str:
 
 def _against(compared: pd.DataFrame, base: str) -> pd.DataFrame:
     rows = turned(compared, base)
-    ahead = np.where(rows["accuracy_first"] > rows["accuracy_second"], "base", "other")
+    ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
     named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
     named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}
     return rows.rename(columns=named).assign(better=np.where(rows["p"] < PAIR_LEVEL, ahead, ""))

@@ -20,6 +20,8 @@ TSE_LEVELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 
+STANDARD_ERRORS = 1.959963984540054  # of the paper's bars, either way
+
 
 def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Write lists of suites as a table: ``predicate``, ``level`` (1 is the simplest) and ``suite``."""
@@ -37,15 +39,16 @@ def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame
 
     Returns:
         ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and
-        ``high``: the 95 % interval of the standard error of that mean, 1.96 sample standard deviations over the root of
-        the number of versions either way; NaN for one version.
+        ``high``: 1.96 standard errors of that mean either way, as in the paper's figure; NaN for one version. That is
+        the normal law's and not Student's: with 2, 3 and 4 versions such bars hold the mean in 70, 81 and 86 % of
+        cases.
     """
     rows = points.assign(family=points["family"].fillna(points["model"])).merge(levels, on="suite")
     keys = ["predicate", "level", "suite", "family"]
     table = rows.groupby(keys, as_index=False, sort=False, observed=True).agg(
         models=("accuracy", "count"), accuracy=("accuracy", "mean"), error=("accuracy", "sem")
     )
-    half = 1.959963984540054 * table.pop("error")
+    half = STANDARD_ERRORS * table.pop("error")
     table = table.assign(low=table["accuracy"] - half, high=table["accuracy"] + half)
     return table.sort_values(["predicate", "family", "level"], kind="stable", ignore_index=True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.factors import NO_FACTORS
 from ucurve.errors import UserError, nearest, unknown_name
 
 _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
@@ -84,8 +85,8 @@ def read_factors(path: Path) -> pd.DataFrame:
         ``benchmark``, ``pair`` (int64) and the factors (float64).
 
     Raises:
-        UserError: with file and line, when the file cannot be read, a column is missing, a pair stands twice, or a cell
-            is no number.
+        UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
+            the model has beside factors, a pair stands twice, or a cell is no number.
     """
     rows = _rows(path, "factors", ("benchmark", "pair"))
     _unique(path, rows, ("benchmark", "pair"))
@@ -96,6 +97,10 @@ def read_factors(path: Path) -> pd.DataFrame:
     factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
     if not factors:
         raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
+    if taken := [name for name in factors if name in NO_FACTORS]:
+        raise UserError(
+            f"factors: {path}:1: a factor cannot be called {taken[0]!r}, the model has a column of that name; rename it"
+        )
     for name in factors:
         table[name] = [_factor(path, line, row, name) for line, row in rows]
     return table

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from analysis.factors import OF_SCORES, PHENOMENON, RESPONSE, FactorModel, factor_model, pair_factors
+from analysis.factors import LANGUAGE, NO_FACTORS, OF_SCORES, SENTENCE, FactorModel, factor_model, pair_factors
 from analysis.figures import Drawing
 from analysis.judged import Judged
 from analysis.named_rows import NamedRows
@@ -36,7 +36,7 @@ def factor_parts(
     fitted = {}
     for model in shared:
         table = factor_table(model, judged, languages, factors)
-        terms = [column for column in table.columns if column not in (PHENOMENON, RESPONSE)]
+        terms = [column for column in table.columns if column not in NO_FACTORS]
         if set(terms) <= set(OF_SCORES):
             return
         fit = factor_model(table, terms)
@@ -53,7 +53,7 @@ def factor_table(
     parts = []
     frequency = None if languages is None else languages.set_index("language")["frequency"]
     for language, one in judged.items():
-        part = pair_factors(one.pairs, one.scores[model])
+        part = pair_factors(one.pairs, one.scores[model]).assign(**{LANGUAGE: language})
         if frequency is not None and frequency.notna().any():
             part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
         if factors is not None:
@@ -75,10 +75,11 @@ def _models(judged: dict[str, Judged]) -> list[str]:
 
 
 def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
+    facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
-        [fit.betas.assign(model=model, n=fit.n, r_squared=fit.r_squared) for model, fit in fitted.items()]
+        [fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts}) for model, fit in fitted.items()]
     )
-    columns = ["model", "n", "r_squared", "term", "kind", "beta", "low", "high", "p", "beta_standardised"]
+    columns = ["model", *facts, "term", "kind", "beta", "low", "high", "p", "beta_standardised"]
     table = betas[columns].reset_index(drop=True)
     without = sorted({factor for fit in fitted.values() for factor in fit.left_out})
     note = (
@@ -86,19 +87,32 @@ def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
         "factors scaled to mean 0 and sample standard deviation 1 (MultiBLiMP, section 7.3). A beta is in nats for one "
         "standard deviation of its factor, with its 95 % interval; a phenomenon's is the Δ at the means of the "
         "factors. Language frequency enters as its logarithm. Perplexity, sentence length and subword delta are of the "
-        "model's own tokens."
+        f"model's own tokens. {_clustering(table)}"
     )
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
     shown = (
         Column("model", "Model"), Column("term", "Term"), Column("beta", "Beta (nats)", "number"),
         Column("low", "95 % from", "number"), Column("high", "to", "number"), Column("p", "p", "p"),
-        Column("n", "Pairs", "count"), Column("r_squared", "R² (%)", "percent"),
+        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
+        Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
     drawn = list(fitted)[:_MODELS]
     drawing = _draw(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
     view = TableView(f"{note} Numbers: factor_models_{file_name}.csv.", shown, table.head(_ROWS))
     return Part(Section(f"What drives certainty on {name}", (drawing, view)), {f"factor_models_{file_name}": table})
+
+
+def _clustering(table: pd.DataFrame) -> str:
+    """Say what intervals and p take as independent, and why one may be missing."""
+    what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
+    clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
+    note = (
+        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
+        "not (CR2 errors, t with Bell and McCaffrey's degrees of freedom)."
+    )
+    gap = " A term that one cluster determines alone has no interval and no p." if table["p"].isna().any() else ""
+    return note + gap
 
 
 def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:

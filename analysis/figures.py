@@ -28,8 +28,9 @@ _LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
 _UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
 _LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
-_DOTS_PER_INCH = 200
 _PIXELS_PER_INCH = 110  # on a screen, a little larger than in print
+_PIXELS_PER_INCH_ALONE = 180  # of one panel, which would take up a third of the page's width
+_DOTS_PER_PIXEL = 20 / 11  # screens have up to two; 200 dots per inch of sheets
 # Without dates and versions, so that the same figure gives the same bytes.
 _METADATA: dict[Format, dict[str, None]] = {
     "png": {"Software": None},
@@ -59,7 +60,12 @@ class Drawing:
     @property
     def pixels_wide(self) -> int:
         """Its width on a screen, in CSS pixels."""
-        return round(self.figure.get_figwidth() * _PIXELS_PER_INCH)
+        return round(self.figure.get_figwidth() * self.pixels_per_inch)
+
+    @property
+    def pixels_per_inch(self) -> int:
+        """Its size on a screen, in CSS pixels for an inch of paper."""
+        return _PIXELS_PER_INCH_ALONE if self.figure.get_figwidth() <= ONE_COLUMN else _PIXELS_PER_INCH
 
     def save(self, path: str | Path) -> Path:
         """Write it as PNG, SVG or PDF, whichever the name of the file ends in.
@@ -178,9 +184,10 @@ class Sheet:
 def render(drawing: Drawing, kind: Format) -> bytes:
     """Return the figure as the bytes of a file; the same drawing gives the same bytes."""
     buffer = io.BytesIO()
+    dots = _DOTS_PER_PIXEL * drawing.pixels_per_inch
     with drawing_style(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # said once, in plain words, elsewhere
-        drawing.figure.savefig(buffer, format=kind, dpi=_DOTS_PER_INCH, metadata=_METADATA[kind])
+        drawing.figure.savefig(buffer, format=kind, dpi=dots, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 

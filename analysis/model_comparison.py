@@ -57,12 +57,13 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
         level: a test with a smaller p is significant.
 
     Returns:
-        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups).
+        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The better one is that which
+        gets more credit for more pairs, which is what is tested; with ties counted half, accuracy may say otherwise.
     """
     significant = compared["p"] < level
     marked = compared.assign(
-        first_better=significant & (compared["accuracy_first"] > compared["accuracy_second"]),
-        second_better=significant & (compared["accuracy_first"] < compared["accuracy_second"]),
+        first_better=significant & (compared["first_better"] > compared["second_better"]),
+        second_better=significant & (compared["first_better"] < compared["second_better"]),
     )
     grouped = marked.groupby(["first", "second"], as_index=False, sort=False)
     return grouped.agg(
@@ -92,12 +93,13 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         by: as for ``mcnemar_table``.
 
     Returns:
-        ``group``, ``n``, ``model`` (the most accurate), ``accuracy``, ``second``, ``accuracy_second`` and ``p`` of
-        McNemar's exact test between the two. A group that one model alone was scored on has no row. Among equally
-        accurate models the first column comes first; then p is 1.
+        ``group``, ``n``, ``model`` (the most accurate), ``accuracy``, ``second``, ``accuracy_second``, ``model_better``
+        and ``second_better`` (pairs that one gets more credit for) and ``p`` of McNemar's exact test between the two.
+        A group that one model alone was scored on has no row. Among equally accurate models the first column comes
+        first; then p is 1 unless there are ties.
     """
     rows = [_best(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
-    columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "p"]
+    columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better", "p"]
     return pd.DataFrame([row for row in rows if row], columns=columns)
 
 
@@ -105,14 +107,16 @@ def count_best(best: pd.DataFrame, models: Sequence[str], level: float = BEST_LE
     """Count the groups in which each model is significantly the best (MultiBLiMP, Table 3: #best).
 
     Args:
-        best: columns ``model`` and ``p``, as ``best_by_group`` gives them.
+        best: columns ``model``, ``model_better``, ``second_better`` and ``p``, as ``best_by_group`` gives them. Where
+            the second gets more credit for more pairs, the test does not speak for the model.
         models: all models, so that one that leads nowhere has 0.
         level: a test with a smaller p is significant.
 
     Returns:
         int by model.
     """
-    counts = best.loc[best["p"] < level, "model"].value_counts()
+    significant = (best["p"] < level) & (best["model_better"] > best["second_better"])
+    counts = best.loc[significant, "model"].value_counts()
     return counts.reindex(list(models), fill_value=0).astype(int)
 
 
@@ -149,8 +153,9 @@ def _best(name: str, part: pd.DataFrame) -> dict[str, object]:
     ranked = scored.mean().sort_values(ascending=False, kind="stable").iloc[:2]
     one, other = ranked.index
     better = better_counts(scored[[one, other]].to_numpy(dtype=np.float64))
-    p = mcnemar(np.array([better[0, 1]]), np.array([better[1, 0]]))
+    ours, theirs = better[0, 1], better[1, 0]
+    p = mcnemar(np.array([ours]), np.array([theirs]))
     return {
         "group": name, "n": len(part), "model": one, "accuracy": ranked.iloc[0], "second": other,
-        "accuracy_second": ranked.iloc[1], "p": float(p[0]),
+        "accuracy_second": ranked.iloc[1], "model_better": int(ours), "second_better": int(theirs), "p": float(p[0]),
     }  # fmt: skip

@@ -1,8 +1,8 @@
 """When a curve leaves chance for good, and when it has arrived.
 
 Onset: the tokens at which the smoothed curve crosses a level above chance for the last time upwards. Saturation: the
-tokens from which the smoothed curve stays within a margin of its last value. Both are read between checkpoints by a
-straight line over log tokens.
+tokens from which the smoothed curve stays within a margin of its last value, where that is not chance. Both are read
+between checkpoints by a straight line over log tokens.
 """
 
 from dataclasses import dataclass
@@ -48,25 +48,30 @@ def onset(curve: Curve, above: float = ONSET_ABOVE_CHANCE, draws: int = DRAWS, s
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws, seed)
-    level = CHANCE + above
-    end = smooth[-1] + deviations[:, -1]
-    reached = smooth[-1] > level and np.mean(end <= level) <= 1 - CONFIDENCE
-    return _milestone(curve, smooth - level, deviations, bool(reached), np.inf)
+    reached = _ends_above(smooth - CHANCE, deviations, above)
+    return _milestone(curve, smooth - CHANCE - above, deviations, reached, np.inf)
 
 
 def saturation(curve: Curve, margin: float = SATURATION_MARGIN, draws: int = DRAWS, seed: int = 0) -> Milestone:
     """Return the tokens from which a curve stays within ``margin`` of its last value.
 
     Returns:
-        Where the rest of the smoothed curve comes within the margin (a fraction, both ways); NaN when that is later
-        than half of the tokens, the curve was then still on the move.
+        Where the rest of the smoothed curve comes within the margin (a fraction, both ways). NaN when that is later
+        than half of the tokens, the curve was then still on the move; and when the curve does not end 5 points above
+        or below chance by the one-sided test at 5 %, as then nothing was learned that could be complete.
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws, seed)
     inside = margin - np.abs(smooth - smooth[-1])
     drawn = smooth + deviations
     drawn_inside = margin - np.abs(drawn - drawn[:, -1:])
-    return _milestone(curve, inside, drawn_inside - inside, True, _LATEST_SATURATION * curve.tokens[-1])
+    left = any(_ends_above(sign * (smooth - CHANCE), sign * deviations, ONSET_ABOVE_CHANCE) for sign in (1, -1))
+    return _milestone(curve, inside, drawn_inside - inside, left, _LATEST_SATURATION * curve.tokens[-1])
+
+
+def _ends_above(heights: Array, deviations: Array, level: float) -> bool:
+    """Test at 5 %, one-sided, whether a curve ends above a level, from the deviations of its draws."""
+    return bool(heights[-1] > level and np.mean(heights[-1] + deviations[:, -1] <= level) <= 1 - CONFIDENCE)
 
 
 def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, latest: float) -> Milestone:

@@ -17,13 +17,14 @@ table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabu
 th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td { max-width: 26rem; }
 thead th { position: sticky; top: 0; z-index: 1; background: #fff; box-shadow: inset 0 -1px #999; }
-td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
+td.number, th.number { text-align: right; } td:is(.number, .name) { white-space: nowrap; }
 th button { font: inherit; font-weight: 600; background: none; border: 0; padding: 0; cursor: pointer; color: #0b4f8a;
   text-align: inherit; }
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; }
   .table { overflow: visible; max-height: none; } table { font-size: 7.5pt; overflow-wrap: anywhere; }
+  td.name { white-space: normal; }
   th, td { padding: .1rem .3rem; } table.many { font-size: 5.5pt; }
   table.many :is(th, td) { padding: .1rem .15rem; white-space: normal; }
   th button, a { color: inherit; text-decoration: none; }

@@ -18,6 +18,8 @@ Kind = Literal["text", "count", "percent", "number", "p"]
 
 _SMALLEST_P = 0.0001
 _MANY = 12  # columns; more are printed smaller
+_LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
+_NAME = ' class="name"'
 _CONTENTS_FROM = 3  # sections; fewer are seen at a glance
 
 
@@ -78,10 +80,10 @@ class Part:
         return [part for part in self.section.parts if isinstance(part, Drawing)]
 
     def _repr_html_(self) -> str:
-        """Show it in a notebook, where the script that sorts is not at hand."""
+        """Show it in a notebook, where neither the script that sorts nor the style sheet is at hand."""
         images = {drawing.name: render(drawing, "png") for drawing in self.drawings}
         html_of_section = _section(self.section, "", images).replace(' id=""', "", 1)
-        return re.sub(r"</?button[^>]*>", "", html_of_section)
+        return re.sub(r"</?button[^>]*>", "", html_of_section).replace(_NAME, ' style="white-space: nowrap"')
 
 
 def report_html(title: str, sections: Sequence[Section], images: Mapping[str, bytes]) -> str:
@@ -158,11 +160,17 @@ def _table(view: TableView) -> str:
 
 def _cell(column: Column, value: object) -> str:
     if column.kind == "text":
-        return f"<td>{'&ndash;' if _is_missing(value) else html.escape(str(value))}</td>"
+        text = "&ndash;" if _is_missing(value) else html.escape(str(value))
+        return f"<td{_NAME if _is_name(str(value)) else ''}>{text}</td>"
     if value == "" or _is_missing(value):
         return '<td class="number" data-value="">&ndash;</td>'
     number = float(str(value))
     return f'<td class="number" data-value="{number:.12g}">{_shown(number, column.kind)}</td>'
+
+
+def _is_name(text: str) -> bool:
+    """Tell a name, such as a run's, from a text: a browser would break it at every hyphen."""
+    return len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)  # Chinese text has no spaces
 
 
 def _is_missing(value: object) -> bool:

@@ -17,9 +17,11 @@ from scipy.special import expit, logit
 Array = npt.NDArray[np.float64]
 CHANCE = 0.5
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
+FEWEST_FOR_INTERVALS = 8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
 SAMPLES = 200
 _HUBER = 1e-3  # Hoffmann et al. 2022: residuals of log loss beyond it count linearly
 _CLOSE = 1e-6  # relative change at which a fit ends
+_FARTHEST = 30.0  # a free parameter beyond it is at its bound to 13 digits
 _GRID = 60  # points along a drawn curve
 _LEVELS = (2.5, 97.5)
 
@@ -117,8 +119,9 @@ LOGISTIC_LAW = Law(
 def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int = 0) -> tuple[pd.DataFrame, ...]:
     """Fit each line of points by a law.
 
-    The bootstrap draws the points of a line anew, seeds and checkpoints alike; a draw with fewer than 4 different FLOPs
-    is passed over. Checkpoints of one run are not independent of each other, so intervals over them are too narrow.
+    The bootstrap draws cells, which are the points of equal FLOPs: the seeds of one size and budget share what sets it
+    off the law. A draw with fewer than 4 different FLOPs is passed over. Checkpoints of one run are not independent of
+    each other, so intervals over them are too narrow: a third to a half of their due width (docs/analysis.md).
 
     Args:
         points: columns ``line``, ``flops`` (above 0) and ``value``; a line of fewer than 4 different FLOPs is left out.
@@ -128,8 +131,9 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
 
     Returns:
         The parameters, one row per line and parameter: ``line``, ``points``, ``rmse`` (in units of the value),
-        ``parameter``, ``value``, ``low``, ``high`` (95 % percentile interval); and the curves: ``line``, ``source``
-        (``observed`` or ``fit``), ``flops``, ``value``, and for the fit ``low`` and ``high``.
+        ``parameter``, ``value``, ``low``, ``high`` (95 % percentile interval, NaN for a line with fewer than 8
+        different FLOPs); and the curves: ``line``, ``source`` (``observed`` or ``fit``), ``flops``, ``value``, and for
+        the fit ``low`` and ``high``.
     """
     parameters: list[pd.DataFrame] = []
     curves: list[pd.DataFrame] = []
@@ -137,7 +141,7 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
         if rows["flops"].nunique() >= FEWEST_POINTS:
             flops, values = (rows[name].to_numpy(dtype=np.float64) for name in ("flops", "value"))
             fitted = law.fit(flops, values, None)
-            drawn = np.array([fitted, *_draws(law, flops, values, fitted, samples, seed)])[1:]
+            drawn = np.array([fitted, *_draws(law, flops, values, fitted, samples, seed)])[1:]  # keeps three columns
             parameters.append(_parameters(law, flops, values, fitted, drawn).assign(line=line))
             curves += [rows[["line", "flops", "value"]].assign(source="observed")]
             curves += [_curve(law, flops, fitted, drawn).assign(line=line, source="fit")]
@@ -148,10 +152,15 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
 
 
 def _draws(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:
+    different, cell = np.unique(flops, return_inverse=True)
+    if len(different) < FEWEST_FOR_INTERVALS:
+        return
+    members = [np.flatnonzero(cell == number) for number in range(len(different))]
     random = np.random.default_rng(seed)
-    for chosen in random.integers(0, len(flops), (samples, len(flops))):
-        if len(np.unique(flops[chosen])) >= FEWEST_POINTS:
-            yield law.fit(flops[chosen], values[chosen], fitted)
+    for chosen in random.integers(0, len(different), (samples, len(different))):
+        if len(np.unique(chosen)) >= FEWEST_POINTS:
+            places = np.concatenate([members[number] for number in chosen])
+            yield law.fit(flops[places], values[places], fitted)
 
 
 def _parameters(law: Law, flops: Array, values: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
@@ -182,19 +191,25 @@ def _fit_within(model: Callable[[Array], tuple[Array, Array]], begin: Array, low
     """Minimise the squares of what ``model`` returns (values, and their slopes float64[n, 3]) between bounds.
 
     Each parameter is a logistic function of a free one, so that MINPACK, which knows no bounds, can be used: it takes a
-    tenth of the time of scipy's bounded method, and a bootstrap fits hundreds of times.
+    tenth of the time of scipy's bounded method, and a bootstrap fits hundreds of times. A free parameter that belongs
+    at its bound runs off to infinity; it is held where that changes nothing, or its slope becomes 0 and MINPACK's next
+    step NaN.
     """
     span = high - low
 
+    def share_of(free: Array) -> Array:
+        share: Array = expit(np.clip(free, -_FARTHEST, _FARTHEST))
+        return share
+
     def inside(free: Array) -> Array:
-        bounded: Array = low + span * expit(free)
+        bounded: Array = low + span * share_of(free)
         return bounded
 
     def values(free: Array) -> Array:
         return model(inside(free))[0]
 
     def slopes(free: Array) -> Array:
-        share = expit(free)
+        share = share_of(free)
         return model(inside(free))[1] * (span * share * (1 - share))
 
     start = logit(np.clip((begin - low) / span, 1e-4, 1 - 1e-4))

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from analysis.figures import Drawing, Sheet, overall_and_phenomena
 from analysis.learning_curves import OVER_RUNS, legend_label
 from analysis.report import Column, Part, Section, TableView
-from analysis.scaling import LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
+from analysis.scaling import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling_points import (
     FINISHED,
     ON_THE_WAY,
@@ -33,7 +33,6 @@ from analysis.style import (
     readable,
 )
 
-_BAND = "Dots: runs at their checkpoints; line: fit; band: 95 % bootstrap interval of the fit"
 _FITS = (
     Column("fitted_to", "Fitted to"),
     Column("line", "Line"),
@@ -93,9 +92,10 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
     """
     styles = line_styles(curves["line"].astype(str))
+    marks = _marks(curves)
     legend = {line: Line2D([], [], color=style.colour, linestyle=style.dashes) for line, style in styles.items()}
     with drawing_style():
-        sheet = Sheet(1, legend, _BAND)
+        sheet = Sheet(1, legend, marks)
         axes = sheet.panels[0]
         for line, style in styles.items():
             _draw_fit(axes, curves[curves["line"].astype(str) == line], style)
@@ -103,7 +103,7 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
         if "%" in label:
             percent_axis(axes, float(curves[["value", "low"]].min().min()))
         figure = sheet.finish("Training FLOPs (6ND, log scale)", label)
-    return Drawing(name, title, f"{note} {_BAND}.", figure, curves)
+    return Drawing(name, title, f"{note} {marks}.", figure, curves)
 
 
 def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
@@ -147,10 +147,24 @@ def _fit_note(law: Law, kind: str) -> str:
 
 def _table_note(measure: _Measure) -> str:
     return (
-        f"{measure.law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws of a line's points with "
-        "replacement. Checkpoints of one run depend on each other, so intervals over them are too narrow. Lines with "
-        f"fewer than 4 different FLOPs are not fitted. Numbers: {measure.name}_fits.csv."
+        f"{measure.law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
+        "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
+        f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
+        "would be far too narrow. Checkpoints of one run depend on each other: intervals over them are about a third "
+        f"to a half as wide as they should be (simulated, docs/analysis.md). Lines with fewer than {FEWEST_POINTS} "
+        f"different FLOPs are not fitted. Numbers: {measure.name}_fits.csv."
     )
+
+
+def _marks(curves: pd.DataFrame) -> str:
+    """Say what dots, line and band are; a line with few different FLOPs has no band."""
+    fits = curves[curves["source"] == "fit"]
+    banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()
+    what = "Dots: runs at their checkpoints; line: fit"
+    if not banded.any():
+        return f"{what}; no band with fewer than {FEWEST_FOR_INTERVALS} different FLOPs"
+    some = "" if banded.all() else f" of lines with {FEWEST_FOR_INTERVALS} or more different FLOPs"
+    return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
 def _draw_fit(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.figures import Drawing
 from analysis.report import Column, Section, TableView
+from eval.metrics import winner_by_length
 
 _HEADLINE = (
     Column("run", "Run"),
@@ -69,14 +70,16 @@ def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> S
 
 
 def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
-    """The table of linking functions of one benchmark."""
+    """The table of linking functions of one benchmark, from ``linking_by_line``."""
     note = (
         "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
         "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
         "Δacc, in percentage points, is the mean absolute difference of the two unequal splits to the equal one: the "
-        "length bias, 0 is best."
+        "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
+        "differences with their intervals in eval/statistics.csv of each run."
     )
-    return Section(f"Linking functions and length on {benchmark}", (TableView(note, _LINKING, table),))
+    said = [text for text in (_length_alone(table),) if text]
+    return Section(f"Linking functions and length on {benchmark}", (*said, TableView(note, _LINKING, table)))
 
 
 def loss_section(drawing: Drawing) -> Section:
@@ -93,6 +96,23 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame) -> Section:
         else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
     )
     return Section("The runs, and what is missing", (TableView(note, _RUNS, runs), absent))
+
+
+def _length_alone(table: pd.DataFrame) -> str:
+    """Name the rows in which length alone decides; nothing where there are none."""
+    splits = zip(table["good_longer"], table["bad_longer"], strict=True)
+    winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
+    if winners.isna().all():
+        return ""
+    found = table[winners.notna()]
+    lines = [
+        f"{group} by {', '.join(dict.fromkeys(rows['linking']))}" for group, rows in found.groupby("group", sort=False)
+    ]
+    return (
+        f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "
+        "one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing does "
+        "that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
+    )
 
 
 def _summary(table: pd.DataFrame) -> str:

@@ -10,13 +10,14 @@ from eval.metrics import CONFIDENCE, Split, delta_acc, split_masks
 SAMPLES = 1000
 _TAIL = (1 - CONFIDENCE) / 2
 _SPLITS: tuple[Split, ...] = ("good_longer", "bad_longer", "equal")  # in the order of ``delta_acc``
+LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal")
 
 
 def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
     """Return the percentile interval at 95 % of every row's mean, pairs drawn again within their paradigm.
 
-    Where all pairs of a paradigm have one value, a draw cannot show another, and the interval of its row has no width;
-    the exact interval of ``accuracy.csv`` has.
+    A draw holds what the data hold: near 0 and 1 the interval of a row of few pairs is too narrow, and where all pairs
+    of a paradigm have one value it has no width. The exact interval of ``accuracy.csv`` holds its level there.
 
     Args:
         levels: the rows.
@@ -55,10 +56,14 @@ def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, s
     return sums
 
 
-def delta_acc_interval(
+def length_biases(
     levels: Levels, scores: pd.DataFrame, credit: Array, samples: int = SAMPLES, seed: int = 0
-) -> tuple[Array, Array, Array]:
-    """Return Delta_acc of every row (ZhoBLiMP, section 4.2), with a percentile interval at 95 %.
+) -> dict[str, Array]:
+    """Return the length biases of every row with percentile intervals at 95 %.
+
+    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance differences of either sign make it
+    larger, in the data and in every draw, so that it is too high and its interval lies above the true value. The two
+    signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias.
 
     Args:
         levels: the rows. The two means take the accuracies of each split over the paradigms or phenomena that have
@@ -69,15 +74,19 @@ def delta_acc_interval(
         seed: of the draws.
 
     Returns:
-        Delta_acc, lower and upper bound, float64[rows]; NaN for a row that has no pair of some split.
+        For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row that has no pair
+        of a split it needs.
     """
     masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
     chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)
     values = np.concatenate([credit[:, None] * chosen, chosen], axis=1)
-    found = _delta_acc(levels, np.stack([levels.sums(column) for column in values.T], axis=-1))
-    drawn = _delta_acc(levels, bootstrap_sums(levels.paradigm_of, values, samples, seed))
-    low, high = _percentiles(np.where(np.isnan(found), np.nan, drawn))
-    return found, low, high
+    found = _length_biases(levels, np.stack([levels.sums(column) for column in values.T], axis=-1))
+    drawn = _length_biases(levels, bootstrap_sums(levels.paradigm_of, values, samples, seed))
+    columns: dict[str, Array] = {}
+    for name, value, draws in zip(LENGTH_BIASES, found, drawn, strict=True):
+        low, high = _percentiles(np.where(np.isnan(value), np.nan, draws))
+        columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return columns
 
 
 def _distinct(rows: Array) -> tuple[Array, Ids]:
@@ -100,8 +109,8 @@ def _percentiles(drawn: Array) -> Array:
     return np.asarray(bounds)
 
 
-def _delta_acc(levels: Levels, sums: Array) -> Array:
-    """Turn credits and pairs by split, float64[..., paradigms, 2 * splits], into float64[..., rows]."""
+def _length_biases(levels: Levels, sums: Array) -> tuple[Array, Array, Array]:
+    """Turn credits and pairs by split, float64[..., paradigms, 2 * splits], into biases, float64[..., rows] each."""
     credited, n = np.split(np.moveaxis(sums, -1, 0), 2)
     good_longer, bad_longer, equal = levels.means(credited, n)
-    return delta_acc(good_longer, bad_longer, equal)
+    return delta_acc(good_longer, bad_longer, equal), good_longer - equal, bad_longer - equal

@@ -22,6 +22,7 @@ Split = Literal["all", "equal", "good_longer", "bad_longer"]
 TiesRule = Literal["half", "wrong", "right"]
 TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
 TIE_TOLERANCE = 1e-6
+_LENGTH_ALONE = 0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
 CONFIDENCE = 0.95
 COLUMNS = (
     "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
@@ -111,6 +112,18 @@ def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:
     """Length bias: mean absolute distance of the unequal splits' accuracies to the equal one's (ZhoBLiMP, 4.2)."""
     bias: Number = (abs(good_longer - equal) + abs(bad_longer - equal)) / 2
     return bias
+
+
+def winner_by_length(good_longer: float, bad_longer: float) -> Literal["shorter", "longer"] | None:
+    """Return which member wins where length alone decides: nearly every pair of both unequal splits; else None.
+
+    Args:
+        good_longer: accuracy, as a fraction, on the pairs whose good member is longer; NaN without such pairs.
+        bad_longer: likewise on those whose bad member is longer.
+    """
+    if good_longer <= _LENGTH_ALONE and bad_longer >= 1 - _LENGTH_ALONE:
+        return "shorter"
+    return "longer" if good_longer >= 1 - _LENGTH_ALONE and bad_longer <= _LENGTH_ALONE else None
 
 
 def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:

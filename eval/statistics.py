@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betainc
 
-from eval.bootstrap import SAMPLES, bootstrap_interval, delta_acc_interval
+from eval.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
 from eval.levels import MEANS, Array, Levels, levels_of
 from eval.linking import Linking, nll_per_token
 from eval.metrics import TiesRule, decisions, items, pair_credits, samples_by_level
@@ -21,7 +21,8 @@ from ucurve.errors import UserError
 CHANCE = 0.5
 STATISTICS_COLUMNS = (
     "linking", "phenomenon", "paradigm", "n", "right", "ties", "ties_rule", "accuracy", "boot_low", "boot_high",
-    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni", "delta_acc", "delta_acc_low", "delta_acc_high",
+    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni",
+    *(f"{bias}{bound}" for bias in LENGTH_BIASES for bound in ("", "_low", "_high")),
     "n_distinct", "accuracy_distinct", "delta_lp", "delta_nll", "unk",
 )  # fmt: skip
 COMPARISON_COLUMNS = (
@@ -53,7 +54,7 @@ def statistics_table(
         means. ``right`` and ``ties`` count pairs, ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
         ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
         ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
-        ``delta_acc`` and its bounds are of ``delta_acc_interval``. ``n_distinct`` and ``accuracy_distinct`` leave out
+        ``LENGTH_BIASES`` and their bounds are of ``length_biases``. ``n_distinct`` and ``accuracy_distinct`` leave out
         every pair that the benchmark has once more before, in whatever paradigm. ``delta_lp`` and ``delta_nll`` are of
         ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left out.
     """
@@ -91,12 +92,15 @@ def comparison_table(
     Returns:
         Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means. ``difference`` is
         first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and ``second_better`` count
-        the pairs that one gets more credit for, and ``p_mcnemar`` tests them. The means have no such test: NaN.
+        the pairs that one gets more credit for, and ``p_mcnemar`` tests them. The means have no such test: NaN. No row
+        where all pairs are of identical sentences.
 
     Raises:
         UserError: when a score table is not of these pairs, or lacks what its linking function reads.
     """
     tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
+    if not len(tables[0]):
+        return pd.DataFrame(columns=list(COMPARISON_COLUMNS))
     levels = levels_of(tables[0])
     linkings = (first[1], second[1])
     each = [pair_credits(table, linking, ties_rule) for table, linking in zip(tables, linkings, strict=True)]
@@ -185,13 +189,12 @@ def _rows(
     n, sums = _n(levels), levels.sums(credit)
     two_sided, above, below = binomial_tests(*samples_by_level(levels, sums, n))
     low, high = bootstrap_interval(levels, credit, samples, seed)
-    delta, delta_low, delta_high = delta_acc_interval(levels, merged, credit, samples, seed)
     distinct = ~merged.duplicated(["good", "bad"]).to_numpy()
     counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties), "n_distinct": levels.sums(distinct)}
     return levels.labels.assign(
         linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n), boot_low=low, boot_high=high,
         p_two_sided=two_sided, p_above=above, p_below=below, **_adjusted(levels, two_sided),
-        delta_acc=delta, delta_acc_low=delta_low, delta_acc_high=delta_high,
+        **length_biases(levels, merged, credit, samples, seed),
         accuracy_distinct=levels.means(levels.sums(credit * distinct), counts["n_distinct"]),
         **{name: levels.totals(count).astype(np.int64) for name, count in counts.items()},
     )  # fmt: skip

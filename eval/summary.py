@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from eval.bootstrap import delta_acc_interval
+from eval.bootstrap import LENGTH_BIASES, length_biases
 from eval.jobs import Job, notes_of
 from eval.levels import levels_of
 from eval.linking import parse_linking
-from eval.metrics import TiesRule, items, pair_credits
+from eval.metrics import TiesRule, items, pair_credits, winner_by_length
 from eval.pairs import identical
 from eval.scoring.prompt_texts import QUESTIONS
 from eval.settings import ScoreSettings
@@ -61,7 +61,7 @@ def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
             f"{_lengths(splits)}{_bias(job, scores, name, rule, aggregate)}, "
-            f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens"
+            f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_length_alone(splits)}"
         )
     _say_worse_than_guessing(job, scores)
     if job.scorer.chat:
@@ -89,13 +89,32 @@ def _lengths(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
 
 
 def _bias(job: Job, scores: pd.DataFrame, linking: str, rule: TiesRule, aggregate: str) -> str:
-    """Write Delta_acc with its interval; nothing where a length split has no pairs."""
+    """Write Delta_acc and the differences it is made of with intervals; nothing where a length split has no pairs."""
     merged = items(job.pairs, scores)
     levels = levels_of(merged)
     place = levels.labels.to_numpy().tolist().index(["all", aggregate])
-    credit = pair_credits(merged, parse_linking(linking), rule)
-    delta, low, high = (100 * float(values[place]) for values in delta_acc_interval(levels, merged, credit))
-    return "" if math.isnan(delta) else f", Delta_acc {delta:.2f} ({low:.2f} to {high:.2f})"
+    found = length_biases(levels, merged, pair_credits(merged, parse_linking(linking), rule))
+    delta, longer, shorter = (
+        [100 * float(found[f"{name}{end}"][place]) for end in ("", "_low", "_high")] for name in LENGTH_BIASES
+    )
+    if math.isnan(delta[0]):
+        return ""
+    return (
+        f", Delta_acc {delta[0]:.2f} ({delta[1]:.2f} to {delta[2]:.2f}): "
+        f"good longer {longer[0]:+.2f} ({longer[1]:+.2f} to {longer[2]:+.2f}), "
+        f"bad longer {shorter[0]:+.2f} ({shorter[1]:+.2f} to {shorter[2]:+.2f})"
+    )
+
+
+def _length_alone(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
+    """Say so where length decides every pair of unequal length: such a score shows nothing else."""
+    if not {"good_longer", "bad_longer"} <= set(splits):
+        return ""
+    winner = winner_by_length(splits["good_longer"]["accuracy"], splits["bad_longer"]["accuracy"])
+    if winner is None:
+        return ""
+    end = ", as it may for a model that has learned nothing" if winner == "shorter" else ""
+    return f"; length alone decides where lengths differ, the {winner} sentence wins{end}"
 
 
 def _say_worse_than_guessing(job: Job, scores: pd.DataFrame) -> None:

@@ -28,6 +28,7 @@ class TableFile:
         types: of the columns.
         replaced_by: columns whose equality makes a fresh row take the place of an older one.
         order: columns that rows are sorted by.
+        added: columns that the tables of the first release do not have; read from such a table, they are missing.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TableFile:
     types: Mapping[str, str]
     replaced_by: tuple[str, ...]
     order: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
     def path(self, folder: Path) -> Path:
         """Return the file below a run folder."""
@@ -50,16 +52,21 @@ _TYPES = {
 }  # what is not named here is float64
 
 
-def _table(name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str]) -> TableFile:
+def _table(
+    name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str], added: Sequence[str] = ()
+) -> TableFile:
     every = (*_WHERE, *columns)
     types = {column: _TYPES.get(column, "float64") for column in every}
-    return TableFile(name, every, types, (*_SCORE, *replaced_by), (*_SCORE, *order))
+    return TableFile(name, every, types, (*_SCORE, *replaced_by), (*_SCORE, *order), tuple(added))
 
 
 _LINKED = ("linking", "ties_rule")
 _FITTED = ("family", "label", "fitted_on", "ties_rule")
 ACCURACY = _table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
-STATISTICS = _table("statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"))
+STATISTICS = _table(
+    "statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"),
+    added=[column for column in STATISTICS_COLUMNS if "_minus_equal" in column],
+)  # fmt: skip
 FITS = _table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
 TABLES = (ACCURACY, STATISTICS, FITS)
 
@@ -77,6 +84,8 @@ def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
     except ValueError as error:
         raise _not_ours(path, str(error).splitlines()[0]) from error
+    if set(kind.columns) - set(table.columns) == set(kind.added):
+        table = table.reindex(columns=list(kind.columns))
     if set(table.columns) != set(kind.columns):
         raise _not_ours(path, f"its columns are {', '.join(map(str, table.columns))}")
     return table

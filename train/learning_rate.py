@@ -1,4 +1,8 @@
-"""The learning rate: linear warm-up, then cosine decay, as Pythia is trained (Biderman et al. 2023, appendix)."""
+"""The learning rate: linear warm-up, then cosine decay, as Pythia's configuration reads (Biderman et al. 2023).
+
+Pythia itself was trained with a slightly lower one: GPT-NeoX until August 2023 let the cosine run to 0 and returned the
+minimum where it was below it (EleutherAI/gpt-neox, pull request 1008; docs/training.md has the difference).
+"""
 
 import math
 

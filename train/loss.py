@@ -92,7 +92,7 @@ def _binary_logits(hidden: torch.Tensor, weight: torch.Tensor, buffer: torch.Ten
     logits = buffer[: len(hidden)]
     if hidden.dtype == buffer.dtype:
         return torch.mm(hidden * _LOG2_E, weight.t(), out=logits)
-    return torch.mul(hidden @ weight.t(), _LOG2_E, out=logits)  # scaled hidden states would be rounded once more
+    return logits.copy_(hidden @ weight.t()).mul_(_LOG2_E)  # scaled first, they would be rounded twice
 
 
 def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:

@@ -41,10 +41,10 @@ def train_char(found: Survey) -> Tokenizer:
 
 
 def train_word(found: Survey, vocab_size: int) -> Tokenizer:
-    """Merge characters into words by BPE, within runs of Chinese characters only (ZhoBLiMP, section 3 and Table 4).
+    """Merge characters into words by BPE (ZhoBLiMP, section 3), but within runs of Chinese characters only.
 
     The base vocabulary is every character of the corpus, so it has the single characters of ``train_char``. Text in
-    other scripts stays in characters.
+    other scripts stays in characters; the paper's tokenizer merges it too, by the counts of Table 4.
 
     Raises:
         UserError: when the characters alone are more than ``vocab_size``.

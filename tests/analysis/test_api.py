@@ -37,7 +37,7 @@ def test_a_drawing_shows_itself_and_saves_itself(make_run: MakeRun, tmp_path: Pa
     (drawing,) = draw_learning_curves(curve_table(scored.curve_rows(), study.runs), "curves", scored.title)
     data, size = drawing._repr_png_()
     assert data.startswith(b"\x89PNG")
-    assert size == {"width": 385}  # 3.5 inches
+    assert size == {"width": 630}  # 3.5 inches, a single panel
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for ending, start in starts.items():
         assert drawing.save(tmp_path / f"a.{ending}").read_bytes().startswith(start)

@@ -91,6 +91,7 @@ def test_a_broken_file_of_languages_is_named(write, text: str, message: str) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("benchmark,pair,language\nb,1,2\n", ":1: a factor cannot be called 'language'"),
         ("benchmark,pair\nb,1\n", ":1: no column beside benchmark and pair; give one for each factor"),
         ("benchmark,pair,depth\nb,first,1\n", ":2: 'pair' is 'first'; a whole number is expected"),
         ("benchmark,pair,depth\nb,1,deep\n", ":2: 'depth' is 'deep'; a number is expected, or nothing"),

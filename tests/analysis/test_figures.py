@@ -37,9 +37,9 @@ def test_text_in_a_pdf_is_truetype_and_the_page_as_wide_as_the_figure() -> None:
 
 
 def test_one_panel_is_one_column_wide_and_several_two(tmp_path: Path) -> None:
-    for panels, width in ((1, ONE_COLUMN), (3, TWO_COLUMNS)):
+    for panels, width, dots in ((1, ONE_COLUMN, 327), (3, TWO_COLUMNS, 200)):
         pixels = matplotlib.image.imread(io.BytesIO(render(_drawing(panels=panels), "png")))
-        assert pixels.shape[1] == pytest.approx(200 * width, abs=1)
+        assert pixels.shape[1] == pytest.approx(dots * width, abs=1)
 
 
 def test_every_format_asked_for_is_written_beside_the_numbers(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def _credit(first: list[float], second: list[float]) -> pd.DataFrame:
 def test_number_of_best_languages_of_multiblimp_table_3() -> None:
     """P17: counted from the languages of appendix B.2."""
     best = pd.DataFrame([{"model": model, "p": p} for model, values in BEST.items() for p in values])
+    best = best.assign(model_better=1, second_better=0)
     assert count_best(best, list(NUMBER_BEST)).to_dict() == NUMBER_BEST
 
 
@@ -68,6 +69,21 @@ def test_groups_in_which_either_is_better() -> None:
     by = pd.Series(np.repeat(["x", "y", "z"], 300))
     counts = count_better(mcnemar_table(_credit(first.tolist(), second.tolist()), by))
     assert counts[["groups", "first_better", "second_better"]].to_numpy().tolist() == [[3, 1, 1]]
+
+
+def test_with_ties_the_better_one_is_the_one_the_test_is_about() -> None:
+    """a is better on 40 pairs (right, b tied), b on 22 (right, a wrong): p speaks for a, though b is more accurate."""
+    credit = _credit([1.0] * 40 + [0.0] * 22 + [1.0] * 38, [0.5] * 40 + [1.0] * 22 + [1.0] * 38)
+    by = pd.Series("g", index=credit.index)
+    compared = mcnemar_table(credit, by)
+    (row,) = compared.to_dict("records")
+    assert (row["first_better"], row["second_better"]) == (40, 22)
+    assert row["p"] == pytest.approx(0.030, abs=0.0005)
+    assert row["accuracy_first"] < row["accuracy_second"]
+    assert count_better(compared)[["first_better", "second_better"]].to_numpy().tolist() == [[1, 0]]
+    best = best_by_group(credit, by)
+    assert best[["model", "model_better", "second_better"]].to_numpy().tolist() == [["b", 22, 40]]
+    assert count_best(best, ["a", "b"]).to_dict() == {"a": 0, "b": 0}
 
 
 def test_the_best_is_tested_against_the_second_best() -> None:

@@ -14,6 +14,7 @@ from tests.analysis.notebooks import NOTEBOOKS, run_on, running_kernel, source_o
 from tests.analysis.synthetic import run_maker
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
+MOST_COLUMNS = 12  # of a table: more do not fit on a screen
 NAMES = ("flops_curves", "learning_curves", "length_bias", "u_shape")
 _PLAIN = (
     ast.Assign, ast.Attribute, ast.BinOp, ast.BitAnd, ast.Call, ast.Compare, ast.Constant, ast.Eq, ast.Expr,
@@ -66,5 +67,9 @@ def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(name: str, run
     shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in shown if output.output_type == "stream"]  # no warning
     data = [output["data"] for output in shown]
+    frames = [one["text/html"] for one in data if 'class="dataframe"' in one.get("text/html", "")]
+    heads = [html.split("</thead>")[0] for html in frames]
+    assert all(head.count("<th>") <= MOST_COLUMNS + 1 for head in heads)  # and the index
+    assert not any("<th>...</th>" in head for head in heads)
     assert any("<table" in one.get("text/html", "") for one in data)
     assert any("image/png" in one or "data:image/png" in one.get("text/html", "") for one in data)

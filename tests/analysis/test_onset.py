@@ -67,6 +67,19 @@ def test_a_flat_curve_is_settled_from_the_start() -> None:
     assert saturation(curve_of(np.full(17, 0.7))).tokens == pytest.approx(TOKENS[0])
 
 
+@pytest.mark.parametrize("level", [0.5, 0.53, 0.47])
+def test_a_curve_that_never_left_chance_has_no_saturation(level: float) -> None:
+    assert np.isnan(saturation(curve_of(np.full(17, level))).tokens)
+
+
+def test_a_curve_that_is_only_perhaps_off_chance_has_no_saturation() -> None:
+    assert np.isnan(saturation(curve_of(np.full(17, 0.56), items=60)).tokens)
+
+
+def test_a_curve_that_settles_below_chance_has_a_saturation() -> None:
+    assert saturation(curve_of(1 - sigmoid(5.5))).tokens == pytest.approx(saturation(curve_of(sigmoid(5.5))).tokens)
+
+
 @given(st.lists(st.integers(0, 20), min_size=17, max_size=17))
 @settings(max_examples=30, deadline=None)
 def test_milestones_lie_on_the_axis_and_in_their_intervals(levels: list[int]) -> None:

@@ -240,6 +240,8 @@ def test_languages_of_multiblimp(tmp_path: Path) -> None:
     betas = parts["What drives certainty on multiblimp"].tables["factor_models_multiblimp"]
     assert set(betas["term"]) >= {"SV-#", "SV-P", "distance", "perplexity", "language_frequency"}
     assert set(betas["model"]) == {"m0", "m1"}
+    assert set(zip(betas["clustered_by"], betas["clusters"], strict=True)) == {("language", 8)}
+    assert "languages are taken as independent" in _view(parts["What drives certainty on multiblimp"]).note
 
 
 def test_factors_a_user_gives_enter_the_model(tmp_path: Path) -> None:
@@ -250,6 +252,7 @@ def test_factors_a_user_gives_enter_the_model(tmp_path: Path) -> None:
     path.write_text("benchmark,pair,depth\n" + rows)
     part = _parts(tmp_path, factors=path)["What drives certainty on zho"]
     assert "depth" in set(part.tables["factor_models_zho"]["term"])
+    assert "good sentences are taken as independent" in _view(part).note
 
 
 def test_several_benchmarks_and_what_they_share(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name in ("all", "BA")
         ]
         rows += [row | {"linking": linking} for row in rows for linking in ("lp", "mean_lp")]
-        make(rows, seed=seed, suffix="-" + "long_name_without_a_break" * 3)
+        make(rows, seed=seed, suffix="-" + "long_name_without_a_break" * 3 if seed else "")
     settings = AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",))
     return analyze(settings)
 
@@ -92,6 +92,28 @@ def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate("[...document.querySelectorAll('.image')].every(one => one.clientWidth <= 375)")
+
+
+def test_names_stay_on_one_line_and_very_long_ones_break(page: Any) -> None:
+    page.set_viewport_size(PHONE)
+    cells = page.locator("table").first.locator("tbody tr td:first-child")
+    lines = (
+        "one => new Set([...(r => (r.selectNodeContents(one), r.getClientRects()))(new Range())].map(b => b.top)).size"
+    )
+    assert cells.first.inner_text() == "14m-10M-char-demo-s0"
+    assert cells.first.evaluate(lines) == 1
+    assert cells.nth(1).evaluate(lines) > 1
+    page.emulate_media(media="print")  # where nothing scrolls
+    assert cells.first.evaluate("one => getComputedStyle(one).whiteSpace") == "normal"
+
+
+def test_a_single_panel_has_a_good_part_of_the_page(page: Any) -> None:
+    alone = page.locator("img:not(.wide)")
+    assert alone.count() > 0
+    widths = alone.evaluate_all("all => all.map(one => [one.width, one.naturalWidth])")
+    assert all(width >= 600 and natural > 1.5 * width for width, natural in widths)  # large, and not blurred
+    page.set_viewport_size(PHONE)
+    assert all(width < PHONE["width"] for width in alone.evaluate_all("all => all.map(one => one.width)"))
 
 
 def test_the_contents_lead_to_every_section_and_a_long_table_scrolls_under_its_headings(page: Any) -> None:

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,6 +60,38 @@ def test_lines_of_fewer_than_four_different_flops_are_not_fitted() -> None:
         assert "line" in table.columns
 
 
+@pytest.mark.parametrize("law", [POWER_LAW, LOGISTIC_LAW])
+def test_lines_of_fewer_than_eight_different_flops_have_a_fit_and_no_interval(law: Law) -> None:
+    flops = np.tile(np.geomspace(1e15, 1e20, 7), 2)
+    parameters, curves = fit_tables(pd.DataFrame({"line": "a", "flops": flops, "value": 0.6 + 1e14 / flops}), law)
+    assert parameters["value"].notna().all()
+    assert parameters[["low", "high"]].isna().all(axis=None)
+    assert curves[curves["source"] == "fit"]["value"].notna().all()
+    assert curves[["low", "high"]].isna().all(axis=None)
+
+
+def test_points_of_one_size_and_budget_are_drawn_together() -> None:
+    """Seeds that repeat a cell's value tell nothing new: they do not make the interval narrower."""
+    values = logistic_law(FLOPS, np.array([0.85, 1.5, 17.0])) + np.random.default_rng(3).normal(0, 0.02, len(FLOPS))
+    alone = pd.DataFrame({"line": "a", "flops": FLOPS, "value": values})
+    widths = []
+    for seeds in (1, 5):
+        parameters, _ = fit_tables(pd.concat([alone] * seeds), LOGISTIC_LAW, samples=60)
+        widths.append((parameters["high"] - parameters["low"]).to_numpy())
+    assert widths[1] == pytest.approx(widths[0], rel=0.05)
+
+
+def test_an_irreducible_part_at_its_bound_gives_no_warning() -> None:
+    """These draws of points without an irreducible part once led the search to NaN."""
+    values = np.array([2.98, 2.97, 2.99, 2.93, 2.94, 2.91, 2.85, 2.88, 2.84, 2.84, 2.79])
+    flops, random = np.geomspace(1e15, 1e18, 11), np.random.default_rng(0)
+    start = fit_power_law(flops, values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for drawn in random.integers(0, 11, (150, 11)):
+            assert np.isfinite(fit_power_law(flops[drawn], values[drawn], start)).all()
+
+
 def test_the_tables_hold_every_parameter_and_the_points_beside_the_curve() -> None:
     random = np.random.default_rng(1)
     flops = np.tile(FLOPS, 3)
@@ -79,13 +113,13 @@ def test_bands_hold_the_true_curve_about_as_often_as_they_say(law: Law, truth: l
     random = np.random.default_rng(2)
     flops = np.tile(FLOPS, 3)
     inside = []
-    for _ in range(8):
+    for _ in range(20):
         values = law.curve(flops, np.array(truth)) + random.normal(0, 0.01, len(flops))
-        _, curves = fit_tables(pd.DataFrame({"line": "a", "flops": flops, "value": values}), law, samples=60)
+        _, curves = fit_tables(pd.DataFrame({"line": "a", "flops": flops, "value": values}), law, samples=40)
         fit = curves[curves["source"] == "fit"]
         true = law.curve(fit["flops"].to_numpy(dtype=float), np.array(truth))
         inside.append(((fit["low"] <= true) & (true <= fit["high"])).mean())
-    assert 0.8 < np.mean(inside) < 1
+    assert 0.8 < np.mean(inside) < 0.99
 
 
 def test_the_same_points_give_the_same_intervals() -> None:

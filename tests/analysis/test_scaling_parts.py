@@ -7,7 +7,7 @@ from analysis.api import open_study
 from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
 from tests.analysis.synthetic import MakeRun, score_row
 
-STEPS = (0, 1, 2, 4, 8, 16)
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def _rows(final: float) -> list[dict]:
@@ -31,7 +31,7 @@ def test_the_parts_hold_figures_with_their_numbers_and_name_the_law(make_run: Ma
     (accuracy,), (bits,), (both,) = scaling_of_benchmark(scored), scaling_of_study(study), bits_of_benchmark(scored)
     assert [drawing.name for drawing in accuracy.drawings] == ["scaling_zho_training"]
     assert "exp(-slope" in accuracy.drawings[0].note
-    assert "95 %" in accuracy.drawings[0].note
+    assert "band: 95 % bootstrap interval of the fit." in accuracy.drawings[0].note
     fits = bits.tables["scaling_bits_per_byte_fits"]
     exponents = fits[fits["parameter"] == "b"]
     assert exponents["line"].tolist() == ["14m-10M-char-demo", "14m-10M-word-demo"]
@@ -53,7 +53,23 @@ def test_finished_runs_of_four_sizes_are_fitted_together(make_run: MakeRun, tmp_
     (bits,) = scaling_of_study(study)
     assert [drawing.name for drawing in accuracy.drawings] == ["scaling_zho_finished"]
     assert [drawing.name for drawing in bits.drawings] == ["scaling_bits_per_byte_finished"]
-    assert set(accuracy.tables["scaling_zho_fits"]["line"]) == {"char, demo"}
+    fits = accuracy.tables["scaling_zho_fits"]
+    assert set(fits["line"]) == {"char, demo"}
+    assert fits["low"].isna().all()
+    assert "no band with fewer than 8 different FLOPs" in accuracy.drawings[0].note
+
+
+def test_the_report_says_why_a_line_of_few_points_has_no_interval(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer, steps in (("char", STEPS), ("word", STEPS[:6])):
+        values = np.linspace(0.5, 0.8, len(steps))
+        rows = [score_row(step, value) for step, value in zip(steps, values, strict=True)]
+        make_run(rows, tokenizer=tokenizer, planned=list(steps), status="running")
+    study = open_study(f"{tmp_path}/runs/*")
+    (part,) = scaling_of_benchmark(study.benchmarks()[0])
+    html = part._repr_html_()
+    assert "A line with fewer than 8 different FLOPs has no interval" in html
+    assert html.count('<td class="number" data-value="">&ndash;</td>') == 6  # 3 parameters, both bounds
+    assert "band: 95 % bootstrap interval of the fit of lines with 8 or more different FLOPs" in html
 
 
 def test_few_points_give_no_part(make_run: MakeRun, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@ import math
 import pytest
 
 from analysis.frames import score_frame
+from analysis.report import TableView
 from analysis.runs import find_runs
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
+from analysis.views import linking_section
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
@@ -38,6 +40,23 @@ def test_a_split_without_pairs_stays_empty(make_run: MakeRun, study) -> None:
     assert row["good_longer"] == 0.60
     assert math.isnan(row["bad_longer"])
     assert math.isnan(row["delta_acc"])
+
+
+def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) -> None:
+    untrained = {"all": (0.50, 100), "equal": (0.51, 60), "good_longer": (0.0, 20), "bad_longer": (1.0, 20)}
+    rows = [score_row(8, acc, split=split, n=n, linking="lp") for split, (acc, n) in untrained.items()]
+    make_run(rows + _splits(8))
+    said, view = linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts
+    assert isinstance(said, str)
+    assert said.startswith("Length alone decides where lengths differ, and not grammar: 14m-10M-char-demo by lp. ")
+    assert "the shorter sentence wins, and Δacc is about 50" in said
+    assert isinstance(view, TableView)
+    assert "see the signed differences" in view.note
+
+
+def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, study) -> None:
+    make_run(_splits(8))
+    assert len(linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts) == 1
 
 
 def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:

@@ -18,6 +18,7 @@ from eval.metrics import (
     pair_credits,
     split_masks,
     stratified_mean,
+    winner_by_length,
 )
 
 LP = [parse_linking("lp")]
@@ -70,6 +71,18 @@ def test_table_5_of_the_paper(function):
 
 def test_delta_acc_by_hand():
     assert delta_acc(good_longer=0.5, bad_longer=0.9, equal=0.8) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("good_longer", "bad_longer", "winner"),
+    [(0.0, 1.0, "shorter"), (0.02, 0.98, "shorter"), (1.0, 0.01, "longer"), (0.03, 1.0, None), (1.0, 1.0, None)],
+)
+def test_length_alone_decides_where_it_decides_nearly_every_pair(good_longer, bad_longer, winner):
+    assert winner_by_length(good_longer, bad_longer) == winner
+
+
+def test_without_pairs_of_unequal_length_length_decides_nothing():
+    assert winner_by_length(np.nan, np.nan) is None
 
 
 def test_rows_and_levels_by_hand(scores_of):

@@ -19,6 +19,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from eval.benchmarks import load_benchmark
+from eval.bootstrap import LENGTH_BIASES
 from eval.datacheck import data_report
 from eval.fitting import FitSettings, fit_paradigms
 from eval.linking import parse_linking
@@ -485,16 +486,30 @@ def test_pitfall_26_a_score_is_told_with_its_length_splits(score, model):
         split: 100 * done.row(split=split)["accuracy"] for split in ("all", "equal", "good_longer", "bad_longer")
     }
     row = done.row(STATISTICS)
-    delta, low, high = (100 * row[name] for name in ("delta_acc", "delta_acc_low", "delta_acc_high"))
+    bounds = [[100 * row[f"{name}{end}"] for end in ("", "_low", "_high")] for name in LENGTH_BIASES]
+    (delta, low, high), longer, shorter = bounds
     wanted = (
         f"equal {accuracy['equal']:.2f}, good longer {accuracy['good_longer']:.2f}, bad longer "
-        f"{accuracy['bad_longer']:.2f}, Delta_acc {delta:.2f} ({low:.2f} to {high:.2f}), 200 pairs, 0 ties"
+        f"{accuracy['bad_longer']:.2f}, Delta_acc {delta:.2f} ({low:.2f} to {high:.2f}): "
+        "good longer {:+.2f} ({:+.2f} to {:+.2f}), bad longer {:+.2f} ({:+.2f} to {:+.2f}), "
+        "200 pairs, 0 ties".format(*longer, *shorter)
     )
     assert f"slln_lp: {accuracy['all']:.2f} %" in done.said
     assert wanted in done.said
     gaps = [abs(accuracy[split] - accuracy["equal"]) for split in ("good_longer", "bad_longer")]
     assert delta == pytest.approx(sum(gaps) / 2)
     assert low < delta < high
+    assert longer[0] == pytest.approx(accuracy["good_longer"] - accuracy["equal"])
+    assert "length alone" not in done.said
+
+
+def test_pitfall_26_a_model_that_has_learned_nothing_is_said_to_judge_by_length(score, speaks, tokenizer):
+    done = score(speaks(np.zeros(len(tokenizer))), random_rows(60, longest=6))
+    assert "good longer 0.00, bad longer 100.00" in done.said
+    assert (
+        "; length alone decides where lengths differ, the shorter sentence wins, as it may for a model that has "
+        in (done.said)
+    )
 
 
 def test_pitfall_27_many_tests_against_chance_are_corrected(score, model):

@@ -14,7 +14,7 @@ from eval.results import (
     write_scores,
     writing,
 )
-from eval.tables import ACCURACY, add_rows, drop_scores, read_table
+from eval.tables import ACCURACY, STATISTICS, add_rows, drop_scores, read_table
 from ucurve.errors import UserError
 from ucurve.files import sha256_json
 
@@ -122,6 +122,19 @@ def test_a_broken_table_is_named(tmp_path, text):
     (tmp_path / "accuracy.csv").write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"):
         read_table(ACCURACY, tmp_path / "accuracy.csv")
+
+
+def test_statistics_of_the_first_release_are_read_without_the_signed_differences(tmp_path):
+    whole = {column: ["NA"] if kind == "str" else [1] for column, kind in STATISTICS.types.items()}
+    older = pd.DataFrame(whole).drop(columns=[name for name in whole if "_minus_equal" in name])
+    older.to_csv(tmp_path / "statistics.csv", index=False)
+    table = read_table(STATISTICS, tmp_path / "statistics.csv")
+    assert table.columns.tolist() == list(STATISTICS.columns)
+    assert table["delta_acc"].tolist() == [1]
+    assert table["good_longer_minus_equal_low"].isna().all()
+    older.drop(columns="p_holm").to_csv(tmp_path / "statistics.csv", index=False)
+    with pytest.raises(UserError, match="not a table of accuracies"):
+        read_table(STATISTICS, tmp_path / "statistics.csv")
 
 
 def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):

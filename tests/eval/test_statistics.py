@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from eval.bootstrap import bootstrap_interval, bootstrap_sums, delta_acc_interval
+from eval.bootstrap import LENGTH_BIASES, bootstrap_interval, bootstrap_sums, length_biases
 from eval.levels import levels_of
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, exact_interval
@@ -202,26 +202,47 @@ def test_length_bias_is_that_of_the_splits_with_an_interval(scores_of):
     assert len(both) == len(table)
     wanted = ((both["good_longer"] - both["equal"]).abs() + (both["bad_longer"] - both["equal"]).abs()) / 2
     np.testing.assert_allclose(both["delta_acc"], wanted)
-    assert (both["delta_acc_low"] <= both["delta_acc_high"]).all()
-    assert both["delta_acc"].between(both["delta_acc_low"], both["delta_acc_high"]).mean() > 0.8
+    for split in ("good_longer", "bad_longer"):
+        np.testing.assert_allclose(both[f"{split}_minus_equal"], both[split] - both["equal"])
+    for name in LENGTH_BIASES:
+        assert (both[f"{name}_low"] <= both[f"{name}_high"]).all()
+        assert both[name].between(both[f"{name}_low"], both[f"{name}_high"]).mean() > 0.8
 
 
-def test_the_interval_of_the_length_bias_covers_it():
-    draw, rounds, inside = np.random.default_rng(0), 200, 0
+def test_the_intervals_of_the_length_biases_cover_them():
+    draw, rounds, inside = np.random.default_rng(0), 200, np.zeros(3)
+    truth = (0.2, -0.2, 0.2)
     pairs = pd.DataFrame({"paradigm": np.repeat(list("ab"), 600), "phenomenon": "X"})
     scores = pd.DataFrame({"n_good": np.tile([1, 2, 3], 400), "n_bad": 2})
     chance = np.tile([0.9, 0.7, 0.5], 400)
     for seed in range(rounds):
         credit = (draw.random(1200) < chance).astype(float)
-        _, low, high = delta_acc_interval(levels_of(pairs), scores, credit, 200, seed)
-        inside += low[-1] <= 0.2 <= high[-1]
-    assert 0.90 < inside / rounds < 0.99
+        found = length_biases(levels_of(pairs), scores, credit, 200, seed)
+        bounds = [(found[f"{name}_low"][-1], found[f"{name}_high"][-1]) for name in LENGTH_BIASES]
+        inside += [low <= value <= high for value, (low, high) in zip(truth, bounds, strict=True)]
+    assert (inside / rounds > 0.90).all()
+    assert (inside / rounds < 0.99).all()
+
+
+def test_without_length_bias_the_signed_differences_are_around_zero_and_delta_acc_is_not():
+    draw, rounds, values, inside = np.random.default_rng(1), 150, [], np.zeros(3)
+    pairs = pd.DataFrame({"paradigm": np.repeat(list("ab"), 300), "phenomenon": "X"})
+    scores = pd.DataFrame({"n_good": np.tile([1, 2, 2, 2, 3], 120), "n_bad": 2})
+    for seed in range(rounds):
+        found = length_biases(levels_of(pairs), scores, (draw.random(600) < 0.8).astype(float), 200, seed)
+        values.append([found[name][-1] for name in LENGTH_BIASES])
+        inside += [found[f"{name}_low"][-1] <= 0 <= found[f"{name}_high"][-1] for name in LENGTH_BIASES]
+    means = np.mean(values, axis=0)
+    assert inside[0] == 0  # an interval of absolute values never holds 0: docs/scoring.md says so
+    assert means[0] > 0.025
+    assert (inside[1:] / rounds > 0.88).all()
+    assert np.abs(means[1:]).max() < 0.01
 
 
 def test_without_a_split_there_is_no_length_bias(scores_of):
     pairs, scores = benchmark(scores_of)
     equal = statistics_table(pairs, scores.assign(n_bad=scores["n_good"]), [LP])
-    assert equal[["delta_acc", "delta_acc_low", "delta_acc_high"]].isna().all(axis=None)
+    assert equal[[f"{name}{end}" for name in LENGTH_BIASES for end in ("", "_low", "_high")]].isna().all(axis=None)
 
 
 def test_a_pair_that_stands_twice_counts_once(scores_of):
@@ -263,6 +284,13 @@ def test_a_model_does_not_differ_from_itself(scores_of):
     table = comparison_table(pairs, (scores, LP), (scores, LP))
     assert (table[["difference", "boot_low", "boot_high", "first_better", "second_better"]] == 0).all(axis=None)
     assert (table["p_mcnemar"].dropna() == 1).all()
+
+
+def test_identical_pairs_alone_are_no_rows_of_a_comparison(scores_of):
+    pairs, scores = benchmark(scores_of)
+    table = comparison_table(pairs.assign(bad=pairs["good"]), (scores, LP), (scores, LP))
+    assert table.empty
+    assert tuple(table.columns) == COMPARISON_COLUMNS
 
 
 def test_pairing_narrows_the_interval(scores_of):

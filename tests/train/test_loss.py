@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -85,6 +87,19 @@ def test_half_precision_inputs_have_a_softmax_of_float32():
     assert ours[0].item() == pytest.approx(exact[0].item(), rel=1e-3)
     for mine, theirs in zip(ours[1:], exact[1:], strict=True):
         assert (mine - theirs).norm() <= 0.02 * theirs.norm()
+
+
+def test_logits_of_half_precision_inputs_are_rounded_once():
+    hidden, weight, _ = (each.bfloat16() if each.is_floating_point() else each for each in example(40, width=64))
+    logits = loss._binary_logits(10 * hidden, weight, torch.empty(50, len(weight)))
+    assert torch.equal(logits, ((10 * hidden) @ weight.t()).float() * math.log2(math.e))
+
+
+def test_large_logits_of_half_precision_inputs_have_the_loss_of_float32_logits():
+    hidden, weight, targets = (each.bfloat16() if each.is_floating_point() else each for each in example(600))
+    hidden = 20 * hidden
+    wide = cross_entropy((hidden @ weight.t()).float(), targets, reduction="sum")
+    assert output_loss(hidden, weight, targets).item() == pytest.approx(wide.item(), rel=1e-6)
 
 
 def test_no_logits_are_kept():
