@@ -68,7 +68,7 @@ def report_data(command: ScoreCommand) -> None:
         UserError: when a benchmark, the run or the model is missing or broken.
     """
     from eval.datacheck import data_report
-    from eval.scoring.model import load_tokenizer
+    from ucurve.pretrained import load_tokenizer
 
     targets: list[Target] = []
     if command.model is not None:

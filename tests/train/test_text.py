@@ -19,7 +19,6 @@ from train.text import (
     build_tokenizer,
     end_of_document,
     expected_vocabulary,
-    load_tokenizer,
     read_statistics,
     tokenizer_files,
 )
@@ -27,6 +26,7 @@ from train.tokenizer_training import train_bpe, train_char, train_word
 from train.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
 from ucurve.command import check
 from ucurve.errors import UserError
+from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -140,7 +140,7 @@ class TestFolder:
         assert [path.name for path in root.iterdir() if not path.name.endswith(".lock")] == []
 
     def test_folder_without_a_tokenizer(self, tmp_path):
-        with pytest.raises(UserError, match="cannot be loaded"):
+        with pytest.raises(UserError, match="no tokenizer files"):
             load_tokenizer(tmp_path)
 
 
@@ -291,7 +291,7 @@ class TestForeign:
         with pytest.raises(UserError, match=r"tokenizer\.path: no folder /none/at/all"):
             self.build(tmp_path, "/none/at/all")
         (tmp_path / "empty").mkdir()
-        with pytest.raises(UserError, match="empty: cannot be loaded"):
+        with pytest.raises(UserError, match="empty: no tokenizer files"):
             self.build(tmp_path, tmp_path / "empty")
 
     def test_ids_with_holes(self):
