@@ -26,6 +26,7 @@ class Target:
         folder: the Hugging Face folder.
         manifest: the checkpoint's manifest; empty for a model that is not this suite's.
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
+        revision: the name of the revision that was asked for.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Target:
     folder: Path
     manifest: dict[str, Any]
     counts: Path
+    revision: str | None = None
 
     @property
     def ours(self) -> bool:
@@ -117,7 +119,7 @@ def _model_target(model: str, revision: str | None, step: int) -> Target:
     manifest = _manifest(folder) if _is_ours(folder) else {}
     if manifest and revision is not None and int(manifest["step"]) != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
-    return Target(name, step, folder, manifest, _counts(folder.resolve()))
+    return Target(name, step, folder, manifest, _counts(folder.resolve()), revision)
 
 
 def has_checkpoint(run: Path) -> bool:

@@ -9,6 +9,8 @@ from pydantic.dataclasses import dataclass
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.settings import ScoreSettings
 
+_said: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
+
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class EvalSettings(ScoreSettings):
@@ -40,10 +42,10 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
 def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
     """Score the checkpoint just written when the settings ask for each."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step])
+        score_run(run, settings, steps=[step], said=_said)
 
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
     """Score every checkpoint of a finished run that has no valid score yet."""
     if settings.when != "never" and settings.benchmarks:
-        score_run(run, settings)
+        score_run(run, settings, said=_said)

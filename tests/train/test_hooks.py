@@ -56,3 +56,16 @@ def test_wrong_settings_of_scoring_stop_before_training(scored):
         scored("+eval.scorer=[sentense]")
     with pytest.raises(UserError, match=r"eval\.subset: got 0"):
         scored("eval.subset=0")
+
+
+def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
+    monkeypatch.setattr("train.hooks._said", set())
+    settings = scored("+eval.scorer=[sentence,mink]")
+    pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
+    pairs.write_text(pairs.read_text().replace(LETTERS[0], "鑫"))
+    train_cell(settings)
+    told = capsys.readouterr().err
+    assert "step 0 zhoblimp sentence lp" in told
+    assert "step 12 zhoblimp mink lp" in told
+    assert told.count("zhoblimp sentence, mink: 24 tokens (1 types) have no unigram count") == 1
+    assert told.count("have no unigram count") == 1
