@@ -128,6 +128,7 @@ def _begin(prepared: Prepared, record: RunRecord) -> bool:
     _lay_out(prepared)
     before = read_record(prepared.folder)
     if before is None or before["status"] != "finished":
+        hooks.say_if_nothing_is_scored(prepared.folder, prepared.settings.eval)
         record.write("running")
         return False
     say(f"{prepared.folder} is finished")
