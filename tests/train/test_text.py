@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import random
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -252,6 +254,23 @@ class TestForeign:
         assert token_bytes(tokenizer)[ids].tolist() == [3, 2, 1, 1, 1]
         assert token_bytes(tokenizer)[:6].tolist() == [0, 0, 1, 3, 2, 1]
         assert read_statistics(folder)["tokens"] == {"all": 262, "single_character": 1, "multi_character": 0}
+
+    def test_a_sentencepiece_model_alone(self, tmp_path):
+        """As Chinese-LLaMA's is published; transformers reads such a file with protobuf."""
+        source, model = tmp_path / "source", io.BytesIO()
+        source.mkdir()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([TEXT, "天地 an 日月"] * 20), model_writer=model, vocab_size=300, model_type="bpe",
+            byte_fallback=True, character_coverage=1.0, normalization_rule_name="identity", minloglevel=2,
+        )  # fmt: skip
+        (source / "tokenizer.model").write_bytes(model.getvalue())
+        settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+        (source / "tokenizer_config.json").write_text(json.dumps(settings))
+        tokenizer = load_tokenizer(self.build(tmp_path, source))
+        theirs = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        for text in ("天地玄黄 an", "日月，鑫 é"):
+            assert ids_of(tokenizer, text) == theirs.encode(text)
+        assert end_of_document(tokenizer) == theirs.eos_id()
 
     def test_text_is_never_read_as_a_special_token(self, tmp_path):
         folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS))
