@@ -313,6 +313,16 @@ class TestForeign:
         with pytest.raises(UserError, match="empty: no tokenizer files"):
             self.build(tmp_path, tmp_path / "empty")
 
+    def test_hub_out_of_reach(self, tmp_path, monkeypatch):
+        def fail(*_, **__):
+            raise OSError("no network")
+
+        monkeypatch.setattr("train.text.fetch", fail)
+        with pytest.raises(
+            UserError, match=r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
+        ):
+            self.build(tmp_path, "owner/name")
+
     def test_ids_with_holes(self):
         tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 7}))
         tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
