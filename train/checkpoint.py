@@ -66,7 +66,7 @@ def write_checkpoint(
         _save_model(model, temporary)
         for name in tokenizer_files(tokenizer):
             shutil.copyfile(tokenizer / name, temporary / name)
-        _write_manifest(temporary, tokenizer, facts)
+        _write_manifest(temporary, facts)
     _compare(folder, model)
     _compare_logits(folder, live or model)
     return folder
@@ -120,11 +120,11 @@ def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size="1000GB")
 
 
-def _write_manifest(folder: Path, tokenizer: Path, facts: CheckpointFacts) -> None:
+def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     manifest = asdict(facts) | {
         "weights_sha256": files[WEIGHTS],
-        "tokenizer_sha256": tokenizer_sha256(tokenizer),
+        "tokenizer_sha256": tokenizer_sha256(folder),
         "files": files,
     }
     write_text(folder / MANIFEST, _manifest_text(manifest))

@@ -28,17 +28,17 @@ def folders(run):
     return sorted((run / "checkpoints").iterdir())
 
 
-def sign_anew(folder, run):
+def sign_anew(folder):
     """Write a manifest that vouches for whatever the folder holds now."""
     manifest = read_manifest(folder)
     (folder / "manifest.json").unlink()
     facts = CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__})
-    _write_manifest(folder, run / "tokenizer", facts)
+    _write_manifest(folder, facts)
 
 
 def copy_weights(run, source, target):
     shutil.copyfile(source / WEIGHTS, target / WEIGHTS)
-    sign_anew(target, run)
+    sign_anew(target)
 
 
 def test_first_weights_of_another_seed(finished, settings_of):
