@@ -27,6 +27,25 @@ def check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
         )
 
 
+def check_revisions(jobs: Sequence[Job]) -> None:
+    """Check that no two revisions hold the same weights, of which one must then have the wrong name.
+
+    Checkpoints of this suite may be equal, after steps with a learning rate of 0: their manifests vouch for the steps.
+
+    Raises:
+        UserError: naming both revisions.
+    """
+    first: dict[str, Target] = {}
+    for job in jobs:
+        one, other = first.setdefault(job.key.weights_sha256, job.target), job.target
+        named = None not in (one.revision, other.revision) and one.revision != other.revision
+        if named and not (one.ours and other.ours):
+            raise UserError(
+                f"revisions: {one.revision!r} and {other.revision!r} hold the same weights, so that at least one of "
+                "them is not the step of its name; leave the wrong one out of revisions="
+            )
+
+
 def check_linkings(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     """Check that a linking function that was asked for can be had from some scores; say what is left out by default.
 

@@ -121,7 +121,8 @@ PRESETS: dict[str, Preset] = {
             bos="none",
             protocol="The target given the condition. The paper says log-probability of the target (lp), while its "
             "code takes the mean per token (mean_lp); they differ where the targets have unequal numbers of tokens. "
-            "The overall number of a language is the mean over its suites. Nothing stands before the condition.",
+            "The overall number of a language is the mean over all its suites that are there: for Swahili over 8, "
+            "while the paper's is over 6, without the two that failed. Nothing stands before the condition.",
             sources=(
                 "Kryvosheieva and Levy, section 2: log-probability of the target given the condition, the higher wins",
                 "published code of Kryvosheieva and Levy: minicons partial_score, whose default is the mean per token "

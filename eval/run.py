@@ -43,10 +43,11 @@ def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[in
         RunError: likewise, when one of them is no mistake of the user's.
     """
     scored: list[StoredScores] = []
+    said: set[str] = set()
     failures = []
     for run in runs:
         try:
-            scored += score_run(run, settings, steps)
+            scored += score_run(run, settings, steps, said)
         except (UserError, RunError) as error:
             if len(runs) == 1:
                 raise
@@ -68,7 +69,7 @@ def report_data(command: ScoreCommand) -> None:
         UserError: when a benchmark, the run or the model is missing or broken.
     """
     from eval.datacheck import data_report
-    from eval.scoring.model import load_tokenizer
+    from ucurve.pretrained import load_tokenizer
 
     targets: list[Target] = []
     if command.model is not None:
@@ -105,7 +106,9 @@ def find_runs(pattern: str) -> list[Path]:
     return [run for run in runs if run not in empty]
 
 
-def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
+def score_run(
+    run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None, said: set[str] | None = None
+) -> list[StoredScores]:
     """Score checkpoints of a run on the benchmarks of the settings and refresh ``eval/accuracy.csv``.
 
     A score whose key matches is not computed again.
@@ -114,6 +117,7 @@ def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = 
         run: the run folder.
         settings: what to score and how.
         steps: the checkpoints; None for all.
+        said: facts about benchmarks that were said before, by a process that scores again and again.
 
     Returns:
         Where every score is, by step, benchmark and scorer.
@@ -122,7 +126,7 @@ def score_run(run: Path, settings: ScoreSettings, steps: Sequence[int] | None = 
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
         RunError: when a score is not finite; scores before it are kept.
     """
-    return _score(run, run_targets(run, steps), settings)
+    return _score(run, run_targets(run, steps), settings, set() if said is None else said)
 
 
 def score_model(
@@ -146,7 +150,7 @@ def score_model(
     check_out(out)
     targets = model_targets(model, revisions)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
-    return _score(out, targets, settings)
+    return _score(out, targets, settings, set())
 
 
 def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
@@ -182,7 +186,7 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
-def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings) -> list[StoredScores]:
+def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings, said: set[str]) -> list[StoredScores]:
     from eval.sweep import Sweep
 
-    return Sweep(folder, load_benchmarks(settings), settings).score(targets)
+    return Sweep(folder, load_benchmarks(settings), settings, said).score(targets)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from eval.scoring.model import Kind, load_tokenizer, model_kind, read_config, tokenizer_files_hash
+from eval.scoring.model import Kind, model_kind, read_config
 from eval.scoring.sentences import Scores
 from eval.settings import ScoreSettings
 from eval.targets import Target
 from eval.unigram import log_unigrams, published_probabilities, read_counts, smooth
 from ucurve.files import sha256_file
+from ucurve.pretrained import load_tokenizer
+from ucurve.tokenizer_files import encoding_sha256
 
 _CACHED = 8
 _SPECIAL = ("bos", "eos", "sep", "pad", "cls", "mask")
@@ -66,7 +68,7 @@ def subject_of(target: Target, settings: ScoreSettings) -> Subject:
     Raises:
         UserError: when its configuration, tokenizer or counts are missing or broken.
     """
-    config, files_sha256 = read_config(target.folder), tokenizer_files_hash(target.folder)
+    config, files_sha256 = read_config(target.folder), encoding_sha256(target.folder)
     tokenizer = _tokenizer(files_sha256, target.folder)
     special = _special_ids(tokenizer)
     hashes = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())

@@ -21,18 +21,33 @@ _SHOWN = ("slln_lp", "lp")  # the linking function that a line shows where it is
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def say_facts(jobs: Sequence[Job]) -> None:
-    """Say once how many pairs of a benchmark no accuracy counts, and what is odd about its tokens by each scorer."""
+def say_facts(jobs: Sequence[Job], said: set[str]) -> None:
+    """Say how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
+
+    Args:
+        jobs: what was scored.
+        said: lines that have been said and are not said again; the new ones are added.
+    """
+    for line in _facts(jobs):
+        if line not in said:
+            say(line)
+        said.add(line)
+
+
+def _facts(jobs: Sequence[Job]) -> Iterator[str]:
     for name, job in {job.benchmark: job for job in jobs}.items():
         left_out = int(identical(job.pairs).sum())
         if left_out:
-            say(f"{name}: {left_out} pairs of identical sentences are left out of every accuracy")
-    for job in {(job.benchmark, job.scorer): job for job in jobs if not job.scorer.chat}.values():
-        for fact in _facts(job):
-            say(f"{job.benchmark} {job.scorer.name}: {fact}")
+            yield f"{name}: {left_out} pairs of identical sentences are left out of every accuracy"
+    scorers: dict[tuple[str, str], list[str]] = {}
+    for job in {(job.benchmark, job.scorer, job.key.tokens_sha256): job for job in jobs}.values():
+        for fact in _token_facts(job) if not job.scorer.chat else ():
+            scorers.setdefault((job.benchmark, fact), []).append(job.scorer.name)
+    for (benchmark, fact), names in scorers.items():
+        yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def _facts(job: Job) -> Iterator[str]:
+def _token_facts(job: Job) -> Iterator[str]:
     notes = notes_of(job)
     if job.start.rule == "none":
         differ = notes["pairs_with_other_first_tokens"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from eval.checks import check_counts, check_fit, check_linkings
+from eval.checks import check_counts, check_fit, check_linkings, check_revisions
 from eval.claims import Claims
 from eval.fitting import fit
 from eval.gathered import GatheredRows
@@ -37,11 +37,13 @@ class Sweep:
         folder: the run folder, or the folder given for a model alone.
         benchmarks: pair tables.
         settings: how to score.
+        said: facts about benchmarks that have been said, and need not be said again.
     """
 
     folder: Path
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
+    said: set[str] = field(default_factory=set)
     _loaded: tuple[Path, Any] | None = None
     _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
 
@@ -61,6 +63,7 @@ class Sweep:
         """
         check_counts(targets, self.settings)
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
+        check_revisions(jobs)
         check_linkings(jobs, self.settings)
         check_fit(jobs, self.settings)
         shown = {kind.name: rows_shown(kind, self.folder) for kind in TABLES}
@@ -77,7 +80,7 @@ class Sweep:
             made_anew = {job.identity for job in due}
             self._known = {row for row in shown[STATISTICS.name] if row[:3] not in made_anew}
             self._score_all(jobs, claims)
-        say_facts(jobs)
+        say_facts(jobs, self.said)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     def _record(self, job: Job) -> Path:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from eval.revisions import ALL, all_revisions, step_of
-from eval.scoring.model import TOKENIZER_FILES, tokenizer_hash, weights_hash
+from eval.scoring.model import weights_hash
+from ucurve import pretrained
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve.tokenizer_files import TOKENIZER_FILES, tokenizer_sha256
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
 _COUNTS = "unigram_counts.npy"
@@ -24,6 +26,7 @@ class Target:
         folder: the Hugging Face folder.
         manifest: the checkpoint's manifest; empty for a model that is not this suite's.
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
+        revision: the name of the revision that was asked for.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Target:
     folder: Path
     manifest: dict[str, Any]
     counts: Path
+    revision: str | None = None
 
     @property
     def ours(self) -> bool:
@@ -50,7 +54,7 @@ class Target:
 
     def tokenizer_sha256(self) -> str:
         """Hash the tokenizer."""
-        return tokenizer_hash(self.folder)
+        return tokenizer_sha256(self.folder)
 
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
@@ -115,7 +119,7 @@ def _model_target(model: str, revision: str | None, step: int) -> Target:
     manifest = _manifest(folder) if _is_ours(folder) else {}
     if manifest and revision is not None and int(manifest["step"]) != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
-    return Target(name, step, folder, manifest, _counts(folder.resolve()))
+    return Target(name, step, folder, manifest, _counts(folder.resolve()), revision)
 
 
 def has_checkpoint(run: Path) -> bool:
@@ -156,11 +160,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _fetch(model: str, revision: str | None) -> Path:
-    from huggingface_hub import snapshot_download
-
     wanted = ["*.json", "*.safetensors", _COUNTS, *TOKENIZER_FILES]
     try:
-        return Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
+        return pretrained.fetch(model, wanted, revision)
     except Exception as error:  # the hub's client raises errors of several libraries
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         what = "it" if revision is None else f"its revision {revision!r}"

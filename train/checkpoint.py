@@ -18,12 +18,13 @@ from transformers.utils import logging as transformers_logging
 from train.disk import disk_faults
 from train.plan import CheckpointFacts
 from train.text import tokenizer_files
-from ucurve.errors import RunError
+from ucurve.errors import RunError, UserError
 from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, write_text
+from ucurve.pretrained import load_model
+from ucurve.tokenizer_files import tokenizer_sha256
 
 MANIFEST = "manifest.json"
 WEIGHTS = "model.safetensors"
-TOKENIZER = "tokenizer.json"
 _PROBE_TOKENS = 32
 _BFLOAT16_TOLERANCE = 0.05  # of the logits' norm; bfloat16 keeps 8 bits, and layers add up their rounding
 
@@ -65,7 +66,7 @@ def write_checkpoint(
         _save_model(model, temporary)
         for name in tokenizer_files(tokenizer):
             shutil.copyfile(tokenizer / name, temporary / name)
-        _write_manifest(temporary, tokenizer, facts)
+        _write_manifest(temporary, facts)
     _compare(folder, model)
     _compare_logits(folder, live or model)
     return folder
@@ -119,11 +120,11 @@ def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size="1000GB")
 
 
-def _write_manifest(folder: Path, tokenizer: Path, facts: CheckpointFacts) -> None:
+def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     manifest = asdict(facts) | {
         "weights_sha256": files[WEIGHTS],
-        "tokenizer_sha256": files.get(TOKENIZER) or sha256_json(tokenizer_files(tokenizer)),
+        "tokenizer_sha256": tokenizer_sha256(folder),
         "files": files,
     }
     write_text(folder / MANIFEST, _manifest_text(manifest))
@@ -144,7 +145,10 @@ def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
 def _compare_logits(folder: Path, live: GPTNeoXForCausalLM) -> None:
     """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
     weight = live.get_output_embeddings().weight
-    loaded = GPTNeoXForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True).to(weight.device)
+    try:
+        loaded = load_model(folder, "GPTNeoXForCausalLM", dtype=torch.float32)[0].to(weight.device)
+    except UserError as error:
+        raise RunError(f"a checkpoint does not load after it was written: {error}") from error
     probe = _probe(live).to(weight.device)
     with torch.no_grad():
         expected, found = live(probe).logits.float(), loaded(probe).logits

@@ -15,6 +15,7 @@ from train.corpus_files import relative_names, select_files
 from train.readers import Unit, field_text, plain_name, read_documents, split_record
 from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
+from ucurve.pretrained import load_rows
 
 _FORMAT = 1  # raised when the same files would give other documents
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "max_documents": "hub"}
@@ -181,9 +182,7 @@ def _hub_records(settings: CorpusSettings) -> Iterator[str]:
 
 def _hub_rows(settings: CorpusSettings) -> Iterator[Any]:
     try:
-        import datasets
-
-        stream = datasets.load_dataset(settings.dataset, settings.subset, split=settings.split, streaming=True)
+        stream = load_rows(str(settings.dataset), settings.subset, settings.split, streaming=True)
         yield from itertools.islice(stream, settings.max_documents)
     except Exception as error:  # the library and its transports raise errors of many unrelated classes
         what = " ".join(str(error).split())

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from train.readers import Continuation
-from train.text import end_of_document, load_tokenizer
+from train.text import end_of_document
 from ucurve.characters import character_table, code_points
 from ucurve.errors import RunError
+from ucurve.pretrained import load_tokenizer
 
 Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
 _CHARACTERS_AT_ONCE = 250_000

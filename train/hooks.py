@@ -8,6 +8,9 @@ from pydantic.dataclasses import dataclass
 
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.settings import ScoreSettings
+from ucurve.progress import say
+
+_said: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -37,13 +40,24 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
         check_benchmarks(settings, tokenizer, context)
 
 
+def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
+    """Say what to add, when no benchmark is named and nobody said that scoring is not wanted."""
+    if settings.when != "never" and not settings.benchmarks:
+        say(
+            f"{run.name}: nothing is scored, as eval.benchmarks names no benchmark; add for example "
+            f"'eval.benchmarks=[zhoblimp]' benchmark_root=DIR, or score the run when it is done: "
+            f"python score.py run={run} 'benchmarks=[zhoblimp]' benchmark_root=DIR"
+        )
+
+
 def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
     """Score the checkpoint just written when the settings ask for each."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step])
+        score_run(run, settings, steps=[step], said=_said)
 
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
-    """Score every checkpoint of a finished run that has no valid score yet."""
+    """Score every checkpoint of a finished run that has no valid score yet, or say that there is nothing to score."""
+    say_if_nothing_is_scored(run, settings)
     if settings.when != "never" and settings.benchmarks:
-        score_run(run, settings)
+        score_run(run, settings, said=_said)

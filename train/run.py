@@ -27,7 +27,7 @@ from train.refusals import (
 )
 from train.stopping import Interrupted, StopSignals, announce
 from train.stored import CONFIGURATION
-from train.text import build_tokenizer, end_of_document, load_tokenizer, tokenizer_sha256
+from train.text import build_tokenizer, end_of_document
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
 from train.training import Training, require_checkpoints
@@ -35,8 +35,10 @@ from train.vocabulary import vocabulary_size
 from ucurve.command import plain
 from ucurve.errors import BusyError, RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers, write_text
+from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
+from ucurve.tokenizer_files import tokenizer_sha256
 
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 
@@ -126,6 +128,7 @@ def _begin(prepared: Prepared, record: RunRecord) -> bool:
     _lay_out(prepared)
     before = read_record(prepared.folder)
     if before is None or before["status"] != "finished":
+        hooks.say_if_nothing_is_scored(prepared.folder, prepared.settings.eval)
         record.write("running")
         return False
     say(f"{prepared.folder} is finished")

@@ -13,9 +13,9 @@ from train.order import DataOrder
 from train.records import read_record
 from train.run_tokens import open_run_tokens
 from train.stored import load_settings, stored_config_sha256
-from train.text import load_tokenizer
 from train.tokens import TokenStore
 from ucurve.errors import UserError, missing_folder
+from ucurve.pretrained import load_tokenizer
 
 
 @dataclass(frozen=True)

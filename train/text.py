@@ -12,7 +12,9 @@ from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.files import sha256_file, sha256_json, write_json
+from ucurve.pretrained import fetch, load_tokenizer
 from ucurve.progress import say
+from ucurve.tokenizer_files import TOKENIZER_FILES
 
 STATISTICS = "statistics.json"
 UNIGRAM_COUNTS = "unigram_counts.npy"
@@ -69,15 +71,6 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
     return build_once(folder, _is_complete, build)
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """Load a tokenizer from a folder, without the network.
-
-    Raises:
-        UserError: when the folder holds none that can be read.
-    """
-    return _load(str(folder), local_files_only=True)
-
-
 def end_of_document(tokenizer: Any) -> int:
     """Return the id of the token that precedes every document: eos, else bos, else sep, else cls.
 
@@ -119,12 +112,6 @@ def tokenizer_files(folder: Path) -> dict[str, str]:
     """Return, by name, the SHA-256 of the files that make a tokenizer what it is: no reports, no model weights."""
     files = [file for file in sorted(folder.iterdir()) if file.is_file() and file.suffix not in _WEIGHTS]
     return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
-
-
-def tokenizer_sha256(folder: Path) -> str:
-    """Return the SHA-256 of ``tokenizer.json``, or one over the files of a tokenizer that has none."""
-    files = tokenizer_files(folder)
-    return files.get("tokenizer.json") or sha256_json(files)
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
@@ -173,17 +160,14 @@ def _load_foreign(path: str) -> Any:
     folder = Path(path).expanduser()
     if not folder.is_dir() and not may_be_hub_id(path):
         raise missing_folder("tokenizer.path", folder)
-    source = str(folder) if folder.is_dir() else path
-    tokenizer = _load(source, local_files_only=folder.is_dir(), split_special_tokens=True)
+    tokenizer = load_tokenizer(folder if folder.is_dir() else _fetch(path), split_special_tokens=True)
     end_of_document(tokenizer)
     return tokenizer
 
 
-def _load(path: str, **options: bool) -> Any:
-    from transformers import AutoTokenizer
-
+def _fetch(name: str) -> Path:
     try:
-        return AutoTokenizer.from_pretrained(path, **options)
-    except Exception as error:  # the library raises errors of many unrelated classes
+        return fetch(name, ["*.json", *TOKENIZER_FILES])
+    except Exception as error:  # the hub's client raises errors of several libraries
         what = " ".join(str(error).split())
-        raise UserError(f"tokenizer {path}: cannot be loaded ({what})") from error
+        raise UserError(f"tokenizer.path: no folder {name!r} here, and the hub does not give it ({what})") from error

@@ -91,7 +91,8 @@ register(
             "one is published_paradigm.",
             "14 files spell Paradigm and Phenomenon with capitals and write pair_ID as text; both forms are read.",
             "54 files, the paper counts 38: in_paper marks them (as in the authors' code, the first versions of two "
-            "classifier paradigms are left out, and so are the 14 files of 40 pairs on reflexives, added later).",
+            "classifier paradigms are left out, and so are the 14 files of 40 pairs on reflexives, added later). "
+            "Every aggregate here is over all 54.",
             "24 pairs have two identical sentences (16 in zai_le, 4 in cl_simple_noun, 4 in cl_adj_simple_noun); no "
             "accuracy counts them.",
             "8 pairs are duplicates; they are kept.",
@@ -132,11 +133,14 @@ register(
         citation="Someya and Oseki 2023, JBLiMP: Japanese Benchmark of Linguistic Minimal Pairs",
         source="polm-stability/jblimp",
         pairs=331,
-        paradigms=39,
+        paradigms=37,
         phenomena=11,
         masked_scorer="pll",
         protocol="Accuracy of the higher score over whole sentences; the normalisation was not checked in the paper.",
-        quirks=("phenomenon-2, a second phenomenon of some pairs, is kept as a column.",),
+        quirks=(
+            "The files have 37 paradigms, two less than the paper's 39.",
+            "phenomenon-2, a second phenomenon of some pairs, is kept as a column.",
+        ),
         files=("**/validated_minimal_pairs.jsonl", "*.jsonl"),
         form="JSON lines, validated_minimal_pairs.jsonl",
         keys=Keys("paradigm", "phenomenon", "good_sentence", "bad_sentence"),

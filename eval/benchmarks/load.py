@@ -23,7 +23,8 @@ def load_benchmark(name: str, root: Path | None = None, custom: CustomBenchmark 
         custom: what the name ``custom`` stands for.
 
     Returns:
-        The pair table (``eval.pairs``). A number of pairs other than the published one is said on standard error.
+        The pair table (``eval.pairs``). Another number of pairs or paradigms than the published one is said on
+        standard error.
 
     Raises:
         UserError: when the name is unknown, files are missing or broken, or the source cannot be reached.
@@ -40,6 +41,8 @@ def _load(name: str, root: Path | None, fingerprint: Fingerprint) -> pd.DataFram
     pairs = pair_table(card.load(card, root), name, card.language, card.keys)
     if card.pairs is not None and len(pairs) != card.pairs:
         say(f"{name}: {len(pairs)} pairs; the published benchmark has {card.pairs}")
+    elif card.paradigms not in (None, found := pairs["paradigm"].nunique()):
+        say(f"{name}: {found} paradigms; the published benchmark has {card.paradigms}")
     return pairs
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from eval.benchmarks.readers import Row, read_json
 from eval.benchmarks.registry import Benchmark, Records
 from ucurve.errors import UserError, missing_folder, nearest
+from ucurve.pretrained import data_set_parts, load_rows
 
 Reader = Callable[[Sequence[Path]], list[Row]]
 Shape = Callable[[Row], Mapping[str, Any]]
@@ -92,8 +93,6 @@ def _from_hub(benchmark: Benchmark) -> list[Row]:
 
 
 def _download(source: str, only: str | None) -> Iterator[Row]:
-    import datasets
-
-    for part in [only] if only else sorted(datasets.get_dataset_config_names(source)):
-        for number, row in enumerate(datasets.load_dataset(source, part, split="train")):
+    for part in [only] if only else data_set_parts(source):
+        for number, row in enumerate(load_rows(source, part, split="train")):
             yield Row(part, f"{source}/{part}:{number + 1}", json.loads(json.dumps(row)))

@@ -146,10 +146,6 @@ def _slots(record: Mapping[str, Any], name: str, path: Path) -> tuple[Slot, ...]
     return tuple(all_or_error(enumerate(record[name]), read))
 
 
-def _pattern(name: str, slots: tuple[Slot, ...], path: Path) -> Template:
-    return Template(f"{path}: {name}", name, "", strict_length=False, separator="", good=slots, bad=slots)
-
-
 def _expansions(name: str, value: Any, path: Path) -> tuple[Expansion, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
         raise UserError(f"{path}: phrase {name!r} must be a list of expansions, each a list of elements")

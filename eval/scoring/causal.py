@@ -1,8 +1,8 @@
 """Log probabilities of tokens under a causal model, each given what precedes it in its sentence.
 
 A sentence is read after one start token, as ids, never as a joined string, or without one when the policy is ``none``;
-then its first token has no score. The forward pass is of the model's dtype, float32 unless another was asked for, the
-normaliser float32, and what is summed float64.
+then its first token has no score. The forward pass, the logits and their exponentials are of the model's dtype, float32
+unless another was asked for; their sums, and what is added up, are float64.
 """
 
 from collections.abc import Iterator

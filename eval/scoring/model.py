@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eval.scoring.sentences import Sentences
+from ucurve import pretrained
 from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
 
@@ -18,25 +19,7 @@ Dtype = Literal["float32", "bfloat16", "float16", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
 _THEIRS = ("bos", "eos", "cls", "sep")
-_TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "spiece.model",
-    "spm.model",
-    "sentencepiece.bpe.model",
-    "bpe.codes",
-)
-_TOKENIZER_SETTINGS = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.jinja",
-    "config.json",
-)
-TOKENIZER_FILES = (*_TOKENIZER_FILES, *_TOKENIZER_SETTINGS)
+_CLASSES: dict[Kind, pretrained.ModelClass] = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
 _EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both sides unless they are told not to
 
 
@@ -60,45 +43,6 @@ def weights_hash(folder: Path) -> str:
         raise UserError(f"{folder}: no *.safetensors file, the only format weights are read from")
     hashes = {file.name: sha256_file(file) for file in files}
     return hashes[files[0].name] if len(files) == 1 else sha256_json(hashes)
-
-
-def tokenizer_hash(folder: Path) -> str:
-    """Return the SHA-256 of ``tokenizer.json``, or one over the files of a tokenizer that has none.
-
-    Raises:
-        UserError: when the folder holds no tokenizer.
-    """
-    files = _tokenizer_files(folder)
-    return sha256_file(files[0]) if files[0].name == "tokenizer.json" else sha256_json([*map(sha256_file, files)])
-
-
-def tokenizer_files_hash(folder: Path) -> str:
-    """Return one SHA-256 over every file of a folder that a tokenizer's ids may depend on."""
-    files = [folder / name for name in TOKENIZER_FILES]
-    return sha256_json({file.name: sha256_file(file) for file in files if file.is_file()})
-
-
-def _tokenizer_files(folder: Path) -> list[Path]:
-    files = [folder / name for name in _TOKENIZER_FILES if (folder / name).is_file()]
-    if not files:
-        raise UserError(f"{folder}: no tokenizer files ({', '.join(_TOKENIZER_FILES)})")
-    return files
-
-
-def load_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer of a local folder.
-
-    Raises:
-        UserError: when it is missing or does not load.
-    """
-    from transformers import AutoTokenizer
-
-    _tokenizer_files(folder)  # without any, some tokenizer classes load as an empty one
-
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # broken files raise errors of several libraries
-        raise UserError(f"{folder}: the tokenizer does not load ({_first_line(error)})") from error
 
 
 def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:
@@ -191,18 +135,11 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
         UserError: when it does not load, weights are missing, the device or the quantisation is not there, or a model
             that is to predict the next token sees it.
     """
-    import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     place = _device(device)
-    kind_of = {"causal": transformers.AutoModelForCausalLM, "masked": transformers.AutoModelForMaskedLM}[kind]
-    options = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
-    try:
-        loaded: Any = kind_of.from_pretrained(folder, **_precision(dtype, place), **options)
-    except Exception as error:  # broken files raise errors of several libraries
-        raise UserError(f"{folder}: the model does not load ({_first_line(error)})") from error
-    model, report = loaded
+    model, report = pretrained.load_model(folder, _CLASSES[kind], **_precision(dtype, place))
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
     if dtype == "int8" and place == "cuda":

@@ -202,6 +202,25 @@ def test_revisions_of_a_model_are_steps(copy_model, make_model, write_checkpoint
     assert set(read_table(ACCURACY, ACCURACY.path(out))["step"]) == {-1, 0, 512}
 
 
+@pytest.mark.parametrize("ours", [(), (0,), (0, 512)])
+def test_two_revisions_with_the_same_weights(copy_model, model, write_checkpoint, root, tmp_path, ours):
+    """A manifest of ours vouches for the step of its weights; of two names alone, one must be wrong."""
+    folder, out = copy_model("family"), tmp_path / "out"
+    for step in (0, 512):
+        write_checkpoint(folder / f"step{step}", model, step, manifest=step in ours)
+    asked = [f"out={out}", f"benchmark_root={root}", "benchmarks=[zhoblimp]", "linking=[lp]"]
+    if ours == (0, 512):
+        of_model(folder, *asked, "revisions=[step0,step512]")
+        assert set(read_table(ACCURACY, ACCURACY.path(out))["step"]) == {0, 512}
+        return
+    with pytest.raises(
+        UserError,
+        match=r"^revisions: 'step0' and 'step512' hold the same weights, .* leave the wrong one out of revisions=",
+    ):
+        of_model(folder, *asked, "revisions=[step512,step0]")
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     "how", ["another model of the same step", "another model of another step", "the same revision anew"]
 )

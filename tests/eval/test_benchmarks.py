@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,13 @@ def test_local_files_in_order_of_names(tmp_path, records, write_benchmark):
 def test_says_when_pairs_are_not_as_many_as_published(tmp_path, records, write_benchmark, capsys):
     load_benchmark("zhoblimp", write_benchmark(tmp_path, records[:7]))
     assert "zhoblimp: 7 pairs; the published benchmark has 35400" in capsys.readouterr().err
+
+
+def test_says_when_paradigms_are_not_as_many_as_published(tmp_path, monkeypatch, records, write_benchmark, capsys):
+    card = replace(REGISTRY["zhoblimp"], pairs=9)
+    monkeypatch.setitem(REGISTRY, "zhoblimp", card)
+    load_benchmark("zhoblimp", write_benchmark(tmp_path, records[:9]))
+    assert capsys.readouterr().err == "zhoblimp: 5 paradigms; the published benchmark has 118\n"
 
 
 def test_a_changed_file_is_read_again(tmp_path, records, write_benchmark):

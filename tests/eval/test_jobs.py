@@ -11,11 +11,11 @@ import torch
 from eval import sweep
 from eval.presets import PRESETS
 from eval.run import execute
-from eval.scoring.model import tokenizer_hash
 from eval.settings import ScoreCommand
 from eval.tables import ACCURACY, FITS, read_table
 from ucurve.command import check, compose
 from ucurve.errors import UserError
+from ucurve.tokenizer_files import tokenizer_sha256
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def published(tmp_path):
 
 
 def test_published_unigrams_take_the_place_of_counts(score, run, published):
-    sha256 = tokenizer_hash(run / "checkpoints" / "step00000008")
+    sha256 = tokenizer_sha256(run / "checkpoints" / "step00000008")
     with_counts = score("linking=[slor]")
     record = score("linking=[slor]", f"unigrams.path={published}", f"unigrams.tokenizer_sha256={sha256}")
     assert record["settings"]["unigrams_sha256"] != with_counts["settings"]["unigrams_sha256"]

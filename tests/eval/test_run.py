@@ -83,7 +83,7 @@ def test_no_run(run):
 
 def test_execute_scores_every_run_of_a_pattern(run, monkeypatch):
     scored = []
-    monkeypatch.setattr(command, "score_run", lambda run, _, steps: scored.append((run, steps)) or [])
+    monkeypatch.setattr(command, "score_run", lambda run, _, steps, __: scored.append((run, steps)) or [])
     execute(ScoreCommand(run=str(run.parent / "*"), steps=(0,), benchmarks=("demo",)))
     assert scored == [(run, (0,))]
 

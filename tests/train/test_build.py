@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from train.config import CorpusSettings, TokenizerSettings
-from train.text import load_tokenizer, read_statistics
+from train.text import read_statistics
 from ucurve.command import check, compose
+from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,11 +4,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from eval.targets import model_targets
 from train.checkpoint import CheckpointFacts, checkpoint_folder, faults, read_manifest, write_checkpoint
 from train.flops import Shape
 from train.model import build_model
 from ucurve.errors import RunError
 from ucurve.files import sha256_file
+from ucurve.tokenizer_files import tokenizer_sha256
 
 FACTS = CheckpointFacts(
     step=3, tokens=192, flops=1e6, flops_exact=1.2e6, epoch=0.5, data_sha256="d" * 64, config_sha256="c" * 64
@@ -51,6 +53,21 @@ def test_a_whole_checkpoint_has_no_faults(checkpoint):
     assert faults(checkpoint) == []
 
 
+def test_the_hash_of_a_tokenizer_without_tokenizer_json_is_one(tmp_path, model):
+    """The manifest, the run's record and the key of a score have it from other folders, with other files beside."""
+    tokenizer = tmp_path / "tokenizer"
+    tokenizer.mkdir()
+    for name in ("vocab.json", "merges.txt", "tokenizer_config.json", "statistics.json"):
+        (tokenizer / name).write_text(f'{{"{name}": 1}}')
+    checkpoint = write_checkpoint(tmp_path / "run", model, tokenizer, FACTS)
+    found = read_manifest(checkpoint)["tokenizer_sha256"]
+    assert found == tokenizer_sha256(tokenizer) == tokenizer_sha256(checkpoint)
+    target = model_targets(str(checkpoint))[0]
+    assert target.tokenizer_sha256() == found
+    (tokenizer / "merges.txt").write_text("a b")
+    assert tokenizer_sha256(tokenizer) != found
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "manifest.json"])
 def test_any_byte_of_any_file_counts(checkpoint, name):
     whole = (checkpoint / name).read_bytes()
@@ -81,6 +98,7 @@ def test_a_checkpoint_under_another_steps_name_is_a_fault(checkpoint):
 def test_what_is_read_back_must_be_what_was_written(tmp_path, model, monkeypatch):
     tokenizer = tmp_path / "tokenizer"
     tokenizer.mkdir()
+    (tokenizer / "tokenizer.json").write_text("{}")
     other = build_model(Shape(1, 32, 4, 64), 40, 8, 0, 1)
     monkeypatch.setattr("train.checkpoint._save_model", lambda _, folder: other.save_pretrained(folder))
     with pytest.raises(RunError, match="the weights read back differ"):

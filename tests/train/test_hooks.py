@@ -56,3 +56,28 @@ def test_wrong_settings_of_scoring_stop_before_training(scored):
         scored("+eval.scorer=[sentense]")
     with pytest.raises(UserError, match=r"eval\.subset: got 0"):
         scored("eval.subset=0")
+
+
+def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
+    monkeypatch.setattr("train.hooks._said", set())
+    settings = scored("+eval.scorer=[sentence,mink]")
+    pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
+    pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")
+    train_cell(settings)
+    told = capsys.readouterr().err
+    assert "step 0 zhoblimp sentence lp" in told
+    assert "step 12 zhoblimp mink lp" in told
+    assert told.count("zhoblimp sentence, mink: 12 tokens (1 types) have no unigram count") == 1
+    assert told.count("have no unigram count") == 1
+
+
+def test_a_run_that_scores_nothing_says_so_at_its_start_and_its_end(settings_of, capsys):
+    settings = settings_of("schedule.count=2")
+    train_cell(settings)
+    told = capsys.readouterr().err
+    line = f"{settings.run_name}: nothing is scored, as eval.benchmarks names no benchmark; add for example"
+    assert told.count(line) == 2
+    assert f"python score.py run={Path(settings.paths.runs) / settings.run_name} " in told
+    assert told.index(line) < told.rindex(line)
+    train_cell(settings_of("schedule.count=2", "eval.when=never"))
+    assert "nothing is scored" not in capsys.readouterr().err

@@ -243,10 +243,10 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
     real = checkpoint.GPTNeoXForCausalLM.from_pretrained
 
     def other(*given, **named):
-        model = real(*given, **named)
+        model, report = real(*given, **named)
         with torch.no_grad():
             model.get_output_embeddings().weight[0, 0] += 1e-3
-        return model
+        return model, report
 
     monkeypatch.setattr("train.checkpoint._probe", moved)
     monkeypatch.setattr("train.checkpoint.GPTNeoXForCausalLM.from_pretrained", other)

@@ -19,8 +19,9 @@ from train.commands import plan_text
 from train.corpus import CorpusSettings
 from train.grid import grid_cells
 from train.run import prepare, train_cell
-from train.text import TokenizerSettings, build_tokenizer, load_tokenizer
+from train.text import TokenizerSettings, build_tokenizer
 from ucurve.command import Composed, compose
+from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))

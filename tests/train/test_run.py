@@ -276,7 +276,6 @@ def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_o
     (folder / "manifest.json").unlink()
     _write_manifest(
         folder,
-        finished / "tokenizer",
         CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__}),
     )
     train_cell(settings_of())
@@ -338,7 +337,6 @@ def test_verify_finds_a_tokenizer_that_is_not_the_others(finished):
     (folder / "manifest.json").unlink()
     _write_manifest(
         folder,
-        finished / "tokenizer",
         CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__}),
     )
     assert run_faults(finished) == [f"{folder}: another tokenizer than step00000000"]

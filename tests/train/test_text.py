@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import random
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -19,7 +21,6 @@ from train.text import (
     build_tokenizer,
     end_of_document,
     expected_vocabulary,
-    load_tokenizer,
     read_statistics,
     tokenizer_files,
 )
@@ -27,6 +28,7 @@ from train.tokenizer_training import train_bpe, train_char, train_word
 from train.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
 from ucurve.command import check
 from ucurve.errors import UserError
+from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -140,7 +142,7 @@ class TestFolder:
         assert [path.name for path in root.iterdir() if not path.name.endswith(".lock")] == []
 
     def test_folder_without_a_tokenizer(self, tmp_path):
-        with pytest.raises(UserError, match="cannot be loaded"):
+        with pytest.raises(UserError, match="no tokenizer files"):
             load_tokenizer(tmp_path)
 
 
@@ -253,6 +255,23 @@ class TestForeign:
         assert token_bytes(tokenizer)[:6].tolist() == [0, 0, 1, 3, 2, 1]
         assert read_statistics(folder)["tokens"] == {"all": 262, "single_character": 1, "multi_character": 0}
 
+    def test_a_sentencepiece_model_alone(self, tmp_path):
+        """As Chinese-LLaMA's is published; transformers reads such a file with protobuf."""
+        source, model = tmp_path / "source", io.BytesIO()
+        source.mkdir()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([TEXT, "天地 an 日月"] * 20), model_writer=model, vocab_size=300, model_type="bpe",
+            byte_fallback=True, character_coverage=1.0, normalization_rule_name="identity", minloglevel=2,
+        )  # fmt: skip
+        (source / "tokenizer.model").write_bytes(model.getvalue())
+        settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+        (source / "tokenizer_config.json").write_text(json.dumps(settings))
+        tokenizer = load_tokenizer(self.build(tmp_path, source))
+        theirs = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        for text in ("天地玄黄 an", "日月，鑫 é"):
+            assert ids_of(tokenizer, text) == theirs.encode(text)
+        assert end_of_document(tokenizer) == theirs.eos_id()
+
     def test_text_is_never_read_as_a_special_token(self, tmp_path):
         folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS))
         tokenizer = load_tokenizer(folder)
@@ -291,8 +310,18 @@ class TestForeign:
         with pytest.raises(UserError, match=r"tokenizer\.path: no folder /none/at/all"):
             self.build(tmp_path, "/none/at/all")
         (tmp_path / "empty").mkdir()
-        with pytest.raises(UserError, match="empty: cannot be loaded"):
+        with pytest.raises(UserError, match="empty: no tokenizer files"):
             self.build(tmp_path, tmp_path / "empty")
+
+    def test_hub_out_of_reach(self, tmp_path, monkeypatch):
+        def fail(*_, **__):
+            raise OSError("no network")
+
+        monkeypatch.setattr("train.text.fetch", fail)
+        with pytest.raises(
+            UserError, match=r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
+        ):
+            self.build(tmp_path, "owner/name")
 
     def test_ids_with_holes(self):
         tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 7}))

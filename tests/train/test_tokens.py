@@ -18,9 +18,10 @@ from train import encoding, readers
 from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
 from train.encoding import character_encoder, encode, encode_documents, make_recipe
-from train.text import TokenizerSettings, build_tokenizer, load_tokenizer
+from train.text import TokenizerSettings, build_tokenizer
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from ucurve.errors import RunError, UserError
+from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["天地玄黄", "a<eos>b\n\n宇宙 洪荒", "x", "日月盈昃，辰宿列张。" * 5] * 7

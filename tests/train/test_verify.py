@@ -28,17 +28,17 @@ def folders(run):
     return sorted((run / "checkpoints").iterdir())
 
 
-def sign_anew(folder, run):
+def sign_anew(folder):
     """Write a manifest that vouches for whatever the folder holds now."""
     manifest = read_manifest(folder)
     (folder / "manifest.json").unlink()
     facts = CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__})
-    _write_manifest(folder, run / "tokenizer", facts)
+    _write_manifest(folder, facts)
 
 
-def copy_weights(run, source, target):
+def copy_weights(source, target):
     shutil.copyfile(source / WEIGHTS, target / WEIGHTS)
-    sign_anew(target, run)
+    sign_anew(target)
 
 
 def test_first_weights_of_another_seed(finished, settings_of):
@@ -58,7 +58,7 @@ def test_first_weights_of_another_seed(finished, settings_of):
 
 def test_a_late_checkpoint_in_the_place_of_step_0(finished):
     first, *_, last = folders(finished)
-    copy_weights(finished, last, first)
+    copy_weights(last, first)
     found = run_faults(finished)
     assert f"{last}: the same weights as {first.name}" in found
     assert any(fault.startswith(f"{first}: not the weights that seeds.init=0 gives (torch ") for fault in found)
@@ -67,7 +67,7 @@ def test_a_late_checkpoint_in_the_place_of_step_0(finished):
 
 def test_two_steps_with_equal_weights(finished):
     _, middle, last = folders(finished)
-    copy_weights(finished, middle, last)
+    copy_weights(middle, last)
     assert run_faults(finished) == [f"{last}: the same weights as {middle.name}"]
 
 
@@ -79,7 +79,7 @@ def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
     tenth, eleventh = folders(run)[1:3]
     plan = make_plan(settings, read_record(run)["vocabulary"])
     assert read_manifest(folders(run)[2])["weights_sha256"] == read_manifest(folders(run)[3])["weights_sha256"]
-    copy_weights(run, tenth, eleventh)
+    copy_weights(tenth, eleventh)
     assert twin_faults(folders(run), plan) == [f"{eleventh}: the same weights as {tenth.name}"]
 
 

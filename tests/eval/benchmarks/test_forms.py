@@ -302,7 +302,7 @@ HUB = {
 def test_the_hub_has_the_same_records(monkeypatch, name):
     asked = []
 
-    def load(source, part, split):
+    def load(source, part, split, **_):
         asked.append((source, part, split))
         return [HUB[name][part]]
 
@@ -319,7 +319,7 @@ def test_one_language_is_fetched_alone(monkeypatch):
         raise AssertionError("the other languages are not needed")
 
     rows = list(HUB["multiblimp/nld"].values())
-    hub = SimpleNamespace(get_dataset_config_names=names, load_dataset=lambda *_, split: rows)
+    hub = SimpleNamespace(get_dataset_config_names=names, load_dataset=lambda *_, **__: rows)
     monkeypatch.setitem(sys.modules, "datasets", hub)
     assert set(load_benchmark("multiblimp/ces")["language"]) == {"ces"}
 

@@ -10,17 +10,17 @@ from eval.scoring.model import (
     check_vocabulary,
     context_length,
     load_model,
-    load_tokenizer,
     model_kind,
     read_config,
     start_token,
-    tokenizer_hash,
     weights_hash,
 )
 from eval.scoring.scorers import check_kind, find_scorer
 from eval.scoring.sentences import encode
 from ucurve.errors import UserError
 from ucurve.files import sha256_file
+from ucurve.pretrained import load_tokenizer
+from ucurve.tokenizer_files import tokenizer_sha256
 
 
 def sentence_scores(model, sentences, start, batch_tokens, advance=None):
@@ -84,15 +84,15 @@ def test_start_token_is_needed(make_tokenizer):
 def test_hashes(copy_model):
     folder = copy_model()
     assert weights_hash(folder) == sha256_file(folder / "model.safetensors")
-    assert tokenizer_hash(folder) == sha256_file(folder / "tokenizer.json")
+    assert tokenizer_sha256(folder) == sha256_file(folder / "tokenizer.json")
     (folder / "more.safetensors").write_bytes(b"x")
     both = weights_hash(folder)
     (folder / "more.safetensors").write_bytes(b"y")
     assert weights_hash(folder) != both
     (folder / "tokenizer.json").rename(folder / "vocab.json")
-    old = tokenizer_hash(folder)
+    old = tokenizer_sha256(folder)
     (folder / "merges.txt").write_text("a b")
-    assert tokenizer_hash(folder) != old
+    assert tokenizer_sha256(folder) != old
 
 
 def test_only_safetensors(copy_model):
@@ -128,7 +128,7 @@ def test_no_tokenizer(copy_model, tmp_path):
     for file in folder.glob("*token*"):
         file.unlink()
     with pytest.raises(UserError, match=r"no tokenizer files \(tokenizer\.json, "):
-        tokenizer_hash(folder)
+        tokenizer_sha256(folder)
     with pytest.raises(UserError, match=r"no tokenizer files"):
         load_tokenizer(folder)
 

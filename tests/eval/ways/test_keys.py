@@ -13,9 +13,9 @@ import pytest
 from eval import jobs
 from eval.jobs import prepare
 from eval.run import load_benchmarks
-from eval.scoring.model import tokenizer_files_hash, tokenizer_hash
 from eval.settings import PromptSettings, ScoreSettings
 from eval.targets import model_targets
+from ucurve.tokenizer_files import encoding_sha256, tokenizer_sha256
 
 TEMPLATE = "{{ messages[0].content }}"
 ASKED = {"grammaticality": "{a} or {b}?", "acceptability": "{b} or {a}?"}
@@ -160,10 +160,10 @@ def test_parts_of_one_benchmark_are_kept_apart(models_of, custom):
 def test_tokenizers_of_one_file_are_known_by_it(tmp_path, name):
     """DeBERTa-v3, XLM-R and BERTweet are published without tokenizer.json in some places."""
     (tmp_path / name).write_text("one")
-    hashes = tokenizer_hash(tmp_path), tokenizer_files_hash(tmp_path)
+    hashes = tokenizer_sha256(tmp_path), encoding_sha256(tmp_path)
     (tmp_path / name).write_text("two")
-    assert tokenizer_hash(tmp_path) != hashes[0]
-    assert tokenizer_files_hash(tmp_path) != hashes[1]
+    assert tokenizer_sha256(tmp_path) != hashes[0]
+    assert encoding_sha256(tmp_path) != hashes[1]
 
 
 def test_what_a_tokenizer_needs_is_fetched_from_the_hub(models_of, monkeypatch, tmp_path):
