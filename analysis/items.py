@@ -19,6 +19,7 @@ from eval.linking import Linking
 from eval.metrics import TiesRule, pair_credits
 from eval.pairs import identical
 from eval.results import pairs_path, score_path
+from eval.sums import check_scores, check_summed
 from ucurve.errors import UserError
 
 HALVES = 2  # half points in a whole one
@@ -62,6 +63,7 @@ def read_runs(
 
     Raises:
         UserError: with the path, when a file is broken.
+        DamagedError: with the path, when one is not what was written.
     """
     known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
     for run in runs:
@@ -84,8 +86,11 @@ def read_items(
         rule: what a tie counts.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
+    for path in paths:
+        check_scores(run.folder, path)
     there = np.array([path.is_file() for path in paths], dtype=bool)
     pairs_file = pairs_path(run.folder, benchmark)
+    check_summed(run.folder, pairs_file)
     if not there.any() or not pairs_file.is_file():
         return None
     function = known_linking(linking)
