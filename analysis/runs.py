@@ -152,7 +152,10 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, label: str) -> Run:
-    record = _record(folder / "run.json") if (folder / "run.json").is_file() else {}
+    there = (folder / "run.json").is_file()
+    if not there and (folder / "config.yaml").is_file():
+        raise DamagedError(f"{folder / 'run.json'}: missing, and the folder is a run's; restore it from a copy")
+    record = _record(folder / "run.json") if there else {}
     status = str(record.get("status") or "unknown") if record else "not trained here"
     planned = tuple(record.get("checkpoint_steps") or ())
     return Run(folder, label, label, status, planned, _saved_steps(folder), record)
