@@ -25,7 +25,7 @@ from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
 from eval.stored import StoredScores
 from eval.summary import say_facts, say_score
-from eval.sums import score_fault
+from eval.sums import is_summed, score_fault
 from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_of, rows_shown
 from eval.targets import Target
 from ucurve.progress import ProgressBar, say
@@ -85,7 +85,8 @@ class Sweep:
             has_rows = {row[:3] for rows in shown.values() for row in rows}
             self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
             made_anew = {job.identity for job in due}
-            self._known = {row for row in shown[STATISTICS.name] if row[:3] not in made_anew}
+            vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
+            self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
             self._score_all(jobs, claims)
         say_facts(jobs)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]

@@ -72,7 +72,7 @@ ADDED = (
     f"{BENCHMARK}/notes.txt",
     f"{BENCHMARK}/sentence/step00000005.json",
 )
-GOING_ON = KINDS[:7] + ("resume/step00000006/state.safetensors", "resume/step00000006/state.json")
+GOING_ON = (*KINDS[:7], "resume/step00000006/state.safetensors", "resume/step00000006/state.json")
 BINARY = (".npy", ".safetensors", ".parquet")
 
 
@@ -118,9 +118,12 @@ def other_byte(byte, name, chance):
 
 
 class Flips:
-    """A finished run, scored with statistics and fits, and one that was cut off after step 6 of 12."""
+    """A finished run, scored with statistics and fits, and one that was cut off after step 6 of 12.
 
-    def __init__(self, folder):
+    ``quick`` leaves out what analysing and going on give of the whole runs.
+    """
+
+    def __init__(self, folder, quick=False):
         self.folder = folder
         write_inputs(folder)
         self.finished = self._train("finished")
@@ -129,9 +132,12 @@ class Flips:
         for run in (self.finished, self.cut):
             shutil.copytree(run, self._kept(run))
             self.restore(run)
+        self.quick = quick
         self.whole = self.outputs(self.finished)
-        self.numbers = self.analysed()
         self.seen = self.viewed()
+        if quick:
+            return
+        self.numbers = self.analysed()
         train_cell(self.settings("cut"))
         self.continued = self.outputs(self.cut)
         self.restore(self.cut)
@@ -200,10 +206,10 @@ class Flips:
     def viewed(self):
         return [record.text for record in open_batches(self.finished).between(0, 2)]
 
-    def try_finished(self, change, quick=False):
-        """Apply a change to the finished run; returns what each reader did about it, ``quick`` only the fast ones."""
+    def try_finished(self, change):
+        """Apply a change to the finished run; returns what each reader did about it."""
         did = {}
-        readers = (self._verify, self._go_on, self._view, *(() if quick else (self._score, self._analyse)))
+        readers = (self._verify, self._go_on, self._view, *(() if self.quick else (self._score, self._analyse)))
         for reader in readers:
             change.apply(self.finished)
             try:

@@ -9,10 +9,10 @@ from tests.flips import ADDED, GOING_ON, KINDS, Flips, all_changes, changes_of, 
 
 @pytest.mark.slow
 def test_one_change_of_each_kind_of_file_is_found_and_refused_or_mended(tmp_path):
-    flips, chance = Flips(tmp_path), random.Random(1)
+    flips, chance = Flips(tmp_path, quick=True), random.Random(1)
     for name in KINDS:
         change = changes_of(flips.finished, name, 1, chance)[0]
-        assert flips.try_finished(change, quick=True)["verify"] == "found"
+        assert flips.try_finished(change)["verify"] == "found"
     change = changes_of(flips.cut, "metrics.jsonl", 1, chance)[0]
     assert flips.try_going_on(change) == {"going on": "refused"}
 

@@ -1,6 +1,6 @@
-"""JSON files that close with a digest of themselves, so that a changed byte anywhere in them is found.
+"""JSON files that hold a digest of themselves, so that a changed byte anywhere in them is found.
 
-The last key of such a file holds the SHA-256 of the rest, and the text must be exactly what would be written: a blank
+One key of such a file holds the SHA-256 of the rest, and the text must be exactly what would be written: a blank
 or a line end that changed is found too.
 """
 
@@ -13,13 +13,15 @@ from typing import Any
 from ucurve.errors import DamagedError
 from ucurve.files import canonical_json, readable_json, sha256_json, write_text
 
+_DIGITS = 64  # of a SHA-256 in hexadecimal
+
 
 @dataclass(frozen=True)
 class Seal:
-    """A kind of file that closes with its own digest.
+    """A kind of file that holds its own digest.
 
     Attributes:
-        key: the last key, which holds the digest.
+        key: what holds the digest; it is written last where the layout does not sort.
         layout: writes a JSON value as text.
     """
 
@@ -70,7 +72,7 @@ class Seal:
             if not isinstance(record, dict):
                 raise ValueError(f"a JSON object is expected, this is a {type(record).__name__}")
             digest = record.pop(self.key, None)
-            if digest is None and not _closes_with_its_digest(record):
+            if digest is None and not _holds_its_digest(record):
                 return record, False
             whole = digest == sha256_json(record) and text == self.text(record)
         except (OSError, ValueError) as error:
@@ -84,10 +86,10 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _closes_with_its_digest(record: dict[str, Any]) -> bool:
-    """Tell whether the last value is the digest of the rest, under whatever key: then the key's name was changed."""
-    *rest, last = record.items() if record else [("", None)]
-    return last[1] == sha256_json(dict(rest))
+def _holds_its_digest(record: dict[str, Any]) -> bool:
+    """Tell whether a value is the digest of the rest, under whatever key: then the key's name was changed."""
+    digests = [key for key, value in record.items() if isinstance(value, str) and len(value) == _DIGITS]
+    return any(record[key] == sha256_json({name: record[name] for name in record if name != key}) for key in digests)
 
 
 MANIFEST = Seal("manifest_sha256", canonical_json)  # manifest.json of a checkpoint

@@ -17,7 +17,6 @@ from eval.tables import ACCURACY, FITS, STATISTICS, add_rows
 from eval.verify import verify_scores
 from tests.eval.test_results import accuracies
 from ucurve.errors import DamagedError, UserError
-
 from ucurve.sealed import MANIFEST, RECORD, SUMS
 
 

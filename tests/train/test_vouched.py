@@ -1,17 +1,21 @@
 """What a run's record vouches for: a damaged file stops a run that goes on, and a kill never makes one look damaged."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.flips import write_inputs
+from train.config import read_settings
 from train.publish import publish_run
 from train.records import MetricsLog, RunRecord
 from train.resume import metrics_sha256, newest_state, save_state, state_faults
 from train.run import train_cell
 from train.seen import open_batches
 from train.verify import run_faults, run_findings, verify_command
+from ucurve.command import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.files import sha256_file
 from ucurve.run_files import own_faults, stored_record
@@ -28,15 +32,31 @@ def flip_digit(path):
     path.write_bytes(whole)
 
 
-@pytest.fixture
-def settings(settings_of):
-    return settings_of("schedule.count=3", "resume.seconds=0")
-
-
-@pytest.fixture
-def finished(settings):
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The settings of a small run that is finished, and a copy of it."""
+    folder = tmp_path_factory.mktemp("trained")
+    write_inputs(folder)
+    paths = [f"paths.{key}={folder / key}" for key in ("runs", "cache", "tokenizers")]
+    small = ["model=tiny", "tokens=1536", "tokenizer=char", f"data.path={folder / 'corpus'}", "engine.micro_batch=4"]
+    small += ["batch.sequences=8", "batch.length=16", "schedule.count=4", "resume.seconds=0"]
+    settings = read_settings(compose("train", [*small, *paths]))
     train_cell(settings)
-    return Path(settings.paths.runs) / settings.run_name
+    shutil.copytree(Path(settings.paths.runs) / settings.run_name, folder / "kept")
+    return settings, folder / "kept"
+
+
+@pytest.fixture
+def settings(trained):
+    return trained[0]
+
+
+@pytest.fixture
+def finished(trained):
+    settings, kept = trained
+    run = Path(settings.paths.runs) / settings.run_name
+    shutil.rmtree(run, ignore_errors=True)
+    return shutil.copytree(kept, run)
 
 
 def test_the_record_names_every_file_of_the_run_itself(finished):
