@@ -14,7 +14,10 @@ from pandas.api.types import union_categoricals
 
 from analysis.reading import Kind, read_records, read_table
 from analysis.runs import ACCURACY, METRICS, Run
-from ucurve.errors import UserError
+from eval.sums import check_summed
+from ucurve.errors import DamagedError, UserError
+from ucurve.files import sha256_file
+from ucurve.run_files import METRICS_SHA256
 
 SCORE_COLUMNS: dict[str, Kind] = {
     "step": "integer",
@@ -51,8 +54,13 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 
     Raises:
         UserError: with file and line, when a file is broken.
+        DamagedError: when one is not what was written.
     """
-    frames = [_scores(run, where) for run in runs if (run.folder / ACCURACY).is_file()]
+    frames = []
+    for run in runs:
+        check_summed(run.folder, run.folder / ACCURACY)
+        if (run.folder / ACCURACY).is_file():
+            frames.append(_scores(run, where))
     return _stack(frames, ["run", "group", *SCORE_COLUMNS])
 
 
@@ -67,8 +75,9 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when a file is broken.
+        DamagedError: when that of a finished run is not what was written.
     """
-    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file()]
+    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
     return _stack(frames, ["run", "group", *METRIC_COLUMNS])
 
 
@@ -135,7 +144,12 @@ def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
 
 
 def _metrics(run: Run) -> pd.DataFrame:
-    records = read_records(run.folder / METRICS, METRIC_COLUMNS)
+    path, digest = run.folder / METRICS, run.record.get(METRICS_SHA256)
+    if not path.is_file():
+        raise DamagedError(f"{path}: missing; restore it from a copy")
+    records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
+    if digest not in (None, sha256_file(path)):
+        raise DamagedError(f"{path}: not what was written; restore it from a copy")
     return _named(run, records.drop_duplicates("step", keep="last"))
 
 

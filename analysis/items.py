@@ -22,6 +22,7 @@ from eval.linking import Linking
 from eval.metrics import TiesRule, pair_credits
 from eval.pairs import identical
 from eval.results import pairs_path, score_path
+from eval.sums import check_scores, check_summed
 from ucurve.errors import UserError
 
 
@@ -66,6 +67,7 @@ def read_runs(
 
     Raises:
         UserError: with the path, when a file is broken or its pairs have no such column as ``cluster``.
+        DamagedError: with the path, when one is not what was written.
     """
     known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
     for run in runs:
@@ -90,8 +92,11 @@ def read_items(
         cluster: which pairs are drawn together.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
+    for path in paths:
+        check_scores(run.folder, path)
     there = np.array([path.is_file() for path in paths], dtype=bool)
     pairs_file = pairs_path(run.folder, benchmark)
+    check_summed(run.folder, pairs_file)
     if not there.any() or not pairs_file.is_file():
         return None
     function = known_linking(linking)

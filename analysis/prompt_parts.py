@@ -1,6 +1,5 @@
 """The part that sets perplexity against prompts (Swe-BLiMP, section 6, Table 3)."""
 
-import json
 from collections.abc import Iterator
 
 import pandas as pd
@@ -10,6 +9,7 @@ from analysis.prompts import PROMPTS, prompt_differences
 from analysis.report import Column, Part, Section, TableView
 from analysis.study import Scored, Study
 from eval.results import score_path
+from eval.sums import check_scores, read_key
 
 _PERPLEXITY = ("ppl", "mean_lp", "nll")  # the first that was asked for; the first two decide every pair alike
 _COLUMNS = (
@@ -61,8 +61,6 @@ def _excluded(asked: Scored, model: str) -> bool:
     """Say whether the record of a score calls its model excluded."""
     run = next(run for run in asked.study.runs if run.label == model)
     step = int(asked.rows.loc[asked.rows["run"] == model, "step"].max())
-    record = score_path(run.folder, asked.benchmark, asked.scorer, step).with_suffix(".json")
-    try:
-        return bool(json.loads(record.read_text(encoding="utf-8")).get("excluded"))
-    except (OSError, ValueError):
-        return False
+    scores = score_path(run.folder, asked.benchmark, asked.scorer, step)
+    check_scores(run.folder, scores)
+    return bool((read_key(scores) or {}).get("excluded"))

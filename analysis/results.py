@@ -14,6 +14,7 @@ from analysis.loss_curves import draw_loss_curves, loss_table
 from analysis.paper_parts import paper_parts
 from analysis.references import reference_lines
 from analysis.report import Part
+from analysis.runs import unvouched_files
 from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
 from analysis.shape_parts import shape_parts
 from analysis.study import Scored, Study
@@ -74,7 +75,8 @@ def _runs(study: Study) -> Iterable[Part]:
         "runs": provenance(study.runs),
         "missing": missing(study.runs, study.scores, study.settings.linking),
     }
-    yield Part(runs_section(tables["runs"], tables["missing"]), tables)
+    unvouched = [one for run in study.runs for one in unvouched_files(run)]
+    yield Part(runs_section(tables["runs"], tables["missing"], unvouched), tables)
 
 
 def _has_chinese(names: pd.Series) -> bool:

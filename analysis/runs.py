@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.documents import check_types, read_json
+from eval.sums import is_summed
 from ucurve.counts import format_count
-from ucurve.errors import UserError, nearest
+from ucurve.errors import DamagedError, UserError, nearest
+from ucurve.sealed import MANIFEST, RECORD
 
 ACCURACY = Path("eval") / "accuracy.csv"
 METRICS = Path("metrics.jsonl")
@@ -83,12 +85,20 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
     Raises:
         UserError: when a pattern matches no run folder, or a file of a run is broken.
+        DamagedError: when ``run.json`` or a manifest is not what was written.
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _matching(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _labels([folder.resolve() for folder in ordered])
     runs = [_read(folder, label) for folder, label in zip(ordered, labels, strict=True)]
     return _grouped(sorted(runs, key=_by_size))
+
+
+def unvouched_files(run: Run) -> list[str]:
+    """Name what is read of a run although no digest says that it is what was written."""
+    record, table = run.folder / "run.json", run.folder / ACCURACY
+    found = [f"{run.label}/{record.name}"] if record.is_file() and not RECORD.is_on(record) else []
+    return found + ([f"{run.label}/{ACCURACY}"] if table.is_file() and not is_summed(run.folder, table) else [])
 
 
 def _matching(pattern: str) -> list[Path]:
@@ -142,14 +152,18 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, label: str) -> Run:
-    record = _record(folder / "run.json") if (folder / "run.json").is_file() else {}
+    there = (folder / "run.json").is_file()
+    if not there and (folder / "config.yaml").is_file():
+        raise DamagedError(f"{folder / 'run.json'}: missing, and the folder is a run's; restore it from a copy")
+    record = _record(folder / "run.json") if there else {}
     status = str(record.get("status") or "unknown") if record else "not trained here"
     planned = tuple(record.get("checkpoint_steps") or ())
     return Run(folder, label, label, status, planned, _saved_steps(folder), record)
 
 
 def _record(path: Path) -> dict[str, Any]:
-    record = read_json(path)
+    read_json(path)  # says of a broken file in which line
+    record = RECORD.read_older(path)
     check_types(path, record, _TYPES)
     check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")
     for step in record.get("checkpoint_steps") or ():
@@ -165,8 +179,16 @@ def _by_size(run: Run) -> tuple[float, float]:
 
 def _saved_steps(folder: Path) -> tuple[int, ...]:
     manifests = (folder / "checkpoints").glob("step*/manifest.json")
-    matches = (_STEP.fullmatch(manifest.parent.name) for manifest in manifests)
-    return tuple(sorted(int(match[1]) for match in matches if match))
+    named = ((path, _STEP.fullmatch(path.parent.name)) for path in manifests)
+    return tuple(sorted(_step_of(path, int(match[1])) for path, match in named if match))
+
+
+def _step_of(manifest: Path, named: int) -> int:
+    """Return the step of a checkpoint, which its folder's name and its manifest both say."""
+    said = MANIFEST.read_older(manifest).get("step")
+    if said != named:
+        raise DamagedError(f"{manifest}: of step {said}, in the folder of step {named}")
+    return named
 
 
 def _grouped(runs: Sequence[Run]) -> list[Run]:

@@ -10,6 +10,7 @@ import pyarrow.parquet
 
 from eval.linking import Linking, parse_linking
 from eval.results import pairs_path, score_path
+from eval.sums import check_scores, check_summed
 from ucurve.errors import UserError
 
 _STEP = re.compile(r"step(-?\d+)")
@@ -34,8 +35,10 @@ def stored_pairs(folder: Path, benchmark: str, columns: Collection[str] | None =
 
     Raises:
         UserError: when the file is broken.
+        DamagedError: when it is not what was written.
     """
     path = pairs_path(folder, benchmark)
+    check_summed(folder, path)
     return read_stored(path, columns) if path.is_file() else None
 
 
@@ -47,8 +50,10 @@ def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.Da
 
     Raises:
         UserError: when the file is broken.
+        DamagedError: when it is not what was written.
     """
     path = score_path(folder, benchmark, scorer, step)
+    check_scores(folder, path)
     return read_stored(path) if path.is_file() else None
 
 
@@ -72,6 +77,7 @@ def read_stored(path: Path, columns: Collection[str] | None = None) -> pd.DataFr
         table = pyarrow.parquet.read_table(path, columns=columns and list(columns), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         why = str(error).splitlines()[0]
-        raise UserError(f"{path}: broken Parquet: {why}; score it again, or delete it to leave a gap") from error
+        what = "score it again, or delete it and its key to leave a gap"
+        raise UserError(f"{path}: broken Parquet: {why}; {what}") from error
     frame: pd.DataFrame = table.to_pandas()
     return frame

@@ -9,6 +9,7 @@ from analysis.documents import check_types, read_json
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
 from analysis.study import Study
+from ucurve.run_files import own_faults, refuse_faults
 
 _COUNTS = ("all", "single_character", "multi_character")
 _VIEW = (
@@ -34,6 +35,7 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
 
     Raises:
         UserError: when a ``tokenizer/statistics.json`` is broken.
+        DamagedError: when one is not what was written.
     """
     rows = [_row(run) for run in runs if run.record.get("tokenizer")]
     table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
@@ -56,6 +58,7 @@ def _row(run: Run) -> dict[str, Any]:
 
 def _counts(run: Run) -> dict[str, Any]:
     path = run.folder / "tokenizer" / "statistics.json"
+    refuse_faults(own_faults(run.folder, run.record, ["tokenizer/statistics.json"]), "restore it from a copy")
     if not path.is_file():
         return {"all": run.record.get("vocabulary", float("nan"))}
     record = read_json(path)

@@ -87,15 +87,20 @@ def loss_section(drawing: Drawing) -> Section:
     return Section("Training", (drawing,))
 
 
-def runs_section(runs: pd.DataFrame, missing: pd.DataFrame) -> Section:
-    """What made the numbers, and what is not there."""
+def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> Section:
+    """What made the numbers, what is not there, and what was read as it is."""
     note = "As run.json of each run says; the full hashes and versions are there."
     absent = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
         if len(missing)
         else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
     )
-    return Section("The runs, and what is missing", (TableView(note, _RUNS, runs), absent))
+    read_as_it_is = (
+        "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
+        f"{'; '.join(unvouched)}."
+    )
+    parts = (TableView(note, _RUNS, runs), absent, *([read_as_it_is] if unvouched else []))
+    return Section("The runs, and what is missing", parts)
 
 
 def _length_alone(table: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.statistics import comparison_table
 from eval.stored import StoredScores
+from eval.sums import check_summed
 from eval.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
 from ucurve.command import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
@@ -173,10 +174,16 @@ def _rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScore
         for function in _functions(kind, settings, one.scorer)
         for rule in settings.rules()
     }
-    tables = [read_table(kind, kind.path(folder)) for folder in dict.fromkeys(one.folder for one in scores)]
+    tables = [_checked_table(kind, folder) for folder in dict.fromkeys(one.folder for one in scores)]
     table = pd.concat(tables, ignore_index=True)
     keys = table[["step", "benchmark", "scorer", name, "ties_rule"]].itertuples(index=False, name=None)
     return table[[key in wanted for key in keys]].reset_index(drop=True)
+
+
+def _checked_table(kind: TableFile, folder: Path) -> pd.DataFrame:
+    path = kind.path(folder)
+    check_summed(folder, path)
+    return read_table(kind, path)
 
 
 def _functions(kind: TableFile, settings: ScoreSettings, scorer: str) -> Sequence[str]:

@@ -2,12 +2,15 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from eval.jobs import Job
 from eval.results import has_key
-from eval.tables import TABLES, TableFile, add_rows, holding_tables
+from eval.sums import holding_tables
+from eval.tables import TABLES, TableFile, add_rows
+from eval.targets import Target
 
 _SECONDS = 30.0  # between two times of writing, at least
 _SHARE = 0.05  # of the time that goes into writing, at most
@@ -27,10 +30,8 @@ class GatheredRows:
 
     def keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
         """Take the rows of a score for a table, and write all that are held when it is time to."""
-        step, benchmark, scorer = job.identity
-        facts = {name: job.target.manifest.get(name) for name in ("tokens", "flops")}
-        labels = {"run": job.target.name, "step": step, **facts, "benchmark": benchmark, "scorer": scorer}
-        self._held[kind.name].append((job, rows.assign(**labels)))
+        _, benchmark, scorer = job.identity
+        self._held[kind.name].append((job, rows.assign(**labels(job.target, benchmark, scorer))))
         if time.monotonic() > self._due:
             self.write()
 
@@ -45,3 +46,9 @@ class GatheredRows:
                 held.clear()
         ended = time.monotonic()
         self._due = ended + max(_SECONDS, (ended - begun) / _SHARE)
+
+
+def labels(target: Target, benchmark: str, scorer: str) -> dict[str, Any]:
+    """Return the columns that say of a row what it is of."""
+    facts = {name: target.manifest.get(name) for name in ("tokens", "flops")}
+    return {"run": target.name, "step": target.step, **facts, "benchmark": benchmark, "scorer": scorer}

@@ -17,11 +17,13 @@ import pandas as pd
 
 from eval.claims import Claims
 from eval.pairs import data_hash
+from eval.sums import adopt, check_summed, is_summed, new_summed_file, read_key
 from eval.tables import TABLES, drop_benchmark
-from ucurve.errors import RunError, UserError
-from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json, write_json
+from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json
 from ucurve.progress import say
 from ucurve.provenance import versions
+from ucurve.sealed import KEY
 
 _TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
 
@@ -83,18 +85,12 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
     if (out / "run.json").exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
     for file in sorted((out / "eval").rglob("step*.json")) if model is not None else ():
-        record = _read_record(file)
+        record = read_key(file)
+        if record is None:  # damaged: it says nothing, and its score is made anew
+            continue
         sha256 = (weights or {}).get(int(file.stem.removeprefix("step")))
         if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
             raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
-
-
-def _read_record(file: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return dict(record) if isinstance(record, dict) else {}
 
 
 @contextmanager
@@ -127,7 +123,8 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
     name = f"pairs of {benchmark}"
     for _ in range(_TRIES):
         claims.share(name)
-        if _stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
+        path = pairs_path(folder, benchmark)
+        if _stored_hash(path) == data_hash(pairs) and is_summed(folder, path):
             return
         claims.give(name)
         if claims.take(name):
@@ -151,13 +148,32 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     """
     benchmark = str(pairs["benchmark"].iloc[0])
     path = pairs_path(folder, benchmark)
-    if _stored_hash(path) == data_hash(pairs):
+    wanted = data_hash(pairs)
+    whole = path.exists() and _is_whole(folder, path)
+    if whole and _stored_hash(path) == wanted:
+        adopt(folder, path)
         return
-    if path.exists():
+    if path.exists() and not whole and _keys_name(path.parent, wanted):
+        say(f"{path} is not what was written; it is written anew")
+    elif path.exists():
         say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         _forget(folder, benchmark)
-    with new_file(path) as temporary:
+    with new_summed_file(folder, path) as temporary:
         pairs.to_parquet(temporary, index=False)
+
+
+def _is_whole(folder: Path, path: Path) -> bool:
+    try:
+        check_summed(folder, path)
+    except DamagedError:
+        return False
+    return True
+
+
+def _keys_name(place: Path, data_sha256: str) -> bool:
+    """Say whether there are scores of a benchmark, all of them made of these pairs."""
+    keys = [read_key(file) for file in place.glob("*/step*.json")]
+    return {key.get("data_sha256") for key in keys if key is not None} == {data_sha256}
 
 
 def _stored_hash(path: Path) -> str | None:
@@ -187,7 +203,7 @@ def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str,
     with new_file(path) as temporary:
         scores.to_parquet(temporary, index=False)
     record = {**key.as_json(), "scores_sha256": sha256_file(path), **notes, "versions": versions()}
-    write_json(path.with_suffix(".json"), record)
+    KEY.write(path.with_suffix(".json"), record)
 
 
 def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
@@ -205,6 +221,6 @@ def has_scores(path: Path, key: Key) -> bool:
 
 def has_key(path: Path, key: Key, **facts: Any) -> bool:
     """Say whether the record beside stored scores has this very key, and these facts; the scores are not read."""
-    record = _read_record(path.with_suffix(".json"))
+    record = read_key(path) or {}
     wanted = {**json.loads(json.dumps(key.as_json())), **facts}
     return {name: record.get(name) for name in wanted} == wanted

@@ -6,11 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from eval.results import pairs_path, score_path
+from eval.sums import check_scores, check_summed
 
 
 @dataclass(frozen=True)
 class StoredScores:
-    """The scores of one model on the pairs of one benchmark.
+    """The scores of one model on the pairs of one benchmark; files that are not what was written are refused.
 
     Attributes:
         folder: the run folder, or the one that a model alone is scored into.
@@ -28,11 +29,15 @@ class StoredScores:
 
     def pair_table(self) -> pd.DataFrame:
         """Read the pairs: ``benchmark, language, paradigm, phenomenon, pair, good, bad`` and what else is published."""
-        return pd.read_parquet(pairs_path(self.folder, self.benchmark))
+        path = pairs_path(self.folder, self.benchmark)
+        check_summed(self.folder, path)
+        return pd.read_parquet(path)
 
     def score_table(self) -> pd.DataFrame:
         """Read the scores: ``pair``, then ``lp, n, unigram, unk, ...``, each as ``_good`` and ``_bad``."""
-        return pd.read_parquet(score_path(self.folder, self.benchmark, self.scorer, self.step))
+        path = score_path(self.folder, self.benchmark, self.scorer, self.step)
+        check_scores(self.folder, path)
+        return pd.read_parquet(path)
 
     def pairs(self) -> pd.DataFrame:
         """Join the scores to their pairs; a published column with the name of a score gets ``_published``."""

@@ -14,6 +14,7 @@ from eval.fitting import fit
 from eval.gathered import GatheredRows
 from eval.jobs import Job, prepare, score_job
 from eval.linking import Linking, parse_linking
+from eval.mending import mended_tables, store_mended
 from eval.metrics import accuracy_table
 from eval.rated import rated_job, rated_pairs
 from eval.ratings import read_ratings
@@ -24,7 +25,8 @@ from eval.settings import ScoreSettings
 from eval.statistics import statistics_table
 from eval.stored import StoredScores
 from eval.summary import say_facts, say_score
-from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_shown
+from eval.sums import is_summed, score_fault
+from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_of, rows_shown
 from eval.targets import Target
 from ucurve.progress import ProgressBar, say
 
@@ -66,19 +68,28 @@ class Sweep:
         check_revisions(jobs)
         check_linkings(jobs, self.settings)
         check_fit(jobs, self.settings)
-        shown = {kind.name: rows_shown(kind, self.folder) for kind in TABLES}
+        mended = mended_tables(self.folder, targets)
+        shown = {
+            kind.name: rows_of(kind, mended[kind]) if kind in mended else rows_shown(kind, self.folder)
+            for kind in TABLES
+        }
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
             self._model(due[0])
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
+        for job in due:
+            if problem := score_fault(self.folder, job.path(self.folder)):
+                say(f"{problem}; it is scored again")
         with writing(self.folder), Claims(self.folder / "eval" / ".claims") as claims:
+            store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
             has_rows = {row[:3] for rows in shown.values() for row in rows}
             self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
             made_anew = {job.identity for job in due}
-            self._known = {row for row in shown[STATISTICS.name] if row[:3] not in made_anew}
+            vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
+            self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
             self._score_all(jobs, claims)
         say_facts(jobs, self.said)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]

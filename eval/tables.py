@@ -1,19 +1,17 @@
 """The tables of a run folder that scores are summed up in: csv files that processes change in turn."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from filelock import FileLock
 
 from eval.fitting import FIT_COLUMNS
 from eval.metrics import COLUMNS
 from eval.statistics import STATISTICS_COLUMNS
+from eval.sums import check_summed, holding_tables, new_summed_file
 from ucurve.errors import UserError
-from ucurve.files import new_file
 
 _SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
 
@@ -103,8 +101,12 @@ def rows_shown(kind: TableFile, folder: Path) -> set[tuple[Any, ...]]:
     Raises:
         UserError: when the file holds something else.
     """
-    rows = read_table(kind, kind.path(folder))[list(kind.replaced_by)].drop_duplicates()
-    return set(rows.itertuples(index=False, name=None))
+    return rows_of(kind, read_table(kind, kind.path(folder)))
+
+
+def rows_of(kind: TableFile, table: pd.DataFrame) -> set[tuple[Any, ...]]:
+    """Return what a table that was read or made has rows of, as ``rows_shown``."""
+    return set(table[list(kind.replaced_by)].drop_duplicates().itertuples(index=False, name=None))
 
 
 def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
@@ -118,18 +120,16 @@ def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str
     if not scores:
         return
     with holding_tables(folder):
-        path = kind.path(folder)
-        old = read_table(kind, path)
-        _write(kind, path, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
+        old = _before(kind, folder)
+        replace_table(kind, folder, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
 
 
 def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:
     """Take all rows of a benchmark out of a table."""
-    path = kind.path(folder)
-    if path.exists():
+    if kind.path(folder).exists():
         with holding_tables(folder):
-            table = read_table(kind, path)
-            _write(kind, path, table[table["benchmark"] != benchmark])
+            table = _before(kind, folder)
+            replace_table(kind, folder, table[table["benchmark"] != benchmark])
 
 
 def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> None:
@@ -146,22 +146,21 @@ def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> N
     added = pd.concat(fresh, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
     identity = list(kind.replaced_by)
     with holding_tables(folder):
-        path = kind.path(folder)
-        old = read_table(kind, path)
+        old = _before(kind, folder)
         replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
         kept = old[~replaced]
-        _write(kind, path, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
+        replace_table(kind, folder, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
 
 
-@contextmanager
-def holding_tables(folder: Path) -> Iterator[None]:
-    """Hold the tables of a run folder against other processes; within a thread it may be nested."""
-    lock = folder / "eval" / ".tables.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, is_singleton=True):
-        yield
+def _before(kind: TableFile, folder: Path) -> pd.DataFrame:
+    """Read a table that is going to be changed; nothing is built on one that is not what was written."""
+    path = kind.path(folder)
+    if path.exists():
+        check_summed(folder, path)
+    return read_table(kind, path)
 
 
-def _write(kind: TableFile, path: Path, table: pd.DataFrame) -> None:
-    with new_file(path) as temporary:
+def replace_table(kind: TableFile, folder: Path, table: pd.DataFrame) -> None:
+    """Write a whole table."""
+    with new_summed_file(folder, kind.path(folder)) as temporary:
         table.sort_values(list(kind.order))[list(kind.columns)].to_csv(temporary, index=False)

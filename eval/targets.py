@@ -1,19 +1,27 @@
 """What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
 
-import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from eval.revisions import ALL, all_revisions, step_of
 from eval.scoring.model import weights_hash
-from ucurve import pretrained
-from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve import pretrained, sealed
+from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
+from ucurve.run_files import TOKENIZER, listed_faults, own_faults, refuse_faults, stored_record
 from ucurve.tokenizer_files import TOKENIZER_FILES, tokenizer_sha256
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
 _COUNTS = "unigram_counts.npy"
+_MANIFEST = "manifest.json"
+_WEIGHTS = "*.safetensors"
+_WANTED = ("*.json", _WEIGHTS, _COUNTS, *TOKENIZER_FILES)  # of a model on the hub
+_LOADED = (_WEIGHTS, "generation_config.json", *TOKENIZER_FILES)  # by their names alone, if they are there
+_OURS = (b'"weights_sha256"', b'"manifest_sha256"', b'"config_sha256"', b'"data_sha256"')
+_CHECKPOINT = re.compile(r"step(\d+)")
 
 
 @dataclass(frozen=True)
@@ -45,11 +53,11 @@ class Target:
         """Hash the weights as they are now.
 
         Raises:
-            UserError: when they are not those of the manifest.
+            DamagedError: when they are not those of the manifest.
         """
         found = weights_hash(self.folder)
         if self.ours and found != self.manifest.get("weights_sha256"):
-            raise UserError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
+            raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
         return found
 
     def tokenizer_sha256(self) -> str:
@@ -66,18 +74,51 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
 
     Raises:
         UserError: when the folder or a wanted step is missing, or a manifest is broken.
+        DamagedError: when a manifest, a file of a wanted checkpoint or the run's counts are not what was written.
     """
     if not run.is_dir():
         raise missing_folder("run", run)
-    folders = sorted((run / "checkpoints").glob("step*"))
-    manifests = {int(manifest["step"]): (folder, manifest) for folder in folders if (manifest := _manifest(folder))}
-    if not manifests:
+    finished = stored_record(run).get("status") == "finished"  # else a folder without manifest is being written
+    there = [path for path in (run / "checkpoints").glob("step*") if finished or (path / _MANIFEST).exists()]
+    folders = {int(match[1]): path for path in there if (match := _CHECKPOINT.fullmatch(path.name))}
+    if not folders:
         raise UserError(f"{run}: no checkpoints in {run / 'checkpoints'}")
-    absent = [step for step in steps or () if step not in manifests]
+    absent = [step for step in steps or () if step not in folders]
     if absent:
-        raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(manifests))}")
-    wanted = sorted(manifests if steps is None else set(steps))
-    return [Target(run.resolve().name, step, *manifests[step], _counts_of(run)) for step in wanted]
+        raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
+    counts = _counts_of(run)
+    wanted = sorted(folders if steps is None else set(steps))
+    manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
+    return [Target(run.resolve().name, step, folders[step], manifests[step], counts) for step in wanted]
+
+
+def _manifest_of_step(folder: Path, step: int) -> dict[str, Any]:
+    """Read the manifest of a run's checkpoint; every file but the weights, which ``Target`` hashes, is as it says."""
+    manifest = _manifest(folder)
+    if int(manifest["step"]) != step:
+        raise DamagedError(f"{folder}: the manifest is of step {manifest['step']}")
+    _check_files(folder, manifest)
+    return manifest
+
+
+def _check_files(
+    folder: Path, manifest: dict[str, Any], wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
+) -> None:
+    """Compare a checkpoint with its manifest, all but the weights; one without a list of files is taken as it is.
+
+    Args:
+        folder: the checkpoint.
+        manifest: its manifest.
+        wanted: patterns of the listed files that must be there.
+        loaded: patterns of the files that must be listed when they are there.
+    """
+    files: dict[str, str] | None = manifest.get("files")
+    if files is None:
+        return
+    listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
+    names = {path.name for path in folder.iterdir()} - {_MANIFEST}
+    found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
+    refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
 
 
 def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Target]:
@@ -94,6 +135,7 @@ def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Ta
     Raises:
         UserError: when there is no such folder, the hub does not give the model, or the step of a revision cannot be
             read off its name, is that of another one, or is not the step in the revision's manifest.
+        DamagedError: when a model of this suite is not what was written.
     """
     if revisions is None:
         return [_model_target(model, None, MODEL_STEP)]
@@ -119,12 +161,14 @@ def _model_target(model: str, revision: str | None, step: int) -> Target:
     manifest = _manifest(folder) if _is_ours(folder) else {}
     if manifest and revision is not None and int(manifest["step"]) != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
+    if manifest:
+        _check_files(folder, manifest, _WANTED, _LOADED)
     return Target(name, step, folder, manifest, _counts(folder.resolve()), revision)
 
 
 def has_checkpoint(run: Path) -> bool:
     """Say whether a run has a complete checkpoint."""
-    return any((run / "checkpoints").glob("step*/manifest.json"))
+    return any((run / "checkpoints").glob(f"step*/{_MANIFEST}"))
 
 
 def _counts(folder: Path) -> Path:
@@ -135,34 +179,37 @@ def _counts(folder: Path) -> Path:
 
 
 def _counts_of(run: Path) -> Path:
-    return run / "tokenizer" / _COUNTS
+    """Return where the counts of a run are, if they are what was written."""
+    refuse_faults(own_faults(run, stored_record(run), [f"{TOKENIZER}/{_COUNTS}"]), "restore it from a copy")
+    return run / TOKENIZER / _COUNTS
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell a checkpoint's manifest from another tool's file of that name: ours vouches for the weights."""
+    """Tell a checkpoint's manifest, be it damaged, from another tool's file of that name: ours holds hashes."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = (folder / _MANIFEST).read_bytes()
+    except OSError:
         return False
-    return isinstance(manifest, dict) and "weights_sha256" in manifest
+    return not text.strip() or any(name in text for name in _OURS)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
-    if not path.exists():
-        return {}
+    path = folder / _MANIFEST
+    manifest = sealed.MANIFEST.read_older(path)
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
         int(manifest["step"])
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not a checkpoint's manifest ({type(error).__name__}: {error})") from error
-    return dict(manifest)
+    return manifest
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def _fetch(model: str, revision: str | None) -> Path:
-    wanted = ["*.json", "*.safetensors", _COUNTS, *TOKENIZER_FILES]
     try:
-        return pretrained.fetch(model, wanted, revision)
+        return pretrained.fetch(model, [*_WANTED], revision)
     except Exception as error:  # the hub's client raises errors of several libraries
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         what = "it" if revision is None else f"its revision {revision!r}"

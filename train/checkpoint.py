@@ -3,7 +3,6 @@
 The manifest names the hash of every file and closes with a digest of itself, so a changed byte anywhere is found.
 """
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,9 +17,11 @@ from transformers.utils import logging as transformers_logging
 from train.disk import disk_faults
 from train.plan import CheckpointFacts
 from train.text import tokenizer_files
-from ucurve.errors import RunError, UserError
-from ucurve.files import canonical_json, new_folder, sha256_file, sha256_json, write_text
+from ucurve import sealed
+from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.files import new_folder, sha256_file
 from ucurve.pretrained import load_model
+from ucurve.run_files import listed_faults
 from ucurve.tokenizer_files import tokenizer_sha256
 
 MANIFEST = "manifest.json"
@@ -76,33 +77,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read a checkpoint's manifest, checking its digest.
 
     Raises:
-        ValueError: when it is missing, unreadable or not what was written.
+        DamagedError: when it is missing, unreadable or not what was written.
     """
-    path = folder / MANIFEST
-    try:
-        text = path.read_bytes().decode()  # as it is: reading as text would let a changed line end pass
-        manifest: dict[str, Any] = json.loads(text)
-        digest = manifest.pop("manifest_sha256")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path}: no readable manifest ({error})") from error
-    if digest != sha256_json(manifest) or text != _manifest_text(manifest):
-        raise ValueError(f"{path}: not what was written (its digest does not match)")
-    return manifest
+    return sealed.MANIFEST.read(folder / MANIFEST)
 
 
 def faults(folder: Path) -> list[str]:
     """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
     try:
         manifest = read_manifest(folder)
-    except ValueError as error:
+    except DamagedError as error:
         return [str(error)]
     found = {path.name for path in folder.iterdir()} - {MANIFEST}
-    listed: dict[str, str] = manifest["files"]
-    problems = [f"{folder / name}: missing" for name in sorted(set(listed) - found)]
-    problems += [f"{folder / name}: not in the manifest" for name in sorted(found - set(listed))]
-    for name in sorted(found & set(listed)):
-        if not (folder / name).is_file() or sha256_file(folder / name) != listed[name]:
-            problems.append(f"{folder / name}: its hash is not the manifest's")
+    problems = listed_faults(folder, manifest["files"], found, "the manifest")
     if checkpoint_folder(folder.parent.parent, manifest["step"]).name != folder.name:
         problems.append(f"{folder}: the manifest is of step {manifest['step']}")
     return problems
@@ -127,11 +114,7 @@ def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
         "tokenizer_sha256": tokenizer_sha256(folder),
         "files": files,
     }
-    write_text(folder / MANIFEST, _manifest_text(manifest))
-
-
-def _manifest_text(manifest: dict[str, Any]) -> str:
-    return canonical_json(manifest | {"manifest_sha256": sha256_json(manifest)}) + "\n"
+    sealed.MANIFEST.write(folder / MANIFEST, manifest)
 
 
 def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:

@@ -16,7 +16,7 @@ from train.card import CURVE, README, write_card
 from train.checkpoint import MANIFEST, checkpoints, read_manifest
 from train.text import UNIGRAM_COUNTS
 from train.upload import upload_revisions
-from train.verify import run_faults
+from train.verify import run_findings
 from ucurve.command import check, run_command
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.files import new_folder, sha256_file, sha256_json
@@ -85,9 +85,12 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
         raise UserError(f"out={out} is there already; publishing needs a new folder")
     if out.resolve().is_relative_to(run.resolve()):
         raise UserError(f"out={out} lies in the run folder, which holds the run alone")
-    problems = run_faults(run)
-    if problems:
-        raise RunError(f"{run} is not published, it has {len(problems)} fault(s)\n  " + "\n  ".join(problems))
+    findings = run_findings(run)
+    if findings.faults:
+        problems = "\n  ".join(findings.faults)
+        raise RunError(f"{run} is not published, it has {len(findings.faults)} fault(s)\n  {problems}")
+    for silent in findings.unvouched:
+        say(silent)
     names = revisions(run)
     with new_folder(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, repo)

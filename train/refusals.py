@@ -4,12 +4,13 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from train.config import RunSettings, differing_keys, identity_of
+from train.config import RunSettings, config_sha256, differing_keys, identity_of
 from train.records import read_record
 from train.stored import CONFIGURATION, read_configuration
 from train.tokens import TokenStore
 from ucurve.command import plain
-from ucurve.errors import UserError
+from ucurve.errors import DamagedError, UserError
+from ucurve.run_files import stored_record
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 
@@ -46,11 +47,18 @@ def refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
 
     Raises:
         UserError: naming the keys that differ.
+        DamagedError: when the run is of this configuration, and ``config.yaml`` or ``run.json`` was changed.
     """
     if not (folder / CONFIGURATION).exists():
         _refuse_foreign_folder(folder)
         return
-    keys = differing_keys(identity_of(read_configuration(folder)), plain(settings.identity()))
+    wanted = plain(settings.identity())
+    keys = differing_keys(identity_of(read_configuration(folder)), wanted)
+    if keys and stored_record(folder).get("config_sha256") == config_sha256(wanted):
+        raise DamagedError(
+            f"{folder / CONFIGURATION}: not what was written: {'; '.join(keys)}, and run.json says otherwise; restore "
+            "it from a copy"
+        )
     if keys:
         raise UserError(
             f"{folder} holds a run of another configuration; these keys differ: {'; '.join(keys)}. "

@@ -30,14 +30,15 @@ from train.stored import CONFIGURATION
 from train.text import build_tokenizer, end_of_document
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
-from train.training import Training, require_checkpoints
+from train.training import Training, require_checkpoints, require_metrics
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
-from ucurve.errors import BusyError, RunError, UcurveError
-from ucurve.files import new_folder, remove_leftovers, write_text
+from ucurve.errors import BusyError, DamagedError, RunError, UcurveError
+from ucurve.files import new_folder, remove_leftovers
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
+from ucurve.run_files import TOKENIZER
 from ucurve.tokenizer_files import tokenizer_sha256
 
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
@@ -61,6 +62,8 @@ def train_cell(settings: RunSettings) -> None:
             with contextlib.ExitStack() as stack:
                 processes.on_first(lambda: _take_folder(prepared, stack))
                 _execute(prepared, processes, signals)
+        except DamagedError as error:
+            raise RunError(str(error)) from error
         except Interrupted as error:
             if processes.is_first:
                 announce(error)
@@ -125,14 +128,15 @@ def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
 
 def _begin(prepared: Prepared, record: RunRecord) -> bool:
     """Lay out the folder and tell whether the run in it is finished."""
-    _lay_out(prepared)
     before = read_record(prepared.folder)
+    _lay_out(prepared, record, anew=before is None)
     if before is None or before["status"] != "finished":
         hooks.say_if_nothing_is_scored(prepared.folder, prepared.settings.eval)
         record.write("running")
         return False
     say(f"{prepared.folder} is finished")
     require_checkpoints(prepared.folder, prepared.plan)
+    require_metrics(prepared.folder, before)
     return True
 
 
@@ -162,16 +166,17 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
         raise
 
 
-def _lay_out(prepared: Prepared) -> None:
+def _lay_out(prepared: Prepared, record: RunRecord, anew: bool) -> None:
+    """Write what stands in the folder from the first step on; without a record, nothing there counts as written."""
     run = prepared.folder
     for folder in (run, run / "checkpoints"):
         remove_leftovers(folder)
-    write_text(
-        run / CONFIGURATION, yaml.safe_dump(plain(asdict(prepared.settings)), sort_keys=False, allow_unicode=True)
-    )
-    if not (run / "tokenizer").exists():
-        with new_folder(run / "tokenizer") as temporary:
+    if anew or not (run / TOKENIZER).exists():
+        with new_folder(run / TOKENIZER) as temporary:
             shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
+    record.vouch_for_tokenizer()
+    settings = plain(asdict(prepared.settings))
+    record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
 
 
 def _facts(prepared: Prepared, processes: Processes) -> dict[str, Any]:

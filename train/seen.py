@@ -16,6 +16,7 @@ from train.stored import load_settings, stored_config_sha256
 from train.tokens import TokenStore
 from ucurve.errors import UserError, missing_folder
 from ucurve.pretrained import load_tokenizer
+from ucurve.run_files import own_faults, refuse_faults
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def _record(run: Path) -> dict[str, Any]:
         raise UserError(f"{run / 'run.json'}: missing; it says which data the run is trained on")
     if record.get("config_sha256") != stored_config_sha256(run):
         raise UserError(f"{run}: config.yaml is not the configuration that run.json was written with")
+    refuse_faults(own_faults(run, record), "restore it from a copy")
     return record
 
 

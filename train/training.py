@@ -4,12 +4,13 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import GPTNeoXForCausalLM
 
 from train import hooks
-from train.checkpoint import MANIFEST, checkpoint_folder, faults, holds_weights, write_checkpoint
+from train.checkpoint import MANIFEST, checkpoint_folder, faults, holds_weights, read_manifest, write_checkpoint
 from train.engine import Engine, require_complete
 from train.engine_choice import make_engine
 from train.loop import Callbacks, run_steps
@@ -18,12 +19,14 @@ from train.plan import Plan
 from train.prepared import Prepared
 from train.processes import Processes
 from train.records import MetricsLog, RunRecord
-from train.resume import load_state, newest_state, save_state
+from train.resume import load_state, metrics_sha256, newest_state, save_state
 from train.stopping import Interrupted, StopSignals
 from train.tracking import Tracker, make_tracker
 from ucurve.command import plain
 from ucurve.errors import RunError
+from ucurve.files import sha256_file
 from ucurve.progress import ProgressBar, say
+from ucurve.run_files import METRICS, METRICS_SHA256
 
 
 class Training:
@@ -55,7 +58,8 @@ class Training:
 
     def _finish(self) -> None:
         require_checkpoints(self._prepared.folder, self._prepared.plan)
-        self._record.write("finished", steps=self._prepared.plan.steps)
+        self._metrics.sync()
+        self._record.write("finished", steps=self._prepared.plan.steps, **{METRICS_SHA256: self._metrics.sha256})
 
     def _restore(self) -> int:
         """Take up the newest whole state that the first process finds, and return its step; 0 where there is none."""
@@ -80,7 +84,7 @@ class Training:
             yield lambda _: None
             return
         settings, run = self._prepared.settings, self._prepared.folder
-        self._metrics = MetricsLog(run / "metrics.jsonl", done)
+        self._metrics = MetricsLog(run / METRICS, done, metrics_sha256(run, done))
         tracker = make_tracker(settings, run, plain(asdict(settings)))
         exit_code = 1
         try:
@@ -118,11 +122,23 @@ class Training:
 
     def _write_state(self, step: int, state: dict[str, torch.Tensor]) -> None:
         self._metrics.sync()  # a state must not outlive the lines of the steps before it
-        save_state(self._prepared.folder, step, state, self._prepared.owner)
+        owner = self._prepared.owner | {METRICS_SHA256: self._metrics.sha256}
+        save_state(self._prepared.folder, step, state, owner)
 
     def _poll(self, due: bool) -> tuple[bool, bool]:
         save, stop = self._processes.any(due and self._processes.is_first, self._signals.requested)
         return save, stop
+
+
+def require_metrics(run: Path, record: dict[str, Any]) -> None:
+    """Stop where the metrics of a finished run are not those that were written, if its record says which.
+
+    Raises:
+        RunError: naming the file.
+    """
+    path = run / METRICS
+    if METRICS_SHA256 in record and not (path.is_file() and sha256_file(path) == record[METRICS_SHA256]):
+        raise RunError(f"{path}: not what was written; restore it from a copy")
 
 
 def require_checkpoints(run: Path, plan: Plan) -> None:
@@ -130,11 +146,14 @@ def require_checkpoints(run: Path, plan: Plan) -> None:
 
     Raises:
         RunError: naming the checkpoints.
+        DamagedError: naming a manifest that is not what was written.
     """
     folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:
         raise RunError(f"{run}: checkpoints are missing: {', '.join(missing)}; train the run anew in another folder")
+    for folder in folders:
+        read_manifest(folder)
 
 
 def _build_engine(prepared: Prepared, processes: Processes) -> Engine:

@@ -1,5 +1,7 @@
 """Checks that a run folder is what it says: every scheduled checkpoint there, whole, and the step it claims."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,19 +9,22 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from eval.verify import Findings, verify_scores
 from train.checkpoint import checkpoints, faults, read_manifest
 from train.plan import Plan, make_plan
 from train.records import read_record
-from train.stored import load_settings, stored_config_sha256
-from train.verify_records import layout_faults, metrics_faults, record_faults, tokenizer_faults
+from train.resume import state_faults
+from train.stored import CONFIGURATION, load_settings, stored_config_sha256
+from train.verify_records import layout_faults, metrics_faults, record_faults, tokenizer_faults, unvouched_records
 from train.verify_weights import first_weights_faults, twin_faults
 from ucurve.command import check
-from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.errors import DamagedError, RunError, UserError, missing_folder
+from ucurve.run_files import METRICS, own_faults
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class VerifySettings:
-    """What to verify: one run folder."""
+    """What to verify: one run folder, or a folder that a model was scored into."""
 
     run: Annotated[str, Field(min_length=1)]
 
@@ -34,10 +39,18 @@ def verify_command(values: dict[str, Any]) -> None:
     run = Path(check(VerifySettings, values).run)
     if not run.is_dir():
         raise missing_folder("run", run)
-    problems = run_faults(run)
+    alone = _holds_scores_alone(run)
+    findings = verify_scores(run) if alone else run_findings(run)
+    problems = findings.faults + findings.unvouched
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
-    print(f"{run}: {len(list(checkpoints(run)))} checkpoints, all as their manifests say")  # noqa: T201
+    what = "scores of a model, all as their keys say" if alone else f"{len(list(checkpoints(run)))} checkpoints, all as"
+    print(f"{run}: {what}{'' if alone else ' their manifests say'}")  # noqa: T201
+
+
+def _holds_scores_alone(folder: Path) -> bool:
+    """Tell the folder that a model was scored into from a run's."""
+    return (folder / "eval").is_dir() and not any((folder / name).exists() for name in (CONFIGURATION, "run.json"))
 
 
 def run_faults(run: Path) -> list[str]:
@@ -46,19 +59,36 @@ def run_faults(run: Path) -> list[str]:
     Raises:
         UserError: when the folder holds no run.
     """
+    return run_findings(run).faults
+
+
+def run_findings(run: Path) -> Findings:
+    """Return every fault of a run folder, and what nothing vouches for because an older version wrote it.
+
+    Raises:
+        UserError: when the folder holds no run.
+    """
     settings = load_settings(run)
     try:
         record = read_record(run)
     except UserError as error:
-        return [str(error)]
+        return Findings([str(error)])
     if record is None:
-        return [f"{run / 'run.json'}: missing"]
+        return Findings([f"{run / 'run.json'}: missing"])
     plan = replace(make_plan(settings, record["vocabulary"]), config_sha256=stored_config_sha256(run))
     finished = record["status"] == "finished"
     problems = [] if finished else [f"{run}: the run is {record['status']}, not finished"]
     problems += record_faults(run, record, plan) + layout_faults(run, plan.checkpoint_steps)
-    problems += metrics_faults(run / "metrics.jsonl", plan, finished)
-    return problems + _checkpoint_faults(run, plan, record)
+    problems += own_faults(run, record) + metrics_faults(run / METRICS, plan, record) + state_faults(run)
+    scores = verify_scores(run, {manifest["step"]: manifest for manifest in _manifests(run)})
+    problems += scores.faults + _checkpoint_faults(run, plan, record)
+    return Findings(problems, unvouched_records(run, record) + scores.unvouched)
+
+
+def _manifests(run: Path) -> Iterator[dict[str, Any]]:
+    for folder in checkpoints(run):
+        with contextlib.suppress(DamagedError):
+            yield read_manifest(folder)
 
 
 def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[str]:

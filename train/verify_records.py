@@ -10,6 +10,9 @@ from typing import Any
 from train.checkpoint import checkpoint_folder, read_manifest
 from train.plan import Plan
 from train.text import tokenizer_files
+from ucurve.files import is_leftover, sha256_file
+from ucurve.run_files import FILES, METRICS_SHA256
+from ucurve.sealed import RECORD
 
 _FILES = {"config.yaml", "run.json", "metrics.jsonl"}
 _FOLDERS = {"tokenizer", "checkpoints", "resume", "eval", "wandb"}
@@ -42,8 +45,7 @@ def _unscheduled(run: Path, steps: Sequence[int]) -> list[str]:
 
 
 def _foreign(path: Path, why: str) -> str:
-    left = path.name.startswith(".") and ".tmp-" in path.name
-    return f"{path}: left behind by a killed process, or being written" if left else f"{path}: {why}"
+    return f"{path}: left behind by a killed process, or being written" if is_leftover(path) else f"{path}: {why}"
 
 
 def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]:
@@ -70,16 +72,30 @@ def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]
     ]
 
 
-def metrics_faults(path: Path, plan: Plan, finished: bool) -> list[str]:
-    """Name lines of ``metrics.jsonl`` that are not the next step's, and steps missing at its end.
+def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
+    """Name what ``run.json`` does not say as an older version wrote it, so that nothing vouches for some files.
+
+    Args:
+        run: run folder.
+        record: ``run.json``, which can be read.
+    """
+    path = run / "run.json"
+    silent = [] if RECORD.is_on(path) else [RECORD.key]
+    silent += [key for key in (FILES, *([METRICS_SHA256] * (record["status"] == "finished"))) if key not in record]
+    return [f"{path}: does not say {key}; an older version wrote the run" for key in silent]
+
+
+def metrics_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[str]:
+    """Name lines of ``metrics.jsonl`` that are not the next step's, steps missing at its end, and changed bytes.
 
     Args:
         path: the file; where it is missing nothing is said of it here.
         plan: of the run.
-        finished: whether every step has been taken.
+        record: ``run.json``.
     """
     if not path.is_file():
         return []
+    finished = record["status"] == "finished"
     last = 0
     found: list[str] = []
     for place, values in _lines(path):
@@ -88,6 +104,8 @@ def metrics_faults(path: Path, plan: Plan, finished: bool) -> list[str]:
         last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
     if finished and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
+    if record.get(METRICS_SHA256, "") not in ("", sha256_file(path)):
+        found.insert(0, f"{path}: its hash is not run.json's")
     return _few(found, path)
 
 
@@ -130,7 +148,7 @@ def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]
         whole: checkpoints that are what their manifests say.
     """
     own = run / "tokenizer"
-    missing = [] if own.is_dir() else [f"{own}: missing"]
+    missing = [] if own.is_dir() or FILES in record else [f"{own}: missing"]  # else it is compared with run.json
     if not whole:
         return missing
     first, *others = [(folder, read_manifest(folder)) for folder in whole]

@@ -20,6 +20,13 @@ class UserError(UcurveError):
     exit_code = 2
 
 
+class DamagedError(UserError):
+    """A file of a run or a model that is not what was written: a byte changed, or it was cut off, taken away or added.
+
+    Whoever gave the run as input can only give another, or mend it; a run that goes on turns this into ``RunError``.
+    """
+
+
 class BusyError(UserError):
     """A run folder that another process is writing."""
 

@@ -85,9 +85,19 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def readable_json(value: Any) -> str:
+    """Write a JSON value for people to read: indented, in the order it has; NaN is refused."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file for people to read, complete or not at all; NaN is refused."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, readable_json(value) + "\n")
+
+
+def is_leftover(path: Path) -> bool:
+    """Tell whether a path is what ``new_file`` or ``new_folder`` was writing when its process was killed."""
+    return path.name.startswith(".") and ".tmp-" in path.name
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -47,7 +47,7 @@ def test_files_of_the_contract(run, settings, pairs, model, plain_score, tokeniz
     score_run(run, settings)
     files = sorted(str(path.relative_to(run / "eval")) for path in (run / "eval").rglob("[!.]*") if path.is_file())
     scores = [f"zhoblimp/sentence/step0000000{step}.{kind}" for step in (0, 8) for kind in ("json", "parquet")]
-    assert files == ["accuracy.csv", "statistics.csv", "zhoblimp/pairs.parquet", *scores]
+    assert files == ["accuracy.csv", "manifest.json", "statistics.csv", "zhoblimp/pairs.parquet", *scores]
     table = pd.read_parquet(folder_of(run) / "step00000008.parquet")
     assert table.columns.tolist() == [
         "pair", "lp_good", "lp_bad", "n_good", "n_bad", "unigram_good", "unigram_bad", "unk_good", "unk_bad",

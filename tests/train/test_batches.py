@@ -17,6 +17,9 @@ from train.seen import open_batches
 from train.stored import stored_config_sha256
 from ucurve.command import run_command
 from ucurve.errors import UserError
+from ucurve.files import sha256_file
+from ucurve.run_files import replacing, stored_record
+from ucurve.sealed import RECORD
 
 
 @pytest.fixture
@@ -31,8 +34,9 @@ def lengthen(run, tokens):
     """Make of a run one that is going to be long, as it stands when it has taken a few steps."""
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("tokens: 1536", f"tokens: {tokens}"))
-    record = json.loads((run / "run.json").read_text()) | {"config_sha256": stored_config_sha256(run)}
-    (run / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    changed = {"config_sha256": stored_config_sha256(run), "status": "running"}
+    record = replacing(stored_record(run) | changed, run, "config.yaml", sha256_file(config))
+    RECORD.write(run / "run.json", record)
 
 
 def show(run, capsys, first, last, **more):

@@ -87,7 +87,7 @@ def test_missing_foreign_and_renamed_are_faults(checkpoint):
     (checkpoint / "config.json").unlink()
     assert [fault.split(": ")[1] for fault in faults(checkpoint)] == ["missing", "not in the manifest"]
     (checkpoint / "manifest.json").unlink()
-    assert "no readable manifest" in faults(checkpoint)[0]
+    assert "manifest.json: cannot be read" in faults(checkpoint)[0]
 
 
 def test_a_checkpoint_under_another_steps_name_is_a_fault(checkpoint):

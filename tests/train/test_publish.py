@@ -20,6 +20,8 @@ from train.publish import publish_command, revisions
 from train.run import train_cell
 from ucurve.command import run_command
 from ucurve.errors import RunError, UserError
+from ucurve.run_files import stored_record
+from ucurve.sealed import RECORD
 
 LETTERS = "天地玄黄宇宙洪荒"
 STEPS = [0, 3, 12]
@@ -123,11 +125,10 @@ def test_a_revision_holds_the_checkpoint_and_nothing_else(run, tmp_path):
 
 
 def test_the_card_says_what_made_it(scored, tmp_path):
-    whole = json.loads((scored / "run.json").read_text())
     sessions = [
         {"after_step": step, "code_revision": code, "versions": {"torch": "2"}} for step, code in ((0, "a"), (5, "b"))
     ]
-    (scored / "run.json").write_text(json.dumps(whole | {"sessions": sessions}))
+    RECORD.write(scored / "run.json", stored_record(scored) | {"sessions": sessions})
     publish(scored, tmp_path / "published", repo="me/suite")
     card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
     record = json.loads((scored / "run.json").read_text())
@@ -243,8 +244,7 @@ def test_what_cannot_be_published(run, tmp_path):
         RunError, match=r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
     ):
         publish(run, tmp_path / "out")
-    record = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    RECORD.write(run / "run.json", stored_record(run) | {"status": "running"})
     with pytest.raises(RunError, match="the run is running, not finished"):
         publish(run, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []

@@ -46,7 +46,7 @@ def test_the_record_keeps_its_facts(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "cannot be read"), ("[]", "not the record of a run"), ("{}", "needs corpus, data_sha256")],
+    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "needs corpus, data_sha256")],
 )
 def test_a_broken_record_is_named(tmp_path, text, message):
     (tmp_path / "run.json").write_text(text)

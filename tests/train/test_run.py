@@ -18,7 +18,7 @@ from train.checkpoint import checkpoints
 from train.engine import TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.plan import make_plan
-from train.records import read_record
+from train.records import RunRecord, read_record
 from train.run import prepare, train_cell
 from train.verify import run_faults, verify_command
 from ucurve.errors import RunError, UserError
@@ -207,7 +207,10 @@ def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypa
     settings = settings_of()
     with monkeypatch.context() as patch:
         patch.setattr("train.checkpoint._save_model", full)
-        patch.setattr("train.records.write_json", lambda path, facts: full() if facts["status"] == "failed" else None)
+        store = RunRecord._store
+        patch.setattr(
+            RunRecord, "_store", lambda self, facts: (full if facts["status"] == "failed" else store)(self, facts)
+        )
         with pytest.raises(RunError, match="No space left on device"):
             train_cell(settings)
 

@@ -15,6 +15,7 @@ from train.verify import run_faults, verify_command
 from train.verify_records import metrics_faults
 from train.verify_weights import twin_faults
 from ucurve.errors import RunError
+from ucurve.sealed import RECORD
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_missing_log_and_a_missing_tokenizer(finished):
 def test_another_tokenizer_in_the_run(finished):
     file = finished / "tokenizer" / "tokenizer.json"
     file.write_text(file.read_text() + "\n")
-    assert run_faults(finished) == [f"{file}: not the file of step00000000"]
+    assert run_faults(finished) == [f"{file}: its hash is not run.json's", f"{file}: not the file of step00000000"]
 
 
 @pytest.mark.parametrize(
@@ -140,18 +141,18 @@ def test_metrics(tmp_path, settings_of, change, message):
     plan = make_plan(settings_of(), 40)
     lines = [json.dumps({"step": step, "tokens": step * 128, "loss": 1.5}) for step in range(1, 13)]
     path.write_text("\n".join(lines) + "\n")
-    assert metrics_faults(path, plan, finished=True) == []
+    assert metrics_faults(path, plan, {"status": "finished"}) == []
     path.write_text("\n".join(change(lines)) + "\n")
-    assert metrics_faults(path, plan, finished=True) == [f"{path}{message}"]
+    assert metrics_faults(path, plan, {"status": "finished"}) == [f"{path}{message}"]
 
 
 def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tmp_path, settings_of):
     path = tmp_path / "metrics.jsonl"
     plan = make_plan(settings_of(), 40)
     path.write_text("".join(json.dumps({"step": step, "tokens": step * 128, "loss": 1}) + "\n" for step in (1, 2, 3)))
-    assert metrics_faults(path, plan, finished=False) == []
+    assert metrics_faults(path, plan, {"status": "running"}) == []
     path.write_text("x\n" * 12)
-    found = metrics_faults(path, plan, finished=True)
+    found = metrics_faults(path, plan, {"status": "finished"})
     assert (len(found), found[-1]) == (6, f"{path}: 7 more faults")
 
 
@@ -172,6 +173,6 @@ def test_the_record(finished):
     record = read_record(finished)
     for message, (key, value) in RECORDS.items():
         changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
-        (finished / "run.json").write_text(json.dumps(changed))
+        RECORD.write(finished / "run.json", changed)
         with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
             verify_command({"run": str(finished)})

@@ -1,0 +1,168 @@
+"""Checks what is stored below ``eval/``: every table, pair and score as it was written, and of the models it names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.pairs import data_hash
+from eval.scoring.scorers import SCORERS
+from eval.sums import check_summed, read_key, read_sums, score_fault, sums_path
+from eval.tables import TABLES, TableFile, read_table
+from ucurve.errors import DamagedError, UserError
+from ucurve.files import is_leftover
+from ucurve.sealed import KEY
+
+_LOCKS = {".claims", ".scoring.lock", ".tables.lock"}
+_PAIRS = "pairs.parquet"
+_SCORE = re.compile(r"step(-?\d+)\.(parquet|json)")
+
+
+@dataclass
+class Findings:
+    """What is wrong in a folder.
+
+    Attributes:
+        faults: what is missing, foreign or not what was written.
+        unvouched: what nothing vouches for, because an older version wrote it.
+    """
+
+    faults: list[str] = field(default_factory=list)
+    unvouched: list[str] = field(default_factory=list)
+
+
+def verify_scores(folder: Path, manifests: Mapping[int, Mapping[str, Any]] | None = None) -> Findings:
+    """Check what is stored below ``eval/``; nothing is wrong where nothing is stored.
+
+    Args:
+        folder: the run folder, or the one that a model was scored into.
+        manifests: of the run's whole checkpoints, by step; None for a model, whose files are elsewhere.
+    """
+    root = folder / "eval"
+    found = Findings()
+    if not root.is_dir():
+        return found
+    try:
+        sums = read_sums(folder)
+    except DamagedError as error:
+        found.faults.append(str(error))
+        sums = None
+    summed = sorted({*(sums or {}), *_to_be_summed(root)})
+    if sums is None and summed and not found.faults:
+        found.unvouched.append(f"{sums_path(folder)}: missing; an older version scored here, or it was taken away")
+    elif sums is not None:
+        found.unvouched += [f"{sums_path(folder)}: does not say {name}" for name in summed if name not in sums]
+        found.faults += [problem for name in summed if (problem := _sum_fault(folder, root / name))]
+    benchmarks = [path.parent for path in sorted(root.rglob(_PAIRS))]
+    found.faults += _foreign(root, benchmarks)
+    stored: set[tuple[int, str, str]] = set()
+    for place in benchmarks:
+        data_sha256 = _data_sha256(place / _PAIRS, found)
+        for path in _scores(place):
+            stored.add((int(path.stem.removeprefix("step")), place.relative_to(root).as_posix(), path.parent.name))
+            _verify_score(folder, path, data_sha256, manifests, found)
+    for kind in TABLES:
+        found.faults += _rows_of_nothing(kind, folder, stored)
+    return found
+
+
+def _to_be_summed(root: Path) -> Iterator[str]:
+    for kind in TABLES:
+        if (root / kind.name).exists():
+            yield kind.name
+    for path in root.rglob(_PAIRS):
+        yield path.relative_to(root).as_posix()
+
+
+def _sum_fault(folder: Path, path: Path) -> str | None:
+    try:
+        check_summed(folder, path)
+    except DamagedError as error:
+        return str(error)
+    return None
+
+
+def _data_sha256(path: Path, found: Findings) -> str | None:
+    try:
+        return data_hash(pd.read_parquet(path))
+    except (OSError, ValueError) as error:
+        found.faults.append(f"{path}: cannot be read ({str(error).splitlines()[0]})")
+        return None
+
+
+def _scores(place: Path) -> list[Path]:
+    """Return where scores of a benchmark are, or would be beside their key."""
+    files = (path for path in place.glob("*/step*") if _SCORE.fullmatch(path.name))
+    return sorted({path.with_suffix(".parquet") for path in files})
+
+
+def _verify_score(
+    folder: Path,
+    path: Path,
+    data_sha256: str | None,
+    manifests: Mapping[int, Mapping[str, Any]] | None,
+    found: Findings,
+) -> None:
+    problem = score_fault(folder, path)
+    key = read_key(path)
+    if problem is not None:
+        found.faults.append(problem)
+    if problem is not None or key is None:
+        if problem is None:
+            found.unvouched.append(f"{path}: has no key")
+        return
+    key_file = path.with_suffix(".json")
+    if not KEY.is_on(key_file):
+        found.unvouched.append(f"{key_file}: does not say {KEY.key}; an older version wrote it")
+    expected = {} if data_sha256 is None else {"data_sha256": data_sha256}
+    step = int(path.stem.removeprefix("step"))
+    if manifests is not None and step in manifests:
+        expected |= _made_from(manifests[step])
+    elif manifests is not None and not (folder / "checkpoints" / path.stem).exists():
+        found.faults.append(f"{path}: of step {step}, of which there is no checkpoint")
+    found.faults += [
+        f"{key_file}: {name} is not that of {'the pairs' if name == 'data_sha256' else 'the checkpoint'}"
+        for name, value in expected.items()
+        if key.get(name) != value
+    ]
+
+
+def _made_from(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hashes that the key of a checkpoint's score must have; a tokenizer of many files is hashed apart."""
+    files = manifest["files"]
+    own = {"weights_sha256": manifest["weights_sha256"], "config_sha256": files["config.json"]}
+    return own | ({"tokenizer_sha256": files["tokenizer.json"]} if "tokenizer.json" in files else {})
+
+
+def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, str]]) -> list[str]:
+    path = kind.path(folder)
+    try:
+        rows = read_table(kind, path)[["step", "benchmark", "scorer"]].drop_duplicates()
+    except UserError as error:
+        return [str(error)]
+    return [
+        f"{path}: rows of step {step}, {benchmark}, {scorer}, whose scores are not stored"
+        for step, benchmark, scorer in rows.itertuples(index=False, name=None)
+        if (step, benchmark, scorer) not in stored
+    ]
+
+
+def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
+    """Name what is no table, no lock, no pairs and no score; folders count by what is in them."""
+    known = {root / name for name in (*_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
+    known |= {place / _PAIRS for place in benchmarks}
+    known |= {path for place in benchmarks for path in place.glob("*/step*") if _is_score(path)}
+    paths = sorted(root.rglob("*"))
+    return [_named(path) for path in paths if (is_leftover(path) if path.is_dir() else path not in known)]
+
+
+def _is_score(path: Path) -> bool:
+    return path.parent.name in SCORERS and _SCORE.fullmatch(path.name) is not None
+
+
+def _named(path: Path) -> str:
+    left = "left behind by a killed process, or being written"
+    return f"{path}: {left if is_leftover(path) else 'not part of the scores'}"
