@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from eval.checks import check_counts, check_fit, check_linkings
+from eval.checks import check_asked, check_fit, say_left_out
 from eval.claims import Claims
 from eval.fitting import fit
 from eval.gathered import GatheredRows
@@ -59,9 +59,9 @@ class Sweep:
                 ``accuracy.csv`` is broken; then nothing has been written.
             RunError: when a score is not finite.
         """
-        check_counts(targets, self.settings)
+        check_asked(targets, self.benchmarks, self.settings)
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
-        check_linkings(jobs, self.settings)
+        say_left_out(jobs, self.settings)
         check_fit(jobs, self.settings)
         shown = {kind.name: rows_shown(kind, self.folder) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]

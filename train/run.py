@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from train import hooks
 from train.config import RunSettings, config_sha256, without_seeds
 from train.corpus import Corpus
-from train.engine_choice import check_engine, engine_kind, process_device
+from train.engine_choice import check_device, check_processes, engine_kind, process_device
 from train.plan import Plan, make_plan
 from train.prepared import Prepared
 from train.processes import Processes, connect, processes_of
@@ -27,10 +27,9 @@ from train.refusals import (
 )
 from train.stopping import Interrupted, StopSignals, announce
 from train.stored import CONFIGURATION
-from train.text import build_tokenizer, end_of_document, load_tokenizer, tokenizer_sha256
+from train.text import build_tokenizer, check_tokenizer, end_of_document, load_tokenizer, tokenizer_sha256
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
-from train.training import Training, require_checkpoints
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
 from ucurve.errors import BusyError, RunError, UcurveError
@@ -51,11 +50,11 @@ def train_cell(settings: RunSettings) -> None:
     """
     processes = processes_of(os.environ)
     with StopSignals() as signals:
-        check_engine(settings, processes)
+        check_processes(settings, processes)
         if processes.size > 1:
             connect(processes, process_device(settings, processes).type)
         try:
-            prepared = processes.first_then_others(lambda: _prepare(settings, signals))
+            prepared = processes.first_then_others(lambda: _prepare(settings, processes, signals))
             with contextlib.ExitStack() as stack:
                 processes.on_first(lambda: _take_folder(prepared, stack))
                 _execute(prepared, processes, signals)
@@ -65,8 +64,10 @@ def train_cell(settings: RunSettings) -> None:
             raise
 
 
-def _prepare(settings: RunSettings, signals: StopSignals) -> Prepared:
+def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) -> Prepared:
     with signals.at_once():
+        check_inputs(settings)
+        check_device(settings, processes)
         return prepare(settings)
 
 
@@ -76,13 +77,27 @@ def _take_folder(prepared: Prepared, stack: contextlib.ExitStack) -> None:
     refuse_other_data(prepared.folder, prepared.settings, prepared.store.sha256)
 
 
-def prepare(settings: RunSettings) -> Prepared:
-    """Build what is missing of tokenizer and token shards, and check all that can be checked before training."""
-    folder = Path(settings.paths.runs) / settings.run_name
+def check_inputs(settings: RunSettings) -> None:
+    """Check all that the configuration, the folders and the files tell, writing nothing and without torch.
+
+    Raises:
+        UserError: naming what does not fit.
+    """
     refuse_unwritable(settings)
-    refuse_other_configuration(folder, settings)
+    refuse_other_configuration(_folder(settings), settings)
     check_tracker(settings.tracker)
+    Corpus(settings.data).require_files()
+    check_tokenizer(settings.tokenizer, settings.data)
     hooks.check_benchmarks_exist(settings.eval)
+
+
+def prepare(settings: RunSettings) -> Prepared:
+    """Build what is missing of tokenizer and token shards, and check what they tell, before the run folder is touched.
+
+    Raises:
+        UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
+    """
+    folder = _folder(settings)
     corpus = Corpus(settings.data)
     tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     tokenizer = load_tokenizer(tokenizer_folder)
@@ -97,6 +112,10 @@ def prepare(settings: RunSettings) -> Prepared:
     return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
 
 
+def _folder(settings: RunSettings) -> Path:
+    return Path(settings.paths.runs) / settings.run_name
+
+
 @contextlib.contextmanager
 def _only_writer(folder: Path) -> Iterator[None]:
     lock = folder.parent / ".locks" / f"{folder.name}.lock"
@@ -109,6 +128,8 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 
 def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> None:
+    from train.training import Training
+
     record = RunRecord(prepared.folder, _facts(prepared, processes))
     if not processes.on_first(lambda: _begin(prepared, record)):
         with _recorded(record, processes):
@@ -123,6 +144,8 @@ def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
 
 def _begin(prepared: Prepared, record: RunRecord) -> bool:
     """Lay out the folder and tell whether the run in it is finished."""
+    from train.training import require_checkpoints
+
     _lay_out(prepared)
     before = read_record(prepared.folder)
     if before is None or before["status"] != "finished":

@@ -17,6 +17,7 @@ from ucurve.progress import say
 STATISTICS = "statistics.json"
 UNIGRAM_COUNTS = "unigram_counts.npy"
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
+_FIRST_CHARACTERS = 1_000_000  # of a corpus; they are read and counted in a quarter of a second
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 
 
@@ -67,6 +68,23 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
         _build(settings, corpus, temporary)
 
     return build_once(folder, _is_complete, build)
+
+
+def check_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings) -> None:
+    """Check what is known of a tokenizer before the corpus is read through, writing and fetching nothing.
+
+    Raises:
+        UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for the start of a corpus
+            of files.
+    """
+    from train.tokenizer_training import check_size
+
+    _source(settings)
+    if settings.vocab_size is None:
+        return
+    counted = settings.kind == "word" and corpus_settings.kind == "text"
+    characters = _first_characters(Corpus(corpus_settings)) if counted else set[str]()
+    check_size(settings.kind, settings.vocab_size, len(characters), "the start of the corpus")
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -144,9 +162,32 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
 
 def _source(settings: TokenizerSettings) -> Any:
     """Identify a tokenizer that is not trained here: a folder by its content, another by its id on the hub."""
-    if settings.path is None or not Path(settings.path).is_dir():
+    if settings.path is None:
+        return None
+    folder = Path(settings.path).expanduser()
+    if not folder.is_dir() and not may_be_hub_id(settings.path):
+        raise missing_folder("tokenizer.path", folder)
+    if not folder.is_dir():
         return settings.path
-    return tokenizer_files(Path(settings.path))
+    from eval.scoring.model import TOKENIZER_FILES
+
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise UserError(
+            f"tokenizer.path: {folder} holds no tokenizer; a file such as tokenizer.json or tokenizer_config.json is "
+            "expected"
+        )
+    return tokenizer_files(folder)
+
+
+def _first_characters(corpus: Corpus) -> set[str]:
+    """Return the different characters at the start of a corpus, which may be all of it."""
+    characters, read = set[str](), 0
+    for document in corpus.documents():
+        characters.update(document)
+        read += len(document)
+        if read >= _FIRST_CHARACTERS:
+            break
+    return characters
 
 
 def _is_complete(folder: Path) -> bool:
@@ -171,8 +212,6 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
 def _load_foreign(path: str) -> Any:
     """Load a tokenizer that exists, changed in one thing only: text is never read as a special token."""
     folder = Path(path).expanduser()
-    if not folder.is_dir() and not may_be_hub_id(path):
-        raise missing_folder("tokenizer.path", folder)
     source = str(folder) if folder.is_dir() else path
     tokenizer = _load(source, local_files_only=folder.is_dir(), split_special_tokens=True)
     end_of_document(tokenizer)

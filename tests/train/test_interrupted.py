@@ -232,6 +232,8 @@ def test_a_state_without_moments_is_never_gone_on_from(cut):
 
 
 def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monkeypatch):
+    from transformers import GPTNeoXForCausalLM
+
     from train import checkpoint
 
     def moved(model):
@@ -240,7 +242,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         return probe
 
     before, moved.calls = checkpoint._probe, 0
-    real = checkpoint.GPTNeoXForCausalLM.from_pretrained
+    real = GPTNeoXForCausalLM.from_pretrained
 
     def other(*given, **named):
         model = real(*given, **named)
@@ -249,7 +251,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         return model
 
     monkeypatch.setattr("train.checkpoint._probe", moved)
-    monkeypatch.setattr("train.checkpoint.GPTNeoXForCausalLM.from_pretrained", other)
+    monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
     with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
         train_cell(settings_of())
     assert moved.calls == 1

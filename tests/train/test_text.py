@@ -137,7 +137,7 @@ class TestFolder:
         root = tmp_path / "out"
         with pytest.raises(UserError, match="vocab_size=5 is too small: the corpus has"):
             build_tokenizer(tokenizer_settings("word", vocab_size=5), corpus_file(tmp_path), root)
-        assert [path.name for path in root.iterdir() if not path.name.endswith(".lock")] == []
+        assert not root.exists()
 
     def test_folder_without_a_tokenizer(self, tmp_path):
         with pytest.raises(UserError, match="cannot be loaded"):
@@ -291,7 +291,7 @@ class TestForeign:
         with pytest.raises(UserError, match=r"tokenizer\.path: no folder /none/at/all"):
             self.build(tmp_path, "/none/at/all")
         (tmp_path / "empty").mkdir()
-        with pytest.raises(UserError, match="empty: cannot be loaded"):
+        with pytest.raises(UserError, match=r"tokenizer\.path: .*empty holds no tokenizer"):
             self.build(tmp_path, tmp_path / "empty")
 
     def test_ids_with_holes(self):
