@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from train.disk import disk_faults
 from ucurve.errors import RunError, UserError
 from ucurve.files import new_folder
 from ucurve.progress import say
@@ -53,7 +54,7 @@ def _place(folder: Path) -> Iterator[None]:
 
 def _build(folder: Path, build: Callable[[Path], None]) -> None:
     try:
-        with new_folder(folder) as temporary:
+        with new_folder(folder) as temporary, disk_faults():
             build(temporary)
     except UserError:
         _lock_file(folder).unlink(missing_ok=True)  # while it is held: who waits for it sees that and makes another

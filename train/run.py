@@ -191,7 +191,8 @@ def _lay_out(prepared: Prepared) -> None:
     )
     if not (run / "tokenizer").exists():
         with new_folder(run / "tokenizer") as temporary:
-            shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
+            for file in prepared.tokenizer.iterdir():
+                shutil.copyfile(file, temporary / file.name)
 
 
 def _facts(prepared: Prepared, processes: Processes) -> dict[str, Any]:

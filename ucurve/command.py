@@ -29,7 +29,7 @@ from ucurve.errors import UcurveError, UserError, nearest
 
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
-_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM)
+_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
 Settings = TypeVar("Settings")
 
 
