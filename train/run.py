@@ -46,10 +46,11 @@ def train_cell(settings: RunSettings) -> None:
     Raises:
         UserError: when something the user gave does not fit; the run folder is then as it was.
         RunError: when the run cannot go on; ``run.json`` then says failed.
-        Interrupted: on SIGTERM or SIGUSR1; ``run.json`` then says interrupted, unless training was not under way.
+        Interrupted: on SIGTERM, SIGUSR1 or Ctrl-C; ``run.json`` then says interrupted, unless training was not under
+            way.
     """
     processes = processes_of(os.environ)
-    with StopSignals() as signals:
+    with StopSignals(launched=processes.size > 1 or "TORCHELASTIC_RUN_ID" in os.environ) as signals:
         check_processes(settings, processes)
         if processes.size > 1:
             connect(processes, process_device(settings, processes).type)
@@ -138,7 +139,7 @@ def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> 
 
 
 def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
-    with signals.at_once():
+    with signals.at_once("scores made so far are kept, the same command goes on"):
         hooks.score_at_end(prepared.folder, prepared.settings.eval)
 
 

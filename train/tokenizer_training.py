@@ -4,6 +4,8 @@ A trained tokenizer is a function of the documents and the size alone. Text is n
 special token is ever added to it: the end-of-document token ``<eos>`` (id 0) is put in by id.
 """
 
+import threading
+from concurrent.futures import Future
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -76,7 +78,7 @@ def train_word(found: Survey, vocab_size: int) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(f"[{HAN}]+|[^{HAN}]"), behavior="isolated")
     trainer = _trainer(vocab_size, [END_OF_DOCUMENT, UNKNOWN], sorted(found.counts))
-    tokenizer.train_from_iterator(found.sample, trainer)
+    _learn(tokenizer, found, trainer)
     return _finished(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
 
 
@@ -90,7 +92,7 @@ def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(found.sample, _trainer(vocab_size, [END_OF_DOCUMENT], alphabet))
+    _learn(tokenizer, found, _trainer(vocab_size, [END_OF_DOCUMENT], alphabet))
     tokenizer = _finished(tokenizer, [END_OF_DOCUMENT])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
@@ -109,6 +111,22 @@ def as_transformers(tokenizer: Tokenizer) -> Any:
         split_special_tokens=True,
         **unknown,
     )
+
+
+def _learn(tokenizer: Tokenizer, found: Survey, trainer: Any) -> None:
+    """Train on a survey's sample, in a thread, so that the main one can answer a signal within the minute it takes."""
+    done: Future[None] = Future()
+
+    def work() -> None:
+        try:
+            tokenizer.train_from_iterator(found.sample, trainer)
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    threading.Thread(target=work, daemon=True).start()
+    done.result()
 
 
 def _trainer(vocab_size: int, special_tokens: list[str], alphabet: list[str]) -> Any:

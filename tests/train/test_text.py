@@ -1,8 +1,11 @@
+import hashlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,7 @@ from train.text import (
     read_statistics,
     tokenizer_files,
 )
-from train.tokenizer_training import train_bpe, train_char, train_word
+from train.tokenizer_training import _learn, train_bpe, train_char, train_word
 from train.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
 from ucurve.command import check
 from ucurve.errors import UserError
@@ -188,6 +191,19 @@ class TestTraining:
         generator = random.Random(5)
         text = "".join(chr(generator.randrange(0x4E00, 0x4E40)) for _ in range(4000))
         assert train_word(survey([text], 10**6), 200).get_vocab_size() == 200
+
+    def test_ctrl_c_does_not_wait_until_the_merges_are_learned(self):
+        finished = []
+
+        class Slow:
+            def train_from_iterator(self, *_):  # compiled code, as the library's, that no signal ends
+                hashlib.pbkdf2_hmac("sha256", b"", b"", 3_000_000)
+                finished.append(True)
+
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            _learn(Slow(), survey(["x"], 1), None)
+        assert not finished
 
     def test_byte_level_size_that_does_not_hold_the_bytes(self):
         with pytest.raises(UserError, match="vocab_size=256 is too small: byte-level BPE needs 257"):
