@@ -20,6 +20,9 @@ from train.prepared import Prepared
 from train.processes import Processes, connect, processes_of
 from train.records import RunRecord, read_record
 from train.refusals import (
+    busy,
+    lock_file,
+    refuse_busy,
     refuse_other_configuration,
     refuse_other_data,
     refuse_text_without_bytes,
@@ -32,7 +35,7 @@ from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
-from ucurve.errors import BusyError, RunError, UcurveError
+from ucurve.errors import RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers, write_text
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
@@ -86,6 +89,7 @@ def check_inputs(settings: RunSettings) -> None:
     """
     refuse_unwritable(settings)
     refuse_other_configuration(_folder(settings), settings)
+    refuse_busy(_folder(settings))
     check_tracker(settings.tracker)
     Corpus(settings.data).require_files()
     check_tokenizer(settings.tokenizer, settings.data)
@@ -119,13 +123,13 @@ def _folder(settings: RunSettings) -> Path:
 
 @contextlib.contextmanager
 def _only_writer(folder: Path) -> Iterator[None]:
-    lock = folder.parent / ".locks" / f"{folder.name}.lock"
+    lock = lock_file(folder)
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(lock, timeout=_SHORTLY):
             yield
     except Timeout as error:
-        raise BusyError(f"{folder} is being written by another process; wait for it or stop it") from error
+        raise busy(folder) from error
 
 
 def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> None:
