@@ -15,4 +15,4 @@ def _analyze(values: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    run_command("analyze", _analyze)
+    run_command("analyze", _analyze, "every file written so far is whole, the same command begins anew")

@@ -19,4 +19,4 @@ def main(values: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    run_command("score", main)
+    run_command("score", main, "scores made so far are kept, the same command goes on")

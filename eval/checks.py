@@ -1,18 +1,50 @@
 """What is checked of a whole sweep before anything is scored or written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+import pandas as pd
 
 from eval.fitting import fit_paradigms
-from eval.jobs import Job
+from eval.jobs import Job, score_columns, scorers_of
 from eval.linking import Linking, parse_linking
 from eval.rated import rated_job, rated_pairs
+from eval.scoring.model import model_kind, read_config
+from eval.scoring.parts import spans_of
+from eval.scoring.scorers import Scorer, check_kind
 from eval.settings import ScoreSettings
 from eval.targets import Target
+from eval.unigram import check_table
 from ucurve.errors import UserError
 from ucurve.progress import say
 
 
-def check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
+def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings) -> None:
+    """Check what configurations, pair tables and the files of settings tell, before a tokenizer or a model is loaded.
+
+    Raises:
+        UserError: when a file is missing or broken, a scorer does not fit a model or the pairs, or a linking function
+            that was asked for can be had from no scores.
+    """
+    _check_counts(targets, settings)
+    if settings.unigrams is not None:
+        check_table(settings.unigrams.path)
+    if settings.fit is not None and settings.fit.ratings is not None:
+        rated_pairs(settings.fit.ratings)
+    kinds = {target.folder: model_kind(read_config(target.folder)) for target in targets}
+    used: dict[Scorer, None] = {}
+    for pairs in benchmarks:
+        asked = [(scorer, folder) for folder, kind in kinds.items() for scorer in scorers_of(pairs, kind, settings)]
+        for scorer, folder in asked:
+            check_kind(scorer, kinds[folder], folder)
+        for part in {scorer.part for scorer, _ in asked}:
+            for side in ("good", "bad"):
+                spans_of(pairs, side, part)
+        used |= dict.fromkeys(scorer for scorer, _ in asked)
+    unigrams = settings.unigrams is not None or any(target.counts.exists() for target in targets)
+    _check_linkings({scorer.name: score_columns(scorer, unigrams) for scorer in used}, settings)
+
+
+def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
     """Check that there are unigram counts for a linking function that was asked for and needs them.
 
     Raises:
@@ -46,15 +78,15 @@ def check_revisions(jobs: Sequence[Job]) -> None:
             )
 
 
-def check_linkings(jobs: Sequence[Job], settings: ScoreSettings) -> None:
-    """Check that a linking function that was asked for can be had from some scores; say what is left out by default.
+def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) -> None:
+    """Check that a linking function that was asked for can be had from the columns of some scorer."""
+    for linking in map(parse_linking, settings.linking or ()):
+        if not any(found.issuperset(linking.reads) for found in columns.values()):
+            raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
 
-    Raises:
-        UserError: naming the linking function and what it lacks.
-    """
-    for linking in (parse_linking(name) for name in settings.linking or ()):
-        if not any(_can_have(job, linking) for job in jobs):
-            raise UserError(f"linking: {_why_not(jobs[0], linking)}")
+
+def say_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+    """Say which linking functions are left out, of those that nobody asked for by name."""
     wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(job.scorer)]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
     if missing and settings.linking is None:
@@ -75,7 +107,7 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     for job in fitted:
         for linking in map(parse_linking, fit.families):
             if not _can_have(job, linking):
-                raise UserError(f"fit.families: {_why_not(job, linking)}")
+                raise UserError(f"fit.families: {_why_not(job.scorer.name, job.columns, linking)}")
         if fit.on == "paradigms":
             fit_paradigms(job.pairs["paradigm"], fit)
     if fit.ratings is not None:
@@ -89,6 +121,6 @@ def _can_have(job: Job, linking: Linking) -> bool:
     return job.columns.issuperset(linking.reads)
 
 
-def _why_not(job: Job, linking: Linking) -> str:
-    lacking = ", ".join(column for column in linking.reads if column not in job.columns)
-    return f"{linking.name} reads {lacking}, which the scorer {job.scorer.name!r} does not give"
+def _why_not(scorer: str, columns: Collection[str], linking: Linking) -> str:
+    lacking = ", ".join(column for column in linking.reads if column not in columns)
+    return f"{linking.name} reads {lacking}, which the scorer {scorer!r} does not give"

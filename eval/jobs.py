@@ -98,14 +98,24 @@ class Job:
     @property
     def columns(self) -> set[str]:
         """What the scores have of each member."""
-        own = {f"mink{percent}" for percent in MIN_K} if self.scorer.name == "mink" else set()
-        own |= {*self.scorer.linking} if self.scorer.chat else set()
-        own |= {"unigram"} if self.unigrams.logs is not None and not self.scorer.chat else set()
-        return {"lp", "n", "unk", "chars", "bytes"} | own
+        return score_columns(self.scorer, self.unigrams.logs is not None)
 
     def path(self, folder: Path) -> Path:
         """Return where the scores go below a run folder."""
         return score_path(folder, self.benchmark, self.scorer.name, self.target.step)
+
+
+def score_columns(scorer: Scorer, unigrams: bool) -> set[str]:
+    """Return what scores have of each member, by the scorer and whether there are unigram probabilities."""
+    own = {f"mink{percent}" for percent in MIN_K} if scorer.name == "mink" else set()
+    own |= {*scorer.linking} if scorer.chat else set()
+    own |= {"unigram"} if unigrams and not scorer.chat else set()
+    return {"lp", "n", "unk", "chars", "bytes"} | own
+
+
+def scorers_of(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> list[Scorer]:
+    """Return the ways in which a benchmark is scored with a model of a kind."""
+    return [find_scorer(name) for name in settings.scorers(kind) or (_usual(pairs, kind),)]
 
 
 def prepare(target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings) -> list[Job]:
@@ -119,8 +129,8 @@ def prepare(target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreS
     jobs: list[Job] = []
     for pairs in benchmarks:
         data_sha256 = data_hash(pairs)
-        names = settings.scorers(subject.kind) or (_usual(pairs, subject.kind),)
-        jobs += [_job(subject, find_scorer(name), pairs, data_sha256, settings) for name in names]
+        scorers = scorers_of(pairs, subject.kind, settings)
+        jobs += [_job(subject, scorer, pairs, data_sha256, settings) for scorer in scorers]
     return jobs
 
 

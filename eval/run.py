@@ -76,8 +76,9 @@ def report_data(command: ScoreCommand) -> None:
         targets = model_targets(command.model, None)
     elif command.run is not None:
         targets = [target for run in find_runs(command.run) for target in run_targets(run)[:1]]
+    benchmarks = load_benchmarks(command)
     tokenizers = [load_tokenizer(target.folder) for target in targets] or [None]
-    for pairs in load_benchmarks(command):
+    for pairs in benchmarks:
         for tokenizer in tokenizers:
             print(data_report(pairs, tokenizer).text())  # noqa: T201 - what the command is for
 

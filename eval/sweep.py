@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from eval.checks import check_counts, check_fit, check_linkings, check_revisions
+from eval.checks import check_asked, check_fit, check_revisions, say_left_out
 from eval.claims import Claims
 from eval.fitting import fit
 from eval.gathered import GatheredRows
@@ -63,10 +63,10 @@ class Sweep:
                 ``accuracy.csv`` is broken; then nothing has been written.
             RunError: when a score is not finite.
         """
-        check_counts(targets, self.settings)
+        check_asked(targets, self.benchmarks, self.settings)
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
         check_revisions(jobs)
-        check_linkings(jobs, self.settings)
+        say_left_out(jobs, self.settings)
         check_fit(jobs, self.settings)
         mended = mended_tables(self.folder, targets)
         shown = {

@@ -3,7 +3,6 @@
 Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's notes of failures and whether a run is locked.
 """
 
-import fcntl
 import glob
 import json
 import os
@@ -21,6 +20,7 @@ from launch.grids import cells_of, own_settings
 from launch.tables import Format, written
 from train.attempts import Failure, failure_file, read_failure
 from train.records import read_record
+from train.refusals import is_being_written
 from ucurve.command import run_arguments
 from ucurve.errors import UserError
 
@@ -100,7 +100,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
     except UserError as error:
         return CellStatus(run.name, "failed", steps=steps, age=_age(run), reason=str(error))
     if record is None:
-        status: Status = "running" if _is_locked(run) else "failed" if failure else "missing"
+        status: Status = "running" if is_being_written(run) else "failed" if failure else "missing"
         return CellStatus(run.name, status, steps=steps, reason=failure.reason if failure else None)
     status, reason = _status(run, record, failure)
     last = _last_metrics(run)
@@ -125,28 +125,13 @@ def counts(rows: Sequence[CellStatus]) -> str:
 
 
 def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
-    if _is_locked(run):
+    if is_being_written(run):
         return "running", None
     if failure is not None and failure_file(run).stat().st_mtime >= (run / "run.json").stat().st_mtime:
         return "failed", failure.reason
     if record["status"] == "failed":
         return "failed", str(record.get("error") or "").partition("\n")[0]
     return ("done" if record["status"] == "finished" else "interrupted"), None
-
-
-def _is_locked(run: Path) -> bool:
-    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
-    try:
-        descriptor = os.open(run.parent / ".locks" / f"{run.name}.lock", os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _run_folders(pattern: str) -> list[Path]:

@@ -10,4 +10,4 @@ from train.tokenizer_command import build_command
 from ucurve.command import run_command
 
 if __name__ == "__main__":
-    run_command("build", build_command)
+    run_command("build", build_command, "what was finished is kept, the same command goes on")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TextIO
 from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from train.seen import SeenBatches, SeenSequence, open_batches
+from train.seen import SeenBatches, SeenSequence, open_batches, run_settings
 from ucurve.command import check, run_command
 from ucurve.errors import UserError
 from ucurve.files import new_file
@@ -52,9 +52,10 @@ def batches_command(values: dict[str, Any]) -> None:
     """
     settings = check(BatchesSettings, values)
     _refuse_no_steps(settings)
+    steps = run_settings(Path(settings.run)).steps
+    if settings.to > steps:
+        raise UserError(f"to={settings.to}: {settings.run} has {steps} steps")
     batches = open_batches(Path(settings.run), settings.cache, settings.data_path)
-    if settings.to > batches.steps:
-        raise UserError(f"to={settings.to}: {settings.run} has {batches.steps} steps")
     if settings.out is None:
         _write(sys.stdout, batches, settings)
         return

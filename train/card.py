@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from eval.tables import ACCURACY, read_table
-from train.card_figure import draw_curves
 from train.checkpoint import checkpoints, read_manifest
 from train.config import RunSettings
 from train.records import read_record
@@ -51,6 +50,8 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
     Raises:
         UserError: when the table of accuracies is broken.
     """
+    from train.card_figure import draw_curves  # imports matplotlib, which takes a second
+
     published = _Published(
         repo=repo or f"USER/{run.resolve().name}",
         settings=load_settings(run),

@@ -7,12 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors.torch import load_file
-from transformers import GPTNeoXForCausalLM
-from transformers.utils import logging as transformers_logging
+from typing import TYPE_CHECKING, Any
 
 from train.disk import disk_faults
 from train.plan import CheckpointFacts
@@ -23,6 +18,10 @@ from ucurve.files import new_folder, sha256_file
 from ucurve.pretrained import load_model
 from ucurve.run_files import listed_faults
 from ucurve.tokenizer_files import tokenizer_sha256
+
+if TYPE_CHECKING:  # a manifest is read and checked without torch
+    import torch
+    from transformers import GPTNeoXForCausalLM
 
 MANIFEST = "manifest.json"
 WEIGHTS = "model.safetensors"
@@ -42,10 +41,10 @@ def checkpoints(run: Path) -> Iterator[Path]:
 
 def write_checkpoint(
     run: Path,
-    model: GPTNeoXForCausalLM,
+    model: "GPTNeoXForCausalLM",
     tokenizer: Path,
     facts: CheckpointFacts,
-    live: GPTNeoXForCausalLM | None = None,
+    live: "GPTNeoXForCausalLM | None" = None,
 ) -> Path:
     """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
 
@@ -95,13 +94,18 @@ def faults(folder: Path) -> list[str]:
     return problems
 
 
-def holds_weights(folder: Path, model: GPTNeoXForCausalLM) -> bool:
+def holds_weights(folder: Path, model: "GPTNeoXForCausalLM") -> bool:
     """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
+    import torch
+    from safetensors.torch import load_file
+
     saved, live = load_file(folder / WEIGHTS), dict(_saved_names(model))
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 
 
-def _save_model(model: GPTNeoXForCausalLM, folder: Path) -> None:
+def _save_model(model: "GPTNeoXForCausalLM", folder: Path) -> None:
+    from transformers.utils import logging as transformers_logging
+
     transformers_logging.disable_progress_bar()
     with disk_faults():
         model.save_pretrained(folder, max_shard_size="1000GB")
@@ -117,7 +121,7 @@ def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
     sealed.MANIFEST.write(folder / MANIFEST, manifest)
 
 
-def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
+def _compare(folder: Path, model: "GPTNeoXForCausalLM") -> None:
     problems = faults(folder)
     if problems:
         raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
@@ -125,8 +129,10 @@ def _compare(folder: Path, model: GPTNeoXForCausalLM) -> None:
         raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
 
 
-def _compare_logits(folder: Path, live: GPTNeoXForCausalLM) -> None:
+def _compare_logits(folder: Path, live: "GPTNeoXForCausalLM") -> None:
     """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
+    import torch
+
     weight = live.get_output_embeddings().weight
     try:
         loaded = load_model(folder, "GPTNeoXForCausalLM", dtype=torch.float32)[0].to(weight.device)
@@ -144,13 +150,15 @@ def _compare_logits(folder: Path, live: GPTNeoXForCausalLM) -> None:
         )
 
 
-def _probe(model: GPTNeoXForCausalLM) -> torch.Tensor:
+def _probe(model: "GPTNeoXForCausalLM") -> "torch.Tensor":
     """Return a fixed sequence of token ids over the whole vocabulary, shape [1, length]."""
+    import torch
+
     length = min(_PROBE_TOKENS, model.config.max_position_embeddings)
     return torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
 
 
-def _saved_names(model: GPTNeoXForCausalLM) -> Iterator[tuple[str, torch.nn.Parameter]]:
+def _saved_names(model: "GPTNeoXForCausalLM") -> Iterator[tuple[str, "torch.nn.Parameter"]]:
     """Yield parameters under the names they have on disk, where the output layer is ``embed_out``."""
     for name, parameter in model.named_parameters():
         yield name.replace("lm_head.", "embed_out."), parameter

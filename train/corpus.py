@@ -99,6 +99,14 @@ class Corpus:
             raise UserError("data.path: no value given; data=text needs data.path=FILE, FOLDER or GLOB")
         return tuple(select_files(self.settings.paths, self.settings.exclude))
 
+    def require_files(self) -> None:
+        """Find the files of a ``text`` corpus, reading none of them.
+
+        Raises:
+            UserError: when a path names no readable file.
+        """
+        _ = self.files
+
     def documents(self) -> Iterator[str]:
         """Yield the documents one by one, never a blank one; a long text file in parts (see ``read_documents``).
 

@@ -1,11 +1,13 @@
 """Turns documents into token ids in several processes, in order, with a bounded amount of work under way."""
 
 import collections
+import contextlib
 import functools
 import itertools
 import json
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -124,13 +126,24 @@ def _encode_in_processes(batches: Iterator[list[str]], recipe: Recipe, processes
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each) as pool:
         try:
             for batch in batches:
-                pending.append(pool.submit(encode, recipe, batch))
+                with _without_interrupts():  # the first call starts the processes
+                    pending.append(pool.submit(encode, recipe, batch))
                 if len(pending) >= processes * _BATCHES_PER_PROCESS:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; the one that started them acts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one_thread_each() -> None:

@@ -40,7 +40,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     problems: dict[str, list[str]] = {}
     for one in expanded:
         try:
-            found.append(_checked(one, alone=len(expanded) == 1))
+            found.append(_checked(one))
         except UserError as error:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
@@ -80,10 +80,9 @@ def _with_own_grid(one: Composed) -> list[Composed]:
     return [Composed(compose("train", cell), cell) for cell in overrides]
 
 
-def _checked(one: Composed, alone: bool) -> Cell:
+def _checked(one: Composed) -> Cell:
     settings = read_settings(one.values)
-    if not alone:  # a run alone checks it by itself
-        checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+    checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
     return Cell(settings, one.overrides)
 
 

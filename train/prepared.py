@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from train.config import RunSettings
-from train.loop import Batches
 from train.order import DataOrder
 from train.plan import Plan
 from train.tokens import TokenStore
+
+if TYPE_CHECKING:  # the preparation comes before torch
+    from train.loop import Batches
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,10 @@ class Prepared:
         return {"config_sha256": self.plan.config_sha256, "data_sha256": self.store.sha256}
 
     @property
-    def batches(self) -> Batches:
+    def batches(self) -> "Batches":
         """The run's global batches, step by step."""
+        from train.loop import Batches
+
         order = DataOrder.over(
             self.store.sha256, self.settings.seeds.data, self.settings.batch.length, self.store.length
         )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from train.stopping import Interrupted
-from ucurve.errors import RunError, UcurveError, UserError
+from train.stopping import REQUEUE, Interrupted
+from ucurve.errors import INTERRUPTED, RunError, UcurveError, UserError
 
 _PATIENCE = timedelta(days=30)  # the others wait while the first tokenizes a corpus or scores a checkpoint
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -202,7 +202,7 @@ def _number(environment: Mapping[str, str], name: str) -> int:
 def _failure(error: BaseException, rank: int) -> Failure:
     place = f"process {rank}: " if rank else ""
     if isinstance(error, Interrupted):
-        return Failure(Interrupted.exit_code, place + error.message)
+        return Failure(error.exit_code, place + error.message)
     if isinstance(error, UserError):
         return Failure(UserError.exit_code, place + str(error))
     kind = "" if isinstance(error, UcurveError | OSError) else f"{type(error).__name__}: "
@@ -210,6 +210,6 @@ def _failure(error: BaseException, rank: int) -> Failure:
 
 
 def _as_error(failure: Failure) -> BaseException:
-    if failure.exit_code == Interrupted.exit_code:
-        return Interrupted(failure.message)
+    if failure.exit_code in (REQUEUE, INTERRUPTED):
+        return Interrupted(failure.message, failure.exit_code)
     return {UserError.exit_code: UserError}.get(failure.exit_code, RunError)(failure.message)

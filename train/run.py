@@ -14,12 +14,15 @@ from filelock import FileLock, Timeout
 from train import hooks
 from train.config import RunSettings, config_sha256, without_seeds
 from train.corpus import Corpus
-from train.engine_choice import check_engine, engine_kind, process_device
+from train.engine_choice import check_device, check_processes, engine_kind, process_device
 from train.plan import Plan, make_plan
 from train.prepared import Prepared
 from train.processes import Processes, connect, processes_of
 from train.records import RunRecord, read_record
 from train.refusals import (
+    busy,
+    lock_file,
+    refuse_busy,
     refuse_other_configuration,
     refuse_other_data,
     refuse_text_without_bytes,
@@ -27,13 +30,12 @@ from train.refusals import (
 )
 from train.stopping import Interrupted, StopSignals, announce
 from train.stored import CONFIGURATION
-from train.text import build_tokenizer, end_of_document
+from train.text import build_tokenizer, check_tokenizer, end_of_document
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
-from train.training import Training, require_checkpoints, require_metrics
 from train.vocabulary import vocabulary_size
 from ucurve.command import plain
-from ucurve.errors import BusyError, DamagedError, RunError, UcurveError
+from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
@@ -50,15 +52,16 @@ def train_cell(settings: RunSettings) -> None:
     Raises:
         UserError: when something the user gave does not fit; the run folder is then as it was.
         RunError: when the run cannot go on; ``run.json`` then says failed.
-        Interrupted: on SIGTERM or SIGUSR1; ``run.json`` then says interrupted, unless training was not under way.
+        Interrupted: on SIGTERM, SIGUSR1 or Ctrl-C; ``run.json`` then says interrupted, unless training was not under
+            way.
     """
     processes = processes_of(os.environ)
-    with StopSignals() as signals:
-        check_engine(settings, processes)
+    with StopSignals(launched=processes.size > 1 or "TORCHELASTIC_RUN_ID" in os.environ) as signals:
+        check_processes(settings, processes)
         if processes.size > 1:
             connect(processes, process_device(settings, processes).type)
         try:
-            prepared = processes.first_then_others(lambda: _prepare(settings, signals))
+            prepared = processes.first_then_others(lambda: _prepare(settings, processes, signals))
             with contextlib.ExitStack() as stack:
                 processes.on_first(lambda: _take_folder(prepared, stack))
                 _execute(prepared, processes, signals)
@@ -70,8 +73,10 @@ def train_cell(settings: RunSettings) -> None:
             raise
 
 
-def _prepare(settings: RunSettings, signals: StopSignals) -> Prepared:
+def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) -> Prepared:
     with signals.at_once():
+        check_inputs(settings)
+        check_device(settings, processes)
         return prepare(settings)
 
 
@@ -81,13 +86,28 @@ def _take_folder(prepared: Prepared, stack: contextlib.ExitStack) -> None:
     refuse_other_data(prepared.folder, prepared.settings, prepared.store.sha256)
 
 
-def prepare(settings: RunSettings) -> Prepared:
-    """Build what is missing of tokenizer and token shards, and check all that can be checked before training."""
-    folder = Path(settings.paths.runs) / settings.run_name
+def check_inputs(settings: RunSettings) -> None:
+    """Check all that the configuration, the folders and the files tell, writing nothing and without torch.
+
+    Raises:
+        UserError: naming what does not fit.
+    """
     refuse_unwritable(settings)
-    refuse_other_configuration(folder, settings)
+    refuse_other_configuration(_folder(settings), settings)
+    refuse_busy(_folder(settings))
     check_tracker(settings.tracker)
+    Corpus(settings.data).require_files()
+    check_tokenizer(settings.tokenizer, settings.data)
     hooks.check_benchmarks_exist(settings.eval)
+
+
+def prepare(settings: RunSettings) -> Prepared:
+    """Build what is missing of tokenizer and token shards, and check what they tell, before the run folder is touched.
+
+    Raises:
+        UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
+    """
+    folder = _folder(settings)
     corpus = Corpus(settings.data)
     tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     tokenizer = load_tokenizer(tokenizer_folder)
@@ -102,18 +122,24 @@ def prepare(settings: RunSettings) -> Prepared:
     return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
 
 
+def _folder(settings: RunSettings) -> Path:
+    return Path(settings.paths.runs) / settings.run_name
+
+
 @contextlib.contextmanager
 def _only_writer(folder: Path) -> Iterator[None]:
-    lock = folder.parent / ".locks" / f"{folder.name}.lock"
+    lock = lock_file(folder)
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(lock, timeout=_SHORTLY):
             yield
     except Timeout as error:
-        raise BusyError(f"{folder} is being written by another process; wait for it or stop it") from error
+        raise busy(folder) from error
 
 
 def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> None:
+    from train.training import Training
+
     record = RunRecord(prepared.folder, _facts(prepared, processes))
     if not processes.on_first(lambda: _begin(prepared, record)):
         with _recorded(record, processes):
@@ -122,12 +148,14 @@ def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> 
 
 
 def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
-    with signals.at_once():
+    with signals.at_once("scores made so far are kept, the same command goes on"):
         hooks.score_at_end(prepared.folder, prepared.settings.eval)
 
 
 def _begin(prepared: Prepared, record: RunRecord) -> bool:
     """Lay out the folder and tell whether the run in it is finished."""
+    from train.training import require_checkpoints, require_metrics
+
     before = read_record(prepared.folder)
     _lay_out(prepared, record, anew=before is None)
     if before is None or before["status"] != "finished":
@@ -173,7 +201,8 @@ def _lay_out(prepared: Prepared, record: RunRecord, anew: bool) -> None:
         remove_leftovers(folder)
     if anew or not (run / TOKENIZER).exists():
         with new_folder(run / TOKENIZER) as temporary:
-            shutil.copytree(prepared.tokenizer, temporary, dirs_exist_ok=True)
+            for file in prepared.tokenizer.iterdir():
+                shutil.copyfile(file, temporary / file.name)
     record.vouch_for_tokenizer()
     settings = plain(asdict(prepared.settings))
     record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))

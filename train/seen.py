@@ -83,6 +83,17 @@ class SeenBatches:
         return str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
 
+def run_settings(run: Path) -> RunSettings:
+    """Read the settings of a run folder.
+
+    Raises:
+        UserError: when there is no such folder, or it holds no run.
+    """
+    if not run.is_dir():
+        raise missing_folder("run", run)
+    return load_settings(run)
+
+
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
     """Open the batches of a run from its folder and its token stream, which is built anew where it is gone.
 
@@ -94,9 +105,7 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
     Raises:
         UserError: when the folder holds no run, its configuration was changed, or the stream cannot be had.
     """
-    if not run.is_dir():
-        raise missing_folder("run", run)
-    settings, record = load_settings(run), _record(run)
+    settings, record = run_settings(run), _record(run)
     store = open_run_tokens(run, settings, record["data_sha256"], cache, data_path)
     return SeenBatches(
         name=run.resolve().name,

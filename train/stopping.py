@@ -1,7 +1,7 @@
-"""SIGTERM and SIGUSR1, with which schedulers announce that a job's time is over: save the state and go.
+"""SIGTERM and SIGUSR1, with which schedulers announce that a job's time is over, and Ctrl-C: save the state and go.
 
 While a step is taken or a state saved, a signal is only noted. Where work can be dropped at any point, as scoring can,
-it ends that work at once. A further signal changes nothing.
+it ends that work at once. A further signal changes nothing, but a second Ctrl-C ends the process where it stands.
 """
 
 import contextlib
@@ -12,36 +12,47 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Self
 
+from ucurve.errors import INTERRUPTED
 from ucurve.progress import say
 
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+REQUEUE = 75  # EX_TEMPFAIL: a job script starts the same command again
+_NAMES = {signal.SIGINT: "Ctrl-C"}
+_NOTICE = b"Ctrl-C: the step in hand ends and the state is saved; Ctrl-C again ends at once and saves nothing\n"
 
 
 class Interrupted(SystemExit):
-    """Ends the process with 75, EX_TEMPFAIL: nothing is wrong, and the same command goes on with the run.
+    """Ends the process: nothing is wrong, and the same command goes on with the run.
 
-    It is no ``Exception``, so that a grid does not take the next cell.
+    The exit code is 75 after the signals of a scheduler, 130 after Ctrl-C, after which nobody wants the job again. It
+    is no ``Exception``, so that a grid does not take the next cell.
     """
 
-    exit_code = 75
-
-    def __init__(self, message: str) -> None:
-        super().__init__(self.exit_code)
-        self.message = message
+    def __init__(self, message: str, exit_code: int = REQUEUE) -> None:
+        super().__init__(exit_code)
+        self.message, self.exit_code = message, exit_code
 
 
 class StopSignals:
-    """Notes the signals while it is entered; outside the main thread, which alone gets signals, it notes nothing."""
+    """Notes the signals while it is entered; outside the main thread, which alone gets signals, it notes nothing.
 
-    def __init__(self) -> None:
+    Args:
+        launched: whether a launcher started the process. A launcher passes on the Ctrl-C that the terminal has sent to
+            its processes already, so that the second one is no wish to end at once.
+    """
+
+    def __init__(self, launched: bool = False) -> None:
         self.name: str | None = None
-        self._at_once = False
+        self._launched = launched
+        self._at_once: str | None = None
         self._process = os.getpid()
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+            if self._before[signal.SIGINT] == signal.SIG_IGN:  # in the background, where Ctrl-C is for others
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,34 +64,54 @@ class StopSignals:
         """Whether a signal has come."""
         return self.name is not None
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether the signal was Ctrl-C."""
+        return self.name == _NAMES[signal.SIGINT]
+
     @contextlib.contextmanager
-    def at_once(self) -> Iterator[None]:
+    def at_once(self, note: str = "the same command goes on") -> Iterator[None]:
         """Let a signal end the work inside by raising ``Interrupted``; also one that has come before.
+
+        Args:
+            note: what is kept, for the message.
 
         Raises:
             Interrupted: on a signal.
         """
-        self._at_once = True
+        self._at_once = note
         try:
             if self.requested:
-                raise self.interruption()
+                raise self.interruption(note)
             yield
         finally:
-            self._at_once = False
+            self._at_once = None
 
-    def interruption(self, note: str = "the same command goes on") -> Interrupted:
-        """Return the error that says which signal came and what is kept."""
-        return Interrupted(f"stopped by {self.name or 'a signal to another process'}: {note}")
+    def interruption(self, note: str, by_hand: bool = False) -> Interrupted:
+        """Return the error that says which signal came and what is kept.
+
+        Args:
+            note: what is kept.
+            by_hand: whether another process of the run got Ctrl-C.
+        """
+        code = INTERRUPTED if by_hand or self.by_hand else REQUEUE
+        return Interrupted(f"stopped by {self.name or 'a signal to another process'}: {note}", code)
 
     def _note(self, number: int, _: FrameType | None) -> None:
         if os.getpid() != self._process:  # a forked worker, which has nothing to save
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
-        first, self.name = not self.requested, signal.Signals(number).name
-        if first and self._at_once:
-            self._at_once = False
-            raise self.interruption()
+        if number == signal.SIGINT and not self._launched:
+            signal.signal(number, signal.SIG_DFL)  # the next one ends the process, also where Python waits for others
+        if self.requested:
+            return
+        self.name = _NAMES.get(signal.Signals(number), signal.Signals(number).name)
+        note, self._at_once = self._at_once, None
+        if note is not None:
+            raise self.interruption(note)
+        if self.by_hand and not self._launched:
+            os.write(2, _NOTICE)  # a handler may come in the middle of a write to sys.stderr
 
 
 def announce(error: Interrupted) -> None:

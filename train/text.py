@@ -14,11 +14,12 @@ from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.files import sha256_file, sha256_json, write_json
 from ucurve.pretrained import fetch, load_tokenizer
 from ucurve.progress import say
-from ucurve.tokenizer_files import TOKENIZER_FILES
+from ucurve.tokenizer_files import TOKENIZER_FILES, has_tokenizer, no_tokenizer
 
 STATISTICS = "statistics.json"
 UNIGRAM_COUNTS = "unigram_counts.npy"
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
+_FIRST_CHARACTERS = 1_000_000  # of a corpus; they are read and counted in a quarter of a second
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 
 
@@ -69,6 +70,23 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
         _build(settings, corpus, temporary)
 
     return build_once(folder, _is_complete, build)
+
+
+def check_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings) -> None:
+    """Check what is known of a tokenizer before the corpus is read through, writing and fetching nothing.
+
+    Raises:
+        UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for the start of a corpus
+            of files.
+    """
+    from train.tokenizer_training import check_size
+
+    _source(settings)
+    if settings.vocab_size is None:
+        return
+    counted = settings.kind == "word" and corpus_settings.kind == "text"
+    characters = _first_characters(Corpus(corpus_settings)) if counted else set[str]()
+    check_size(settings.kind, settings.vocab_size, len(characters), "the start of the corpus")
 
 
 def end_of_document(tokenizer: Any) -> int:
@@ -131,9 +149,27 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
 
 def _source(settings: TokenizerSettings) -> Any:
     """Identify a tokenizer that is not trained here: a folder by its content, another by its id on the hub."""
-    if settings.path is None or not Path(settings.path).is_dir():
+    if settings.path is None:
+        return None
+    folder = Path(settings.path).expanduser()
+    if not folder.is_dir() and not may_be_hub_id(settings.path):
+        raise missing_folder("tokenizer.path", folder)
+    if not folder.is_dir():
         return settings.path
-    return tokenizer_files(Path(settings.path))
+    if not has_tokenizer(folder):
+        raise UserError(f"tokenizer.path: {no_tokenizer(folder)}")
+    return tokenizer_files(folder)
+
+
+def _first_characters(corpus: Corpus) -> set[str]:
+    """Return the different characters at the start of a corpus, which may be all of it."""
+    characters, read = set[str](), 0
+    for document in corpus.documents():
+        characters.update(document)
+        read += len(document)
+        if read >= _FIRST_CHARACTERS:
+            break
+    return characters
 
 
 def _is_complete(folder: Path) -> bool:
@@ -158,8 +194,6 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
 def _load_foreign(path: str) -> Any:
     """Load a tokenizer that exists, changed in one thing only: text is never read as a special token."""
     folder = Path(path).expanduser()
-    if not folder.is_dir() and not may_be_hub_id(path):
-        raise missing_folder("tokenizer.path", folder)
     tokenizer = load_tokenizer(folder if folder.is_dir() else _fetch(path), split_special_tokens=True)
     end_of_document(tokenizer)
     return tokenizer

@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from train.corpus import Corpus, CorpusSettings
-from train.text import TokenizerSettings, build_tokenizer, read_statistics
+from train.text import TokenizerSettings, build_tokenizer, check_tokenizer, read_statistics
 from train.tokens import build_token_store, save_unigram_counts
 from ucurve.command import check
 
@@ -36,6 +36,8 @@ def build_command(values: dict[str, Any]) -> None:
         UserError: for a mistake in the configuration or in the files it names.
     """
     settings = check(BuildSettings, values)
+    Corpus(settings.data).require_files()
+    check_tokenizer(settings.tokenizer, settings.data)
     folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     store = build_token_store(Corpus(settings.data), folder, Path(settings.paths.cache))
     save_unigram_counts(store, folder)

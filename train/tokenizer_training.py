@@ -4,6 +4,8 @@ A trained tokenizer is a function of the documents and the size alone. Text is n
 special token is ever added to it: the end-of-document token ``<eos>`` (id 0) is put in by id.
 """
 
+import threading
+from concurrent.futures import Future
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -13,6 +15,7 @@ from ucurve.characters import ANY_CHARACTER
 from ucurve.errors import UserError
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"
+_BYTES = 256
 
 # Characters that merges are learned from at most: memory and time of BPE training grow with the distinct words in
 # them (21 M characters of books take 2.4 GB and a minute for words, and a character is three bytes for byte-level BPE).
@@ -40,6 +43,28 @@ def train_char(found: Survey) -> Tokenizer:
     return _finished(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
 
 
+def check_size(kind: str, vocab_size: int, characters: int, where: str = "the corpus") -> None:
+    """Check that a vocabulary holds what a tokenizer of the kind (``word`` or ``bpe``) begins with.
+
+    Args:
+        kind: of the tokenizer.
+        vocab_size: tokens at most.
+        characters: different characters, as far as they are known.
+        where: what has these characters, for the message.
+
+    Raises:
+        UserError: saying how many tokens are needed.
+    """
+    given = f"tokenizer.vocab_size={vocab_size} is too small"
+    if kind == "bpe" and vocab_size <= _BYTES:
+        raise UserError(f"{given}: byte-level BPE needs {_BYTES + 1}")
+    if kind == "word" and vocab_size < characters + 2:
+        raise UserError(
+            f"{given}: {where} has {characters} characters and {END_OF_DOCUMENT} and {UNKNOWN} are tokens too; "
+            f"at least {characters + 2} are needed"
+        )
+
+
 def train_word(found: Survey, vocab_size: int) -> Tokenizer:
     """Merge characters into words by BPE (ZhoBLiMP, section 3), but within runs of Chinese characters only.
 
@@ -49,16 +74,11 @@ def train_word(found: Survey, vocab_size: int) -> Tokenizer:
     Raises:
         UserError: when the characters alone are more than ``vocab_size``.
     """
-    least = len(found.counts) + 2
-    if vocab_size < least:
-        raise UserError(
-            f"tokenizer.vocab_size={vocab_size} is too small: the corpus has {len(found.counts)} characters and "
-            f"{END_OF_DOCUMENT} and {UNKNOWN} are tokens too; at least {least} are needed"
-        )
+    check_size("word", vocab_size, len(found.counts))
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(f"[{HAN}]+|[^{HAN}]"), behavior="isolated")
     trainer = _trainer(vocab_size, [END_OF_DOCUMENT, UNKNOWN], sorted(found.counts))
-    tokenizer.train_from_iterator(found.sample, trainer)
+    _learn(tokenizer, found, trainer)
     return _finished(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
 
 
@@ -68,12 +88,11 @@ def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
     Raises:
         UserError: when ``vocab_size`` does not hold the 256 bytes and the end-of-document token.
     """
+    check_size("bpe", vocab_size, len(found.counts))
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    if vocab_size <= len(alphabet):
-        raise UserError(f"tokenizer.vocab_size={vocab_size} is too small: byte-level BPE needs {len(alphabet) + 1}")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(found.sample, _trainer(vocab_size, [END_OF_DOCUMENT], alphabet))
+    _learn(tokenizer, found, _trainer(vocab_size, [END_OF_DOCUMENT], alphabet))
     tokenizer = _finished(tokenizer, [END_OF_DOCUMENT])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
@@ -92,6 +111,22 @@ def as_transformers(tokenizer: Tokenizer) -> Any:
         split_special_tokens=True,
         **unknown,
     )
+
+
+def _learn(tokenizer: Tokenizer, found: Survey, trainer: Any) -> None:
+    """Train on a survey's sample, in a thread, so that the main one can answer a signal within the minute it takes."""
+    done: Future[None] = Future()
+
+    def work() -> None:
+        try:
+            tokenizer.train_from_iterator(found.sample, trainer)
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    threading.Thread(target=work, daemon=True).start()
+    done.result()
 
 
 def _trainer(vocab_size: int, special_tokens: list[str], alphabet: list[str]) -> Any:

@@ -1,6 +1,7 @@
 """The token stream of a corpus: memory-mapped shards on disk, built once, checked by their hash."""
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -121,8 +122,15 @@ def build_token_store(
 
 def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
     """Save the counts of the training tokens, int64 of shape [vocabulary], as ``unigram_counts.npy`` in a folder."""
-    with new_file(tokenizer_folder / UNIGRAM_COUNTS) as temporary, temporary.open("wb") as file:
-        np.save(file, store.unigram_counts)
+    with new_file(tokenizer_folder / UNIGRAM_COUNTS) as temporary:
+        _save_array(temporary, store.unigram_counts)
+
+
+def _save_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a ``.npy`` file; NumPy's own writing to a full disk does not say that it is full."""
+    content = io.BytesIO()
+    np.save(content, array)
+    path.write_bytes(content.getbuffer())
 
 
 def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
@@ -165,8 +173,8 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     with StreamWriter(folder, size, shard_tokens) as writer:
         for encoded in encode_documents(corpus.documents(), recipe, processes):
             writer.append(encoded)
-    np.save(folder / TOKEN_BYTES, token_bytes(tokenizer))
-    np.save(folder / UNIGRAM_COUNTS, writer.unigram_counts)
+    _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
+    _save_array(folder / UNIGRAM_COUNTS, writer.unigram_counts)
     index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, TOKEN_BYTES, UNIGRAM_COUNTS)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})

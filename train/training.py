@@ -40,7 +40,7 @@ class Training:
         """Train to the end of the plan.
 
         Raises:
-            Interrupted: on a signal, with the state of the last step saved.
+            Interrupted: on a signal or Ctrl-C, with the state of the last step saved.
             RunError: when the run cannot go on.
         """
         done = self._restore()
@@ -54,7 +54,8 @@ class Training:
         callbacks = Callbacks(on_step, self._checkpoint, self._save, self._poll)
         last = run_steps(self._engine, self._prepared.batches, plan, done, callbacks)
         if last < plan.steps:
-            raise self._signals.interruption(f"the state after step {last} is kept, the same command goes on")
+            (by_hand,) = self._processes.any(self._signals.by_hand)
+            raise self._signals.interruption(f"the state after step {last} is kept, the same command goes on", by_hand)
 
     def _finish(self) -> None:
         require_checkpoints(self._prepared.folder, self._prepared.plan)

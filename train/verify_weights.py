@@ -6,7 +6,6 @@ from typing import Any
 
 from train.checkpoint import holds_weights, read_manifest
 from train.learning_rate import learning_rate
-from train.model import build_model
 from train.plan import Plan
 from ucurve.provenance import versions
 
@@ -25,6 +24,8 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, An
     first = next((folder for folder in whole if read_manifest(folder)["step"] == 0), None)
     if first is None:
         return []
+    from train.model import build_model  # imports torch, which nothing before this check needs
+
     settings = plan.settings
     no_token = 0  # the token that precedes documents stands in the configuration only
     model = build_model(settings.model.shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)

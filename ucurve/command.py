@@ -1,6 +1,7 @@
 """The border to the user: Hydra composes, a frozen dataclass is checked, and a mistake becomes one message.
 
-Every command exits with 0, or 2 after a mistake of the user's, or 1 after any other failure that has a message.
+Every command exits with 0, or 2 after a mistake of the user's, or 1 after any other failure that has a message, or 130
+after Ctrl-C, as shells expect.
 """
 
 import contextlib
@@ -8,7 +9,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,11 +26,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
-from ucurve.errors import UcurveError, UserError, nearest
+from ucurve.errors import INTERRUPTED, UcurveError, UserError, nearest
 
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
+_AGAIN = "the same command begins anew"
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
-_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM)
+_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
 Settings = TypeVar("Settings")
 
 
@@ -46,18 +48,28 @@ class Composed:
     overrides: tuple[str, ...]
 
 
-def run_command(name: str, task: Callable[[dict[str, Any]], None]) -> None:
+def run_command(name: str, task: Callable[[dict[str, Any]], None], kept: str = _AGAIN) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with the resolved mapping.
 
-    Under ``-m`` the task is called once for each cell of the product; a cell that fails does not stop the others. The
-    process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
+    Under ``-m`` the task is called once for each cell of the product; a cell that fails does not stop the others, but
+    Ctrl-C does. The process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
+
+    Args:
+        name: the primary configuration.
+        task: what to do.
+        kept: what is said after Ctrl-C or on a full disk: what is kept, and what the same command does.
     """
     codes: list[int] = []
-    _through_hydra(name, lambda config: codes.append(exit_code_of(lambda: task(resolve(config)), name)), codes)
+
+    def call(config: DictConfig) -> None:
+        codes.append(exit_code_of(lambda: task(resolve(config)), name, kept))
+
+    with _until_interrupted(codes, kept):
+        _through_hydra(name, call, codes)
     _exit_with(codes)
 
 
-def run_grid_command(name: str, task: Callable[[list[Composed]], None]) -> None:
+def run_grid_command(name: str, task: Callable[[list[Composed]], None], kept: str = _AGAIN) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` once with all its cells.
 
     Under ``-m`` these are the cells of the product, else there is one. Nothing runs unless all of them compose. With a
@@ -74,15 +86,29 @@ def run_grid_command(name: str, task: Callable[[list[Composed]], None]) -> None:
         else:
             found.append(cell)
 
-    _through_hydra(name, collect, codes)
-    if found and not any(codes):
-        codes.append(exit_code_of(lambda: task(found), name))
+    with _until_interrupted(codes, kept):
+        _through_hydra(name, collect, codes)
+        if found and not any(codes):
+            codes.append(exit_code_of(lambda: task(found), name, kept))
     _exit_with(codes)
 
 
 def run_arguments(name: str, task: Callable[[list[str]], None]) -> None:
     """Call ``task`` with the arguments of a command that Hydra does not start; exit codes as in ``run_command``."""
-    _exit_with([exit_code_of(lambda: task([quoted_where_needed(argument) for argument in sys.argv[1:]]), name)])
+    codes: list[int] = []
+    with _until_interrupted(codes, _AGAIN):
+        arguments = [quoted_where_needed(argument) for argument in sys.argv[1:]]
+        codes.append(exit_code_of(lambda: task(arguments), name, _AGAIN))
+    _exit_with(codes)
+
+
+@contextlib.contextmanager
+def _until_interrupted(codes: list[int], kept: str) -> Iterator[None]:
+    """Let Ctrl-C end the work inside with one message; its exit code goes to ``codes``."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        codes.append(_report(f"interrupted: {kept}", INTERRUPTED))
 
 
 def _through_hydra(name: str, call: Callable[[DictConfig], None], codes: list[int]) -> None:
@@ -105,8 +131,6 @@ def _through_hydra(name: str, call: Callable[[DictConfig], None], codes: list[in
         if composed:  # then the fault is ours
             raise
         codes.append(_report(f"the arguments do not fit conf/{name}.yaml: {error}", UserError.exit_code))
-    except KeyboardInterrupt:
-        codes.append(_report("interrupted", 130))
     finally:
         for part in ("command", name):
             ConfigStore.instance().repo.pop(f"{part}.yaml", None)
@@ -122,12 +146,13 @@ def _exit_with(codes: list[int]) -> None:
         sys.exit(max(codes))
 
 
-def exit_code_of(work: Callable[[], None], name: str) -> int:
+def exit_code_of(work: Callable[[], None], name: str, kept: str) -> int:
     """Do the work of a command and return its exit code; an error that has a message is printed as that message.
 
     Args:
         work: what to do.
         name: the primary configuration, as in ``conf/<name>.yaml``.
+        kept: as in ``run_command``.
     """
     try:
         work()
@@ -136,13 +161,12 @@ def exit_code_of(work: Callable[[], None], name: str) -> int:
         return _report(configuration_message(error, name), UserError.exit_code)
     except UcurveError as error:
         return _report(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _report("interrupted", 130)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        failed = error.errno in _MACHINE_FAULTS
-        return _report(str(error), UcurveError.exit_code if failed else UserError.exit_code)
+        if error.errno in _MACHINE_FAULTS:
+            return _report(f"{error}; {kept}", UcurveError.exit_code)
+        return _report(str(error), UserError.exit_code)
     return 0
 
 

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+INTERRUPTED = 130  # the exit code after Ctrl-C, as shells expect it
+
 
 class UcurveError(Exception):
     """An error whose message is complete: the command line prints it and exits with ``exit_code``."""

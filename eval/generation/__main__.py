@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eval.generation.build import REPORT_NAME, build_benchmark
-from ucurve.errors import UcurveError
+from ucurve.errors import INTERRUPTED, UcurveError
 from ucurve.progress import say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 after a user's mistake."""
+    """Run the command and return its exit code: 0, 2 after a user's mistake, or 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     try:
         outcomes = build_benchmark(
@@ -20,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UcurveError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted: the same command begins anew\n")
+        return INTERRUPTED
     for outcome in outcomes:
         if outcome.note:
             say(f"{outcome.file}: {outcome.note}")

@@ -10,6 +10,7 @@ from launch.status import cell_status, counts, status_command
 from train.attempts import note_failure
 from train.config import read_settings
 from train.records import RunRecord
+from train.run import _only_writer
 from ucurve.command import compose
 from ucurve.errors import RunError, UserError
 
@@ -51,6 +52,15 @@ def test_a_locked_run_is_running(run):
         assert cell_status(folder).status == "running"
         assert cell_status(folder.with_name("b")).status == "missing"
     assert cell_status(folder).status == "interrupted"
+
+
+def test_a_run_is_running_by_whatever_path_it_is_written(run, tmp_path):
+    folder = run("a", "running")
+    link = tmp_path / "other" / "a"
+    link.parent.mkdir()
+    link.symlink_to(folder)
+    with _only_writer(link):
+        assert cell_status(folder).status == cell_status(link).status == "running"
 
 
 def test_the_reason_is_the_first_line_of_the_message(run):

@@ -22,8 +22,11 @@ def environment(rank=0, size=1, port=0):
     return rest | more | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
-def start(arguments, size=1):
-    """Start ``size`` processes of ``python arguments``; returns them in the order of their ranks."""
+def start(arguments, size=1, session=False):
+    """Start ``size`` processes of ``python arguments``; returns them in the order of their ranks.
+
+    With ``session`` each leads a session of its own, as on a terminal, so that a signal can be sent to all it starts.
+    """
     port = free_port()
     return [
         subprocess.Popen(
@@ -33,6 +36,7 @@ def start(arguments, size=1):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=session,
         )
         for rank in range(size)
     ]

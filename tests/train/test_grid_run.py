@@ -1,8 +1,10 @@
 """Grids with failing cells, started again, and shared by several workers; most with a stand-in for training."""
 
 import multiprocessing
+import os
 import re
 import shutil
+import signal
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,7 +20,7 @@ from train.grid import Cell, grid_cells
 from train.grid_run import GridRun, Outcome, summary
 from train.records import RunRecord
 from train.run import train_cell
-from train.stopping import Interrupted
+from train.stopping import Interrupted, StopSignals
 from ucurve.command import Composed, compose, plain, run_grid_command, sweep
 from ucurve.errors import BusyError, RunError
 
@@ -58,6 +60,21 @@ def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error
     assert "Traceback" in text
     assert type(error).__name__ in text
     assert run.outcomes[1].reason == f"{error} ({failure.log})"
+
+
+def test_ctrl_c_ends_the_grid_and_is_no_failure(cells):
+    def train(settings):
+        if settings.seeds.init == 1:
+            with StopSignals() as signals, signals.at_once():
+                os.kill(os.getpid(), signal.SIGINT)
+        finish(settings)
+
+    run = GridRun(cells, train)
+    with pytest.raises(SystemExit) as raised:
+        run.work()
+    assert raised.value.code == 130
+    assert statuses(run) == ["done", "not started", "not started", "not started"]
+    assert read_failure(Path(cells[1].settings.paths.runs) / cells[1].name) is None
 
 
 def test_a_second_start_does_what_is_left_and_forgets_mended_failures(cells):

@@ -49,18 +49,24 @@ def signal_in_step(monkeypatch, number, wanted=4):
     return lambda: monkeypatch.setattr(TorchEngine, "step", step)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
-def test_a_signal_finishes_the_step_saves_and_ends_with_75(alone, settings_of, monkeypatch, capsys, number):
-    undo = signal_in_step(monkeypatch, number)
+@pytest.mark.parametrize(
+    ("number", "name", "code"),
+    [(signal.SIGTERM, "SIGTERM", 75), (signal.SIGUSR1, "SIGUSR1", 75), (signal.SIGINT, "Ctrl-C", 130)],
+)
+def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypatch, capfd, number, name, code):
+    undo, before = signal_in_step(monkeypatch, number), signal.getsignal(number)
     settings = settings_of()
     with pytest.raises(SystemExit) as raised:
         train_cell(settings)
-    assert raised.value.code == 75
-    assert f"stopped by {number.name}: the state after step 4 is kept" in capsys.readouterr().err
+    assert raised.value.code == code
+    said = capfd.readouterr().err
+    kept = f"stopped by {name}: the state after step 4 is kept, the same command goes on; exit code {code}"
+    assert said.splitlines()[-1] == kept
+    assert ("Ctrl-C again ends at once" in said) == (number == signal.SIGINT)
     run = folder_of(settings)
     assert read_record(run)["status"] == "interrupted"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
-    assert signal.getsignal(number) == signal.SIG_DFL, "outside a run the signals do what they did"
+    assert signal.getsignal(number) == before, "outside a run the signals do what they did"
     undo()
     train_cell(settings)
     assert outcome(run) == alone
@@ -105,12 +111,53 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
     assert outcome(run) == alone
 
 
-def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch):
-    monkeypatch.setattr("train.run.build_token_store", lambda *_: os.kill(os.getpid(), signal.SIGUSR1))
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
+def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, number, code):
+    monkeypatch.setattr("train.run.build_token_store", lambda *_: os.kill(os.getpid(), number))
+    settings = settings_of()
+    with pytest.raises(Interrupted) as raised:
+        train_cell(settings)
+    assert raised.value.code == code
+    assert f": the same command goes on; exit code {code}" in capfd.readouterr().err
+    assert not folder_of(settings).exists()
+
+
+def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of, monkeypatch, capfd):
+    monkeypatch.setattr("train.hooks.score_at_end", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     settings = settings_of()
     with pytest.raises(Interrupted):
         train_cell(settings)
-    assert not folder_of(settings).exists()
+    assert "stopped by Ctrl-C: scores made so far are kept, the same command goes on" in capfd.readouterr().err
+    assert read_record(folder_of(settings))["status"] == "finished"
+
+
+def ended_after(*numbers, launched=False):
+    """How a process ends that gets these signals one after the other: its exit code, or minus the signal's number."""
+    child = os.fork()
+    if child == 0:
+        with StopSignals(launched) as signals:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+            os._exit(75 if signals.requested else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_second_ctrl_c_ends_at_once(capfd):
+    assert ended_after(signal.SIGINT) == 75
+    assert ended_after(signal.SIGINT, signal.SIGTERM) == 75
+    assert ended_after(signal.SIGINT, signal.SIGINT) == -signal.SIGINT
+
+
+def test_a_launcher_that_passes_ctrl_c_on_a_second_time_does_not_break_the_save():
+    assert ended_after(signal.SIGINT, signal.SIGINT, signal.SIGTERM, launched=True) == 75
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert ended_after(signal.SIGINT) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_worker_that_was_forked_dies_of_a_signal():
@@ -232,6 +279,8 @@ def test_a_state_without_moments_is_never_gone_on_from(cut):
 
 
 def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monkeypatch):
+    from transformers import GPTNeoXForCausalLM
+
     from train import checkpoint
 
     def moved(model):
@@ -240,7 +289,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         return probe
 
     before, moved.calls = checkpoint._probe, 0
-    real = checkpoint.GPTNeoXForCausalLM.from_pretrained
+    real = GPTNeoXForCausalLM.from_pretrained
 
     def other(*given, **named):
         model, report = real(*given, **named)
@@ -249,7 +298,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         return model, report
 
     monkeypatch.setattr("train.checkpoint._probe", moved)
-    monkeypatch.setattr("train.checkpoint.GPTNeoXForCausalLM.from_pretrained", other)
+    monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
     with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
         train_cell(settings_of())
     assert moved.calls == 1

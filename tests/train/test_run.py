@@ -19,9 +19,9 @@ from train.engine import TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.plan import make_plan
 from train.records import RunRecord, read_record
-from train.run import prepare, train_cell
+from train.run import _only_writer, prepare, train_cell
 from train.verify import run_faults, verify_command
-from ucurve.errors import RunError, UserError
+from ucurve.errors import BusyError, RunError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 LAST = "checkpoints/step00000012/model.safetensors"
@@ -300,6 +300,19 @@ def test_two_writers_of_one_run_are_refused(settings_of):
     (folder / ".locks").mkdir(parents=True)
     with FileLock(folder / ".locks" / f"{settings.run_name}.lock"), pytest.raises(UserError, match="is being written"):
         train_cell(settings)
+
+
+def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_path):
+    settings = settings_of()
+    run = Path(settings.paths.runs) / settings.run_name
+    (tmp_path / "elsewhere" / run.name).mkdir(parents=True)
+    run.parent.mkdir()
+    run.symlink_to(tmp_path / "elsewhere" / run.name)
+    with _only_writer(run), pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"):
+        train_cell(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
+    assert not Path(settings.paths.tokenizers).exists()
+    train_cell(settings)
+    assert run_faults(run) == []
 
 
 def test_verify_names_what_is_wrong(finished, capsys):

@@ -1,12 +1,13 @@
 """Runs killed at random times end as if left alone; the long version is ``python -m tests.train.stress 30``."""
 
 import json
+import os
 import signal
 import time
 
 import pytest
 
-from tests.train.launching import finish, start
+from tests.train.launching import finish, free_port, start
 from tests.train.stress import WAYS, command, outcome, stress, write_inputs
 
 
@@ -60,3 +61,29 @@ def test_two_processes_say_one_mistake_once_and_end_with_its_code(tmp_path):
     assert "epochs of data=corpus" in errors[0]
     assert "error: " not in errors[1]
     assert not list(tmp_path.glob("runs/*corpus*"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("launcher", ["none", "torchrun"])
+def test_ctrl_c_in_two_processes_keeps_the_state(tmp_path, launcher):
+    pytest.importorskip("deepspeed")
+    write_inputs(tmp_path)
+    arguments = command(tmp_path, WAYS[2], "runs", 3000)
+    if launcher == "none":
+        processes = start(arguments, 2)
+    else:
+        torchrun = ["-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={free_port()}"]
+        processes = start([*torchrun, *arguments], session=True)
+    (metrics,) = wait_for(tmp_path, "runs/*/metrics.jsonl")
+    if launcher == "none":
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+    else:  # the terminal sends it to all, and torchrun a second time to its own
+        os.killpg(processes[0].pid, signal.SIGINT)
+    codes, errors = finish(processes)
+    assert codes == ([130, 130] if launcher == "none" else [1]), errors
+    done = len(metrics.read_text().splitlines())
+    kept = f"stopped by Ctrl-C: the state after step {done} is kept, the same command goes on; exit code 130"
+    assert errors[0].count(kept) == 1, errors
+    assert (metrics.parent / "resume" / f"step{done:08d}").is_dir()
+    assert json.loads((metrics.parent / "run.json").read_text())["status"] == "interrupted"

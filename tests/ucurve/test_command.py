@@ -91,12 +91,13 @@ def program(tmp_path_factory):
             command.CONFIGURATION = Path(__file__).parent / "conf"
 
             def task(values):
-                kind = {{"user": errors.UserError, "run": errors.RunError, "bug": ValueError}}.get(values.get("fail"))
+                kinds = {{"user": errors.UserError, "run": errors.RunError, "bug": ValueError, "hand": KeyboardInterrupt}}
+                kind = kinds.get(values.get("fail"))
                 if kind:
                     raise kind("told so")
                 print(values)
 
-            command.run_command(sys.argv.pop(1), task)
+            command.run_command(sys.argv.pop(1), task, "what was made is kept")
             """,
     }
     for name, text in files.items():
@@ -171,6 +172,12 @@ def test_a_failing_cell_does_not_stop_the_others(program):
     assert done.returncode == 2
     assert done.stderr == "error: told so\nerror: told so\n"
     assert "'need': 1, 'fail': None" in done.stdout
+
+
+def test_ctrl_c_is_one_message_and_no_further_cell(program):
+    done = program("-m", "need=1,2", "fail=hand,null")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "error: interrupted: what was made is kept\n"
 
 
 def test_a_key_may_bear_the_name_of_another_commands_group(program):

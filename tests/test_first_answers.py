@@ -1,0 +1,154 @@
+"""A mistake is answered before torch is imported, which takes most of ten seconds, and leaves nothing behind."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import yaml
+
+from train.config import read_settings
+from ucurve.command import compose, plain
+
+ROOT = Path(__file__).resolve().parents[1]
+CHARACTERS = "天地玄黄宇宙洪荒日月盈昃"
+PAIR = {"UID": "one", "phenomenon": "P", "sentence_good": "天地", "sentence_bad": "地天", "pairID": 0}
+SMALL = ["model=tiny", "tokens=512", "batch.sequences=4", "batch.length=16", "schedule.count=2"]
+TRAIN = ["train.py", *SMALL, "data.path=corpus", "benchmark_root=bench", "eval.benchmarks=[zhoblimp]"]
+BUILD = ["tokenizers/build.py", "data.path=corpus"]
+SCORE = ["score.py", "run=done", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
+GENERATE = ["-m", "eval.generation", "--templates", "t", "--vocabulary", "v", "--phrases", "p", "--out", "o"]
+LISTED = ["schedule=list", "schedule.count=null"]
+
+MISTAKES = [
+    (["train.py"], "tokens: no value given"),
+    (["train.py", "model=160m", "tokens=3B"], r"data\.path: no value given"),
+    (["train.py", "model=15m", "tokens=3B"], "unknown model '15m'"),
+    ([*TRAIN, "optimizer.clp=1"], r"optimizer\.clp.*Did you mean 'optimizer\.clip'"),
+    ([*TRAIN, "modle=14m"], "modle.*Did you mean 'model'"),
+    ([*TRAIN, "seed=-1"], "seed: got -1"),
+    ([*TRAIN, "tokens=[5"], "cannot be read"),
+    ([*TRAIN, "experiment=dem"], "unknown experiment 'dem'"),
+    ([*TRAIN, "data.path=korpus"], "no file or folder 'korpus'"),
+    ([*TRAIN, "data.path='corpus/*.txt'"], r"no text file in 'corpus/\*\.txt'"),
+    ([*TRAIN, *LISTED, "schedule.steps=[1,2,99999]"], "99999 is outside the run; allowed: 0 to 8"),
+    ([*TRAIN, *LISTED, "schedule.steps=[3,2]"], "2 follows 3"),
+    ([*TRAIN, "schedule.count=47"], r"schedule\.count=47 does not fit a run of 8 steps"),
+    ([*TRAIN, "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
+    ([*TRAIN, "tokenizer=hub", "tokenizer.path=corpus"], r"tokenizer\.path: corpus holds no tokenizer"),
+    ([*TRAIN, "tokenizer=bpe", "tokenizer.vocab_size=3"], r"vocab_size=3 is too small: byte-level BPE needs 257"),
+    ([*TRAIN, "tokenizer=word", "tokenizer.vocab_size=3"], r"start of the corpus has 12 characters.*at least 14"),
+    ([*TRAIN, "benchmark_root=benhc"], "benhc.*Did you mean .*bench"),
+    ([*TRAIN, "eval.benchmarks=[blimp]"], "benchmark 'blimp': no folder bench/blimp"),
+    ([*TRAIN, "eval.benchmarks=[zhoblim]"], "unknown benchmark 'zhoblim'"),
+    ([*TRAIN, "engine=deepspeed", "engine.config=none.json"], r"engine\.config=none\.json: no readable"),
+    ([*TRAIN, "paths.runs=corpus/train.jsonl"], r"paths\.runs=.* is no folder that can be written to"),
+    ([*TRAIN, "paths.runs=foreign"], "exists and is no run of this suite"),
+    ([*TRAIN, "name=done", "paths.runs=.", "optimizer.clip=2"], r"these keys differ: optimizer\.clip: 1\.0 -> 2\.0"),
+    (["train.py", "-m", "seed=0,1", *TRAIN[1:], "schedule.count=47"], "does not fit a run of 8 steps"),
+    ([*TRAIN, "dry_run=true", "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
+    (["tokenizers/build.py"], r"data\.path: no value given"),
+    (["tokenizers/build.py", "data.path=korpus"], "no file or folder 'korpus'"),
+    ([*BUILD, "tokenizer=words"], "unknown tokenizer 'words'"),
+    ([*BUILD, "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
+    ([*BUILD, "tokenizer=bpe", "tokenizer.vocab_size=3"], "byte-level BPE needs 257"),
+    ([*BUILD, "data.path=broken.jsonl"], r"broken\.jsonl:1: not a line of JSON"),
+    (["verify.py"], "run: no value given"),
+    (["verify.py", "run=/nowhere"], "run: no folder /nowhere"),
+    (["verify.py", "rnu=done"], "Did you mean 'run'"),
+    (["verify.py", "run=corpus"], r"config\.yaml: no readable configuration"),
+    (["verify.py", "run=unfinished"], "the run is running, not finished", 1),
+    (["score.py"], r"give benchmarks=\[\.\.\.\]"),
+    ([*SCORE, "run=dome"], "no folder dome. Did you mean 'done'"),
+    ([*SCORE, "run='dome*'"], r"no run folder matches 'dome\*'"),
+    ([*SCORE, "steps=[5]"], "no checkpoint of step 5; there are 0, 8"),
+    ([*SCORE, "benchmarks=[blimp]"], "no folder bench/blimp"),
+    ([*SCORE, "benchmarks=[zhoblim]"], "unknown benchmark 'zhoblim'"),
+    ([*SCORE, "scorer=sentense"], "unknown scorer 'sentense'"),
+    ([*SCORE, "scorer=pll"], "a causal model by its config.json; the scorer 'pll' is for masked ones"),
+    ([*SCORE, "scorer=conditional"], "the pairs have no column 'condition'"),
+    ([*SCORE, "scorer=region"], "the pairs have no column 'region_good'"),
+    ([*SCORE, "linking=mink"], "mink reads mink60, which the scorer 'sentence' does not give"),
+    ([*SCORE, "unigrams.path=none.json"], r"unigrams: cannot read none\.json"),
+    ([*SCORE, "fit.on=ratings", "fit.ratings=none.csv"], r"fit\.ratings: cannot read none\.csv"),
+    ([*SCORE, "check=true", "benchmarks=[blimp]"], "no folder bench/blimp"),
+    ([*SCORE, "run=null", "model=./modle", "out=scores"], "model: no folder modle"),
+    ([*SCORE, "run=null", "model=corpus", "out=scores"], r"corpus"),
+    (["analyze.py", "runs='none/*'"], r"no run folder matches 'none/\*'"),
+    (["analyze.py", "runs=done", "formats=[gif]"], r"formats\.0: got 'gif'"),
+    (["analyze.py", "runs=done", "out=broken.jsonl"], r"out=broken\.jsonl is a file"),
+    (["-m", "launch.status", "runs='none/*'"], "no run folder there"),
+    (["-m", "launch.status", "format=xml"], "format: got 'xml'"),
+    (["-m", "launch.cost", "model=tiny"], "tokens: no value given"),
+    (["-m", "launch.cost", *TRAIN[1:], "schedule.count=47"], "does not fit a run of 8 steps"),
+    (["-m", "launch.emit", "format=slrm", *TRAIN[1:]], "format: got 'slrm'"),
+    (["-m", "launch.emit", *TRAIN[1:], "schedule.count=47"], "does not fit a run of 8 steps"),
+    (["-m", "train.batches"], "run: no value given"),
+    (["-m", "train.batches", "run=done", "from=5", "to=5"], "no steps"),
+    (["-m", "train.batches", "run=done", "from=7", "to=9"], "to=9: done has 8 steps"),
+    (["-m", "train.batches", "run=dome", "from=0", "to=1"], "no folder dome. Did you mean 'done'"),
+    (["-m", "train.publish", "run=done"], "out: no value given"),
+    (["-m", "train.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
+    (["-m", "train.publish", "run=done", "out=corpus"], "out=corpus is there already"),
+    (["-m", "train.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
+    (GENERATE, "v: no such file"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a corpus, a benchmark, and what of a run is read before its weights are."""
+    place = tmp_path_factory.mktemp("place")
+    (place / "corpus").mkdir()
+    (place / "corpus/train.jsonl").write_text((json.dumps({"text": CHARACTERS * 40}) + "\n") * 8)
+    (place / "bench/zhoblimp").mkdir(parents=True)
+    (place / "bench/zhoblimp/one.jsonl").write_text(json.dumps(PAIR) + "\n")
+    (place / "broken.jsonl").write_text("{\n")
+    settings = read_settings(compose("train", [*SMALL, "data.path=corpus", "name=done"]))
+    for name, status in ((settings.run_name, "finished"), ("done", "finished"), ("unfinished", "running")):
+        write_run(place / name, settings, status)
+    foreign = place / "foreign" / settings.run_name.removesuffix("-done")
+    foreign.mkdir(parents=True)
+    (foreign / "thesis.txt").write_text("mine")
+    return place
+
+
+def write_run(run, settings, status):
+    for step in (0, settings.steps):
+        folder = run / "checkpoints" / f"step{step:08d}"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(json.dumps({"step": step, "weights_sha256": "0"}))
+        (folder / "config.json").write_text(json.dumps({"architectures": ["GPTNeoXForCausalLM"]}))
+    (run / "config.yaml").write_text(yaml.safe_dump(plain(asdict(settings))))
+    facts = {"status": status, "data_sha256": "0", "vocabulary": 14, "corpus": {"tokens": 3848}}
+    (run / "run.json").write_text(json.dumps(facts))
+
+
+@pytest.fixture(scope="module")
+def answers(place):
+    """The answer to each mistake, all made in one process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mistakes_worker"],
+        input=json.dumps([command for command, *_ in MISTAKES]),
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKES)), ids=[" ".join(command) for command, *_ in MISTAKES])
+def test_a_mistake_is_answered_before_torch_is_imported(answers, number):
+    (_, message, *code), answer = MISTAKES[number], answers[number]
+    assert answer["code"] == (code or [2])[0], answer
+    assert re.search(message, answer["error"], re.DOTALL), answer["error"]
+    assert answer["error"].count("error: ") == 1
+    assert answer["left"] == []
+    assert answer["imported"] == []
