@@ -39,7 +39,7 @@ MISTAKES = [
     ([*TRAIN, *LISTED, "schedule.steps=[3,2]"], "2 follows 3"),
     ([*TRAIN, "schedule.count=47"], r"schedule\.count=47 does not fit a run of 8 steps"),
     ([*TRAIN, "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
-    ([*TRAIN, "tokenizer=hub", "tokenizer.path=corpus"], r"tokenizer\.path: corpus holds no tokenizer"),
+    ([*TRAIN, "tokenizer=hub", "tokenizer.path=corpus"], r"tokenizer\.path: corpus: no tokenizer files"),
     ([*TRAIN, "tokenizer=bpe", "tokenizer.vocab_size=3"], r"vocab_size=3 is too small: byte-level BPE needs 257"),
     ([*TRAIN, "tokenizer=word", "tokenizer.vocab_size=3"], r"start of the corpus has 12 characters.*at least 14"),
     ([*TRAIN, "benchmark_root=benhc"], "benhc.*Did you mean .*bench"),
