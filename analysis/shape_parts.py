@@ -75,7 +75,7 @@ _ONE_RUN = (
     "U-shaped in {few} of curves of 300 pairs and in {many} of curves of 1,500 (docs/shape.md). Such lines are a "
     "family of Holm's procedure of their own. "
 )
-_ONE_RUN_300, _ONE_RUN_1500 = "1 to 5 %", "12 to 40 %"  # docs/shape.md
+_ONE_RUN_300, _ONE_RUN_1500 = "2 to 26 %", "16 to 60 %"  # docs/shape.md
 _TWO_RUNS = (
     "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative, "
     "and large changes may stay undetermined; a third seed helps most. "
