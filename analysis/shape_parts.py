@@ -67,7 +67,8 @@ _MEANS = (
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
     f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
-    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of them."
+    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of them "
+    f"or where it does not end significantly {100 * ONSET_ABOVE_CHANCE:.0f} points away from chance."
 )
 _ONE_RUN = (
     'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
