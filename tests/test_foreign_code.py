@@ -371,6 +371,7 @@ def test_a_yes_on_the_terminal_changes_nothing(folder, tmp_path, script):
             "model=tiny",
             "tokens=1024",
             "batch.sequences=4",
+            "schedule.count=2",
             "data=text",
             "data.path=text.txt",
             "tokenizer=hub",

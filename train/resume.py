@@ -6,10 +6,7 @@ an older one goes, and the two newest are kept: if the newest is damaged, the on
 
 import shutil
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors.torch import load_file, save_file
+from typing import TYPE_CHECKING, Any
 
 from train.disk import disk_faults
 from ucurve.errors import DamagedError, UserError
@@ -18,11 +15,14 @@ from ucurve.progress import say
 from ucurve.run_files import METRICS_SHA256
 from ucurve.sealed import STATE
 
+if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
+    import torch
+
 _STATE, _FACTS = "state.safetensors", "state.json"
 _KEPT = 2
 
 
-def save_state(run: Path, step: int, state: dict[str, torch.Tensor], owner: dict[str, str]) -> None:
+def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: dict[str, str]) -> None:
     """Write the state after ``step`` and remove all but the newest states.
 
     Args:
@@ -31,6 +31,8 @@ def save_state(run: Path, step: int, state: dict[str, torch.Tensor], owner: dict
         state: the engine's full state.
         owner: hashes of what the state belongs to, with that of the metrics so far.
     """
+    from safetensors.torch import save_file
+
     with new_folder(state_folder(run, step)) as temporary:
         with disk_faults():
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
@@ -59,8 +61,10 @@ def newest_state(run: Path, owner: dict[str, str]) -> int | None:
     return None
 
 
-def load_state(run: Path, step: int) -> dict[str, torch.Tensor]:
+def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
     """Read the state after ``step``, which ``newest_state`` found whole."""
+    from safetensors.torch import load_file
+
     state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
     return state
 

@@ -25,6 +25,7 @@ from eval.statistics import comparison_table
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.errors import UserError
+from ucurve.files import sha256_file
 
 PARADIGMS = {f"paradigm_{number}": f"phenomenon_{number % 2}" for number in range(4)}
 SHARES = (0.6, 0.75, 0.9)
@@ -194,8 +195,9 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         folder = write_scored(
             tmp_path / f"m{place}", pairs, scores, "prompt", linkings=("grammaticality", "acceptability")
         )
-        record = score_path(folder, "swe-blimp", "prompt", -1).with_suffix(".json")
-        record.write_text(json.dumps({"excluded": place == 1}))
+        stored = score_path(folder, "swe-blimp", "prompt", -1)
+        key = {"excluded": place == 1, "scores_sha256": sha256_file(stored)}
+        stored.with_suffix(".json").write_text(json.dumps(key))
     scored, judged = _judged(tmp_path)
     assert (_tables(pair_parts(scored, judged))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
     (part,) = prompt_parts(scored.study)
