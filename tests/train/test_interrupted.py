@@ -238,7 +238,7 @@ def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("train.resume.save_file", killed)
+        patch.setattr("safetensors.torch.save_file", killed)
         patch.setattr("ucurve.files.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             train_cell(cut)
@@ -256,7 +256,7 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
 
     run = folder_of(cut)
     with monkeypatch.context() as patch:
-        patch.setattr("train.resume.save_file", full)
+        patch.setattr("safetensors.torch.save_file", full)
         with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
             train_cell(cut)
     assert read_record(run)["status"] == "failed"
