@@ -27,7 +27,7 @@ types: install
 unit: install
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
 
-# Runs of several processes that are killed, moved and requeued: what make test has no time for.
+# What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
 long: install
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 -m long
 
