@@ -160,7 +160,7 @@ def _problem(folder: Path, path: Path, key: Path) -> str | None:
         said = KEY.read_older(key).get("scores_sha256")
     except DamagedError as error:
         return str(error)
-    return None if said == sha256_file(path) else f"{path}: not what was written"
+    return None if said in (None, sha256_file(path)) else f"{path}: not what was written"
 
 
 def _accepted(folder: Path, path: Path) -> list[str]:
