@@ -117,14 +117,14 @@ def call(command):  # not by subprocess: importing torch anew takes longer than 
 
 
 def content(folder):
-    """What a folder holds: the bytes of all that is the same in every run."""
+    """What a folder holds: the bytes of all that is the same in every run, so nothing with times or hashes of them."""
     found = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(path.relative_to(folder))
         if path.name == "metrics.jsonl":
             lines = [json.loads(line) for line in path.read_text().splitlines()]
             found[name] = [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
-        elif not path.name.startswith(".") and path.name not in ("run.json", "config.yaml"):
+        elif not path.name.startswith(".") and path.name not in ("run.json", "config.yaml", "state.json"):
             found[name] = path.read_bytes()
     return found
 
