@@ -249,13 +249,13 @@ def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:
 
 
 def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
-    """Write the class in the title of a panel, or inside where the title has no room: overall, and of several lines."""
-    name, text = "" if phenomenon == "all" else readable(phenomenon), _classes_of(rows)
-    if name and rows["group"].nunique() == 1:
-        axes.set_title(f"{name}: {text}", pad=3, parse_math=False)
-    else:
-        axes.set_title(name, pad=3, parse_math=False)
+    """Write the class below the title of a panel, or inside the only panel, which has no title."""
+    text = _classes_of(rows)
+    if phenomenon == "all":
         axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
+        return
+    axes.set_title(readable(phenomenon), pad=11, parse_math=False)
+    axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, parse_math=False)
 
 
 def _classes_of(rows: pd.DataFrame) -> str:
