@@ -73,10 +73,9 @@ _MILESTONES = (
 _ONE_RUN = (
     'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
     "nothing about another seed. In simulations, a single run without a dip that wanders by 1 to 2 points was called "
-    "U-shaped in {few} of curves of 300 pairs and in {many} of curves of 1,500 (docs/shape.md). Such lines are a "
+    "U-shaped in 2 to 26 % of curves of 300 pairs and in 16 to 60 % of 1,500 (docs/shape.md). Such lines are a "
     "family of Holm's procedure of their own. "
 )
-_ONE_RUN_300, _ONE_RUN_1500 = "2 to 26 %", "16 to 60 %"  # docs/shape.md
 _TWO_RUNS = (
     "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative, "
     "and large changes may stay undetermined; a third seed helps most. "
@@ -184,7 +183,7 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
         "neither a change nor flatness is shown it is undetermined. p values are adjusted by Holm over all curves of "
         "this table; "
         f"the level is {LEVEL:g}. {_drawn_note(classes)}"
-        + (_ONE_RUN.format(few=_ONE_RUN_300, many=_ONE_RUN_1500) if 1 in runs else "")
+        + (_ONE_RUN if 1 in runs else "")
         + (_TWO_RUNS if 2 in runs else "")
         + (_THESE_RUNS if runs - {1} else "")
         + _ENDS
