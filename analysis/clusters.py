@@ -5,6 +5,7 @@ model makes of that difference changes in all of them at once.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,7 @@ def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Id
     return strata, clusters, "edits"
 
 
+@lru_cache(maxsize=100_000)  # all runs of a study have the same pairs
 def edit(good: str, bad: str) -> tuple[str, str]:
     """Return what is left of two sentences without their common beginning and end.
 
