@@ -68,7 +68,7 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
             scores.to_parquet(score_path(run, "made", "sentence", step), index=False)
             manifest = run / "checkpoints" / f"step{step:08d}" / "manifest.json"
             manifest.parent.mkdir(parents=True)
-            manifest.write_text("{}", encoding="utf-8")
+            manifest.write_text(json.dumps({"step": step}), encoding="utf-8")
     # Statistics take ten times as long as accuracies: those of the last checkpoint stand at every other one too.
     last = statistics_table(pairs, scores, linkings, samples=2)
     places = pd.concat(accuracies)[list(STATISTICS.columns[:6])].drop_duplicates()
