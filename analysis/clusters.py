@@ -17,7 +17,7 @@ from ucurve.errors import unknown_name
 
 PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
 FEW_EDITS = 30  # from so many different ones in a paradigm on, its pairs are drawn by themselves
-FEWEST_CLUSTERS = 6  # effective ones; with fewer, rises and falls are found too often (docs/shape.md)
+FEWEST_CLUSTERS = 6  # effective ones; fewer do not tell how much they vary
 PAIRS_OF_FEW_EDITS = "pairs of few edits"
 _NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
 
@@ -47,9 +47,9 @@ def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "")
     return pd.factorize(pairs[cluster], use_na_sentinel=False)[0].astype(np.int64)
 
 
-def column_of(cluster: str) -> tuple[str, ...]:
-    """Return the column of a pair table that a way of clustering reads beside those that every table has."""
-    return () if cluster in _NAMED else (cluster,)
+def names_a_column(cluster: str) -> bool:
+    """Tell whether a way of clustering reads a column that not every pair table has."""
+    return cluster not in _NAMED
 
 
 def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
@@ -70,7 +70,7 @@ def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Id
         return paradigms, clusters if cluster == PARADIGM else one_by_one, f"{cluster}s"
     across = pd.Series(paradigms).groupby(clusters).nunique().gt(1).any()
     strata = np.zeros_like(paradigms) if across else paradigms
-    if cluster not in (EDIT, BY_EDITS):
+    if names_a_column(cluster):
         return strata, clusters, cluster
     if len(np.unique(clusters)) == len(clusters):
         return strata, one_by_one, "pairs"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.clusters import column_of, pair_clusters
+from analysis.clusters import names_a_column, pair_clusters
 from analysis.config import BY_EDITS
 from analysis.runs import Run
 from analysis.smoothing import HALVES
@@ -116,7 +116,7 @@ def read_items(
 
 def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
-    pairs = read_stored(path, None if column_of(cluster) else PAIR_COLUMNS)
+    pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept

@@ -98,8 +98,8 @@ def estimate_curve(
     for one in half_points:
         share = one.astype(np.float64) / HALVES
         total += share
-        one_apart = _deviations(share, design)
-        within += one_apart @ one_apart.T
+        apart = _deviations(share, design)
+        within += apart @ apart.T
     deviations = _deviations(total / seeds, design)
     item_cov = deviations @ deviations.T
     # One item more that changes at every checkpoint by itself: where no item changes, that is not certain to stay so.
@@ -109,8 +109,8 @@ def estimate_curve(
     freedom = (_freedom(deviations, design), design.effective)
     if seeds == 1:
         return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov), *freedom)
-    apart = means - mean
-    seed_cov = apart.T @ apart / (seeds * (seeds - 1))
+    runs_apart = means - mean
+    seed_cov = runs_apart.T @ runs_apart / (seeds * (seeds - 1))
     rest_cov = (within / seeds - item_cov) / (seeds - 1)
     return Curve(tokens, mean, seeds, items, item_cov, seed_cov, rest_cov, *freedom)
 
@@ -220,24 +220,27 @@ def _design(strata: Ids, clusters: Ids) -> _Design:
     if len(sizes) == 1:  # one cluster is all there is: nothing is left to draw but its items
         kinds = np.arange(len(strata))
         sizes = np.ones(len(strata), dtype=np.int64)
-    of_cluster = np.zeros(len(sizes), dtype=np.int64)
-    of_cluster[kinds] = strata
-    count = np.bincount(of_cluster)
+    count = np.bincount(_strata_of_clusters(strata, kinds))
     scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
     return _Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
 
 
 def _collapsed(strata: Ids, clusters: Ids) -> Ids:
     """Put the strata that hold one cluster into one; a single one goes to the stratum with the fewest clusters."""
-    of_cluster = np.zeros(clusters.max() + 1, dtype=np.int64)
-    of_cluster[clusters] = strata
-    count = np.bincount(of_cluster)
+    count = np.bincount(_strata_of_clusters(strata, clusters))
     lonely = np.flatnonzero(count == 1)
     others = np.flatnonzero(count > 1)
     if not len(lonely):
         return strata
     home = lonely[0] if len(lonely) > 1 or not len(others) else others[count[others].argmin()]
     return np.where(np.isin(strata, lonely), home, strata)
+
+
+def _strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
+    """Return the stratum of each cluster, int64[C], from those of the items."""
+    of_cluster = np.zeros(clusters.max() + 1, dtype=np.int64)
+    of_cluster[clusters] = strata
+    return of_cluster
 
 
 def _deviations(share: Array, design: _Design) -> Array:
@@ -265,8 +268,7 @@ def _freedom(deviations: Array, design: _Design) -> float:
     squares = ((deviations - deviations.mean(axis=0)) ** 2).sum(axis=0)
     if not squares.any():
         return max(1.0, design.effective - 1)
-    of_cluster = np.zeros(len(squares), dtype=np.int64)
-    of_cluster[design.clusters] = design.strata
+    of_cluster = _strata_of_clusters(design.strata, design.clusters)
     sums, sums_of_squares = np.bincount(of_cluster, squares), np.bincount(of_cluster, squares**2)
     varying = sums > 0
     sums, sums_of_squares = sums[varying], sums_of_squares[varying]

@@ -137,7 +137,7 @@ def _follow_clusters(changing: Floats, x: Floats, noise: Noise, draw: np.random.
 def measure(curve: str, noise: Noise, runs: int, items: int, arguments: argparse.Namespace) -> dict[str, object]:
     """Test many curves of one kind and count what is significant."""
     draw = np.random.default_rng([arguments.seed, items, runs])
-    clusters = np.arange(items) // (CLUSTER if noise.alike and arguments.cluster == "edit" else 1)
+    clusters = np.arange(items) // (CLUSTER if noise.alike else 1)
     strata = np.arange(items) * PARADIGMS // items
     tests = []
     for number in range(arguments.curves):
@@ -193,8 +193,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", type=int, default=400, help="curves of each kind")
     parser.add_argument("--items", type=int, nargs="+", default=[300, 1500], help="pairs of each phenomenon")
-    parser.add_argument("--runs", type=int, nargs="+", default=list(RUNS), help="runs of each line")
-    parser.add_argument("--cluster", choices=("edit", "pair"), default="edit", help="what the test draws")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default=None, help="CSV file for the table")
     arguments = parser.parse_args()
@@ -202,7 +200,7 @@ def main() -> None:
     for noise in NOISES:
         for curve in CURVES if noise in _NOISES_OF_ALL_CURVES else _MAIN_CURVES:
             for items in arguments.items:
-                for runs in arguments.runs:
+                for runs in RUNS:
                     rows.append(measure(curve, noise, runs, items, arguments))
                     _print(rows[-1])
     for noise in (NOISES[0], NOISES[1], NOISES[3]):

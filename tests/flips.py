@@ -26,6 +26,7 @@ from analysis.study import read_study
 from eval.fitting import FitSettings
 from eval.run import score_run
 from eval.settings import ScoreSettings
+from tests.train.stress import CHARACTERS, write_corpus
 from train.config import read_settings
 from train.engine import TorchEngine
 from train.run import train_cell
@@ -36,7 +37,6 @@ from ucurve.command import compose
 from ucurve.errors import UcurveError
 from ucurve.progress import say
 
-CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
 SECOND, STATE = "checkpoints/step00000003", "resume/step00000011"
 BENCHMARK = "eval/zhoblimp"
 KINDS = (
@@ -310,9 +310,7 @@ def message_names(error, change):
 
 def write_inputs(folder):
     chance = random.Random(0)
-    texts = ["".join(chance.choices(CHARACTERS, k=chance.randint(10, 40))) + "。" for _ in range(200)]
-    (folder / "corpus").mkdir()
-    (folder / "corpus/train.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    write_corpus(folder, chance)
     (folder / "benchmarks/zhoblimp").mkdir(parents=True)
 
     def sentence():

@@ -38,11 +38,14 @@ WAYS = (
 )
 
 
-def write_inputs(folder):
-    chance = random.Random(0)
+def write_corpus(folder, chance):
     texts = ["".join(chance.choices(CHARACTERS, k=chance.randint(10, 40))) + "。" for _ in range(200)]
     (folder / "corpus").mkdir()
     (folder / "corpus/train.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def write_inputs(folder):
+    write_corpus(folder, random.Random(0))
     (folder / "benchmarks/zhoblimp").mkdir(parents=True)
     pairs = [
         {"UID": uid, "phenomenon": "p", "sentence_good": CHARACTERS[:size], "sentence_bad": CHARACTERS[size::-1]}
