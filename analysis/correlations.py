@@ -16,6 +16,7 @@ from analysis.tables import linking_order
 from eval.linking import FAMILIES, Linking
 from eval.ratings import SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, nearest
+from ucurve.run_folder import EVAL
 
 _PAIR_COLUMNS: dict[str, Kind] = {"good": "name", "bad": "name"}
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
@@ -150,7 +151,7 @@ def _functions(study: Study) -> list[str]:
 def _of_run(
     run: Run, human: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None
 ) -> Iterable[pd.DataFrame]:
-    for folder in sorted((run.folder / "eval").glob("ratings-*")):
+    for folder in sorted((run.folder / EVAL).glob("ratings-*")):
         stored = stored_pairs(run.folder, folder.name)
         if stored is None or stored["good"].tolist() != human[SENTENCE].tolist():
             continue

@@ -13,11 +13,11 @@ import pyarrow.dataset
 from pandas.api.types import union_categoricals
 
 from analysis.reading import Kind, read_records, read_table
-from analysis.runs import ACCURACY, METRICS, Run
+from analysis.runs import ACCURACY, Run
 from eval.sums import check_summed
 from ucurve.errors import DamagedError, UserError
 from ucurve.files import sha256_file
-from ucurve.run_files import METRICS_SHA256
+from ucurve.run_folder import METRICS, METRICS_SHA256
 
 SCORE_COLUMNS: dict[str, Kind] = {
     "step": "integer",

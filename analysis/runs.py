@@ -1,6 +1,5 @@
 """Finds run folders and says what each one is: its identity, the line it belongs to, and how far it got."""
 
-import glob
 import json
 import math
 import re
@@ -12,18 +11,27 @@ from typing import Any
 
 from analysis.documents import check_types, read_json
 from eval.sums import is_summed
+from ucurve import sealed
 from ucurve.counts import format_count
 from ucurve.errors import DamagedError, UserError, nearest
-from ucurve.sealed import MANIFEST, RECORD
+from ucurve.run_folder import (
+    CONFIGURATION,
+    EVAL,
+    MANIFEST,
+    RECORD,
+    checkpoints,
+    match_folders,
+    parse_step,
+    read_manifest,
+    read_run_record,
+)
 
-ACCURACY = Path("eval") / "accuracy.csv"
-METRICS = Path("metrics.jsonl")
-_MARKS = ("run.json", str(ACCURACY))
+ACCURACY = Path(EVAL) / "accuracy.csv"
+_MARKS = (RECORD, str(ACCURACY))
 _TYPES = {
     "model": str, "tokenizer": str, "data": str, "status": str, "tokens_budget": int, "checkpoint_steps": list,
     "parameters": dict, "seeds": dict, "versions": dict, "hardware": dict, "cell_sha256": str,
 }  # fmt: skip
-_STEP = re.compile(r"step(\d+)")
 _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
 
@@ -96,25 +104,17 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 def unvouched_files(run: Run) -> list[str]:
     """Name what is read of a run although no digest says that it is what was written."""
-    record, table = run.folder / "run.json", run.folder / ACCURACY
-    found = [f"{run.label}/{record.name}"] if record.is_file() and not RECORD.is_on(record) else []
+    record, table = run.folder / RECORD, run.folder / ACCURACY
+    found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
     return found + ([f"{run.label}/{ACCURACY}"] if table.is_file() and not is_summed(run.folder, table) else [])
 
 
 def _matching(pattern: str) -> list[Path]:
-    literal = _literal_as_far_as_it_exists(pattern)
-    paths = [Path(path) for path in sorted(glob.glob(literal))]  # noqa: PTH207 - Path.glob refuses absolute patterns
+    paths = match_folders(pattern)
     found = [path for path in paths if _is_run(path)]
     if not found:
         raise UserError(_no_match(pattern, paths))
     return found
-
-
-def _literal_as_far_as_it_exists(pattern: str) -> str:
-    """Protect the folders that are there as written: brackets are wildcards, and may stand in a folder's name too."""
-    path = Path(pattern)
-    there = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path())
-    return str(Path(glob.escape(str(there)), *path.parts[len(there.parts) :]))
 
 
 def _is_run(path: Path) -> bool:
@@ -152,18 +152,19 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, label: str) -> Run:
-    there = (folder / "run.json").is_file()
-    if not there and (folder / "config.yaml").is_file():
-        raise DamagedError(f"{folder / 'run.json'}: missing, and the folder is a run's; restore it from a copy")
-    record = _record(folder / "run.json") if there else {}
+    there = (folder / RECORD).is_file()
+    if not there and (folder / CONFIGURATION).is_file():
+        raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
+    record = _record(folder) if there else {}
     status = str(record.get("status") or "unknown") if record else "not trained here"
     planned = tuple(record.get("checkpoint_steps") or ())
     return Run(folder, label, label, status, planned, _saved_steps(folder), record)
 
 
-def _record(path: Path) -> dict[str, Any]:
+def _record(run: Path) -> dict[str, Any]:
+    path = run / RECORD
     read_json(path)  # says of a broken file in which line
-    record = RECORD.read_older(path)
+    record = read_run_record(run)
     check_types(path, record, _TYPES)
     check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")
     for step in record.get("checkpoint_steps") or ():
@@ -178,16 +179,15 @@ def _by_size(run: Run) -> tuple[float, float]:
 
 
 def _saved_steps(folder: Path) -> tuple[int, ...]:
-    manifests = (folder / "checkpoints").glob("step*/manifest.json")
-    named = ((path, _STEP.fullmatch(path.parent.name)) for path in manifests)
-    return tuple(sorted(_step_of(path, int(match[1])) for path, match in named if match))
+    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
+    return tuple(sorted(_step_of(path, step) for path in whole if (step := parse_step(path.name)) is not None))
 
 
-def _step_of(manifest: Path, named: int) -> int:
+def _step_of(checkpoint: Path, named: int) -> int:
     """Return the step of a checkpoint, which its folder's name and its manifest both say."""
-    said = MANIFEST.read_older(manifest).get("step")
+    said = read_manifest(checkpoint, older=True).get("step")
     if said != named:
-        raise DamagedError(f"{manifest}: of step {said}, in the folder of step {named}")
+        raise DamagedError(f"{checkpoint / MANIFEST}: of step {said}, in the folder of step {named}")
     return named
 
 

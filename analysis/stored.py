@@ -1,6 +1,5 @@
 """Reads what a run folder stores of single sentences: the pairs of a benchmark, and what a model gave them."""
 
-import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from eval.linking import Linking, parse_linking
 from eval.results import pairs_path, score_path
 from eval.sums import check_scores, check_summed
 from ucurve.errors import UserError
+from ucurve.run_folder import STEPS, parse_step
 
-_STEP = re.compile(r"step(-?\d+)")
 PAIR_COLUMNS = ("pair", "phenomenon", "paradigm", "good", "bad")
 
 
@@ -59,8 +58,8 @@ def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.Da
 
 def scored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
     """Return the steps whose scores are stored, in order."""
-    names = (path.stem for path in score_path(folder, benchmark, scorer, 0).parent.glob("step*.parquet"))
-    return sorted(int(match[1]) for match in map(_STEP.fullmatch, names) if match)
+    place = score_path(folder, benchmark, scorer, 0).parent
+    return sorted(step for path in place.glob(f"{STEPS}.parquet") if (step := parse_step(path.stem)) is not None)
 
 
 def read_stored(path: Path, columns: Collection[str] | None = None) -> pd.DataFrame:

@@ -7,8 +7,9 @@ import pandas as pd
 
 from analysis.config import AnalyzeSettings
 from analysis.frames import AGGREGATES, metric_frame, one_ties_rule, score_frame, targets
-from analysis.runs import ACCURACY, METRICS, Run
+from analysis.runs import ACCURACY, Run
 from ucurve.errors import UserError, unknown_name
+from ucurve.run_folder import METRICS
 
 
 @dataclass(frozen=True)

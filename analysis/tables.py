@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.frames import last_scored, overall, targets
-from analysis.runs import ACCURACY, METRICS, Run
+from analysis.runs import ACCURACY, Run
 from eval.linking import FAMILIES
 from eval.metrics import delta_acc
+from ucurve.run_folder import METRICS
 
 SPLITS = ("equal", "good_longer", "bad_longer")
 _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")

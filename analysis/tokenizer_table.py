@@ -9,7 +9,8 @@ from analysis.documents import check_types, read_json
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
 from analysis.study import Study
-from ucurve.run_files import own_faults, refuse_faults
+from ucurve.run_folder import TOKENIZER, own_faults, refuse_faults
+from ucurve.tokenizer_files import STATISTICS
 
 _COUNTS = ("all", "single_character", "multi_character")
 _VIEW = (
@@ -57,8 +58,8 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def _counts(run: Run) -> dict[str, Any]:
-    path = run.folder / "tokenizer" / "statistics.json"
-    refuse_faults(own_faults(run.folder, run.record, ["tokenizer/statistics.json"]), "restore it from a copy")
+    path = run.folder / TOKENIZER / STATISTICS
+    refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():
         return {"all": run.record.get("vocabulary", float("nan"))}
     record = read_json(path)

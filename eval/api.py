@@ -23,6 +23,7 @@ from eval.sums import check_summed
 from eval.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
 from ucurve.command import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve.run_folder import CHECKPOINTS, RECORD
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ def _place(what: str) -> dict[str, str]:
     """Tell a run or a pattern of runs from a model."""
     path = Path(what).expanduser()
     if path.is_dir():
-        is_run = (path / "run.json").is_file() or (path / "checkpoints").is_dir()
+        is_run = (path / RECORD).is_file() or (path / CHECKPOINTS).is_dir()
         return {"run" if is_run else "model": str(path)}
     if glob.has_magic(what):
         return {"run": str(path)}

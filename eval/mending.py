@@ -11,13 +11,14 @@ from eval.gathered import labels
 from eval.linking import parse_linking
 from eval.metrics import TiesRule, accuracy_table
 from eval.pairs import data_hash
-from eval.results import pairs_path, score_path
+from eval.results import PAIRS, pairs_path, score_path
 from eval.statistics import statistics_table
 from eval.sums import adopt, check_scores, check_summed, holding_tables, is_summed, read_key, read_sums, sums_path
 from eval.tables import ACCURACY, FITS, TABLES, TableFile, read_table, replace_table
 from eval.targets import Target, has_checkpoint, run_targets
 from ucurve.errors import DamagedError, UserError
 from ucurve.progress import say
+from ucurve.run_folder import EVAL, STEPS
 
 Mended = dict[TableFile, pd.DataFrame]
 
@@ -73,8 +74,8 @@ def _sums_are_damaged(folder: Path) -> bool:
 
 def _adopt_pairs(folder: Path) -> None:
     """Let new sums vouch for the pairs that every key beside them names."""
-    for path in (folder / "eval").rglob("pairs.parquet"):
-        keys = [read_key(file) or {} for file in path.parent.glob("*/step*.json")]
+    for path in (folder / EVAL).rglob(PAIRS):
+        keys = [read_key(file) or {} for file in path.parent.glob(f"*/{STEPS}.json")]
         with suppress(OSError, ValueError):
             if {key.get("data_sha256") for key in keys} == {data_hash(pd.read_parquet(path))}:
                 adopt(folder, path)

@@ -23,8 +23,10 @@ from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json
 from ucurve.progress import say
 from ucurve.provenance import versions
+from ucurve.run_folder import EVAL, RECORD, STEPS, parse_step, step_name
 from ucurve.sealed import KEY
 
+PAIRS = "pairs.parquet"
 _TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
 
 
@@ -53,19 +55,14 @@ class Key:
         return {**asdict(self), "settings_sha256": sha256_json(self.settings)}
 
 
-def step_name(step: int) -> str:
-    """Return the name of a step's files: ``step00000512``."""
-    return f"step{step:08d}"
-
-
 def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
     """Return where a step's scores are, below the run folder ``folder``."""
-    return folder / "eval" / benchmark / scorer / f"{step_name(step)}.parquet"
+    return folder / EVAL / benchmark / scorer / f"{step_name(step)}.parquet"
 
 
 def pairs_path(folder: Path, benchmark: str) -> Path:
     """Return where a benchmark's pair table is, below the run folder ``folder``."""
-    return folder / "eval" / benchmark / "pairs.parquet"
+    return folder / EVAL / benchmark / PAIRS
 
 
 def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
@@ -82,13 +79,14 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
     """
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={out} is a file or lies below one; give a folder")
-    if (out / "run.json").exists():
+    if (out / RECORD).exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
-    for file in sorted((out / "eval").rglob("step*.json")) if model is not None else ():
+    for file in sorted((out / EVAL).rglob(f"{STEPS}.json")) if model is not None else ():
         record = read_key(file)
         if record is None:  # damaged: it says nothing, and its score is made anew
             continue
-        sha256 = (weights or {}).get(int(file.stem.removeprefix("step")))
+        step = parse_step(file.stem)
+        sha256 = None if step is None else (weights or {}).get(step)
         if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
             raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
 
@@ -96,7 +94,7 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Mark a run folder as being scored; what killed scorers left in it goes, if no other is at work."""
-    lock = folder / "eval" / ".scoring.lock"
+    lock = folder / EVAL / ".scoring.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a+") as file:  # locks over NFS want a file that is open for both
         _tidy(file, lock.parent)
@@ -172,7 +170,7 @@ def _is_whole(folder: Path, path: Path) -> bool:
 
 def _keys_name(place: Path, data_sha256: str) -> bool:
     """Say whether there are scores of a benchmark, all of them made of these pairs."""
-    keys = [read_key(file) for file in place.glob("*/step*.json")]
+    keys = [read_key(file) for file in place.glob(f"*/{STEPS}.json")]
     return {key.get("data_sha256") for key in keys if key is not None} == {data_sha256}
 
 
@@ -184,7 +182,7 @@ def _stored_hash(path: Path) -> str | None:
 
 
 def _forget(folder: Path, benchmark: str) -> None:
-    for file in (folder / "eval" / benchmark).glob("*/step*.*"):
+    for file in (folder / EVAL / benchmark).glob(f"*/{STEPS}.*"):
         file.unlink()
     for kind in TABLES:
         drop_benchmark(kind, folder, benchmark)

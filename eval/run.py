@@ -1,7 +1,7 @@
 """Scoring as a command and as a hook."""
 
-import glob
 from collections.abc import Sequence
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from eval.stored import StoredScores
 from eval.targets import Target, has_checkpoint, model_targets, run_targets
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
+from ucurve.run_folder import CHECKPOINTS, match_folders
 
 
 def execute(command: ScoreCommand) -> None:
@@ -93,9 +94,8 @@ def find_runs(pattern: str) -> list[Path]:
     """
     if Path(pattern).is_dir():
         return [Path(pattern)]
-    found = glob.glob(pattern)  # noqa: PTH207 - Path.glob takes no absolute pattern
-    runs = sorted(path for path in map(Path, found) if (path / "checkpoints").is_dir())
-    if not runs and glob.has_magic(pattern):
+    runs = [path for path in match_folders(pattern) if (path / CHECKPOINTS).is_dir()]
+    if not runs and has_magic(pattern):
         raise UserError(f"run: no run folder matches {pattern!r}")
     if not runs:
         raise missing_folder("run", Path(pattern))

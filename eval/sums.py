@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from ucurve.errors import DamagedError
 from ucurve.files import new_file, sha256_file
+from ucurve.run_folder import CHECKPOINTS, EVAL, MANIFEST
 from ucurve.sealed import KEY, SUMS
 
 _TRIES, _PAUSE = 5, 0.05  # a reader that meets a file between two sums looks again
@@ -23,7 +24,7 @@ Sums = Mapping[str, list[str]]
 
 def sums_path(folder: Path) -> Path:
     """Return where the sums of a run folder are."""
-    return folder / "eval" / "manifest.json"
+    return folder / EVAL / MANIFEST
 
 
 def read_sums(folder: Path) -> Sums | None:
@@ -42,7 +43,7 @@ def read_sums(folder: Path) -> Sums | None:
 @contextmanager
 def holding_tables(folder: Path) -> Iterator[None]:
     """Hold the tables of a run folder against other processes; within a thread it may be nested."""
-    lock = folder / "eval" / ".tables.lock"
+    lock = folder / EVAL / ".tables.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock, is_singleton=True):
         yield
@@ -145,7 +146,7 @@ def read_key(path: Path) -> dict[str, Any] | None:
 
 def mending(folder: Path) -> str:
     """Say what mends the tables and pairs of a run folder."""
-    what = f"run={folder}" if (folder / "checkpoints").is_dir() else f"model=... out={folder}"
+    what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
     return (
         f"python score.py {what} benchmarks=[...] makes it anew from the stored scores, none of which is computed again"
     )
@@ -180,4 +181,4 @@ def _sums_or_none(folder: Path) -> Sums:
 
 
 def _name(folder: Path, path: Path) -> str:
-    return path.relative_to(folder / "eval").as_posix()
+    return path.relative_to(folder / EVAL).as_posix()

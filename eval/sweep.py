@@ -29,6 +29,7 @@ from eval.sums import is_summed, score_fault
 from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_of, rows_shown
 from eval.targets import Target
 from ucurve.progress import ProgressBar, say
+from ucurve.run_folder import EVAL
 
 
 @dataclass
@@ -81,7 +82,7 @@ class Sweep:
         for job in due:
             if problem := score_fault(self.folder, job.path(self.folder)):
                 say(f"{problem}; it is scored again")
-        with writing(self.folder), Claims(self.folder / "eval" / ".claims") as claims:
+        with writing(self.folder), Claims(self.folder / EVAL / ".claims") as claims:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)

@@ -12,6 +12,7 @@ from eval.metrics import COLUMNS
 from eval.statistics import STATISTICS_COLUMNS
 from eval.sums import check_summed, holding_tables, new_summed_file
 from ucurve.errors import UserError
+from ucurve.run_folder import EVAL
 
 _SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
 
@@ -38,7 +39,7 @@ class TableFile:
 
     def path(self, folder: Path) -> Path:
         """Return the file below a run folder."""
-        return folder / "eval" / self.name
+        return folder / EVAL / self.name
 
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")

@@ -1,6 +1,5 @@
 """What there is to score: the checkpoints of a run, or one model from a folder or the hub."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -9,19 +8,27 @@ from typing import Any
 
 from eval.revisions import ALL, all_revisions, step_of
 from eval.scoring.model import weights_hash
-from ucurve import pretrained, sealed
+from ucurve import pretrained
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
-from ucurve.run_files import TOKENIZER, listed_faults, own_faults, refuse_faults, stored_record
-from ucurve.tokenizer_files import TOKENIZER_FILES, tokenizer_sha256
+from ucurve.run_folder import (
+    CHECKPOINTS,
+    MANIFEST,
+    TOKENIZER,
+    checkpoints,
+    listed_faults,
+    own_faults,
+    parse_step,
+    read_manifest,
+    read_run_record,
+    refuse_faults,
+)
+from ucurve.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
 
 MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
-_COUNTS = "unigram_counts.npy"
-_MANIFEST = "manifest.json"
 _WEIGHTS = "*.safetensors"
-_WANTED = ("*.json", _WEIGHTS, _COUNTS, *TOKENIZER_FILES)  # of a model on the hub
+_WANTED = ("*.json", _WEIGHTS, UNIGRAM_COUNTS, *TOKENIZER_FILES)  # of a model on the hub
 _LOADED = (_WEIGHTS, "generation_config.json", *TOKENIZER_FILES)  # by their names alone, if they are there
 _OURS = (b'"weights_sha256"', b'"manifest_sha256"', b'"config_sha256"', b'"data_sha256"')
-_CHECKPOINT = re.compile(r"step(\d+)")
 
 
 @dataclass(frozen=True)
@@ -78,11 +85,11 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     """
     if not run.is_dir():
         raise missing_folder("run", run)
-    finished = stored_record(run).get("status") == "finished"  # else a folder without manifest is being written
-    there = [path for path in (run / "checkpoints").glob("step*") if finished or (path / _MANIFEST).exists()]
-    folders = {int(match[1]): path for path in there if (match := _CHECKPOINT.fullmatch(path.name))}
+    finished = read_run_record(run).get("status") == "finished"  # else a folder without manifest is being written
+    there = [path for path in checkpoints(run) if finished or (path / MANIFEST).exists()]
+    folders = {step: path for path in there if (step := parse_step(path.name)) is not None}
     if not folders:
-        raise UserError(f"{run}: no checkpoints in {run / 'checkpoints'}")
+        raise UserError(f"{run}: no checkpoints in {run / CHECKPOINTS}")
     absent = [step for step in steps or () if step not in folders]
     if absent:
         raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
@@ -116,7 +123,7 @@ def _check_files(
     if files is None:
         return
     listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
-    names = {path.name for path in folder.iterdir()} - {_MANIFEST}
+    names = {path.name for path in folder.iterdir()} - {MANIFEST}
     found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
     refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
 
@@ -168,38 +175,39 @@ def _model_target(model: str, revision: str | None, step: int) -> Target:
 
 def has_checkpoint(run: Path) -> bool:
     """Say whether a run has a complete checkpoint."""
-    return any((run / "checkpoints").glob(f"step*/{_MANIFEST}"))
+    return any((folder / MANIFEST).exists() for folder in checkpoints(run))
 
 
 def _counts(folder: Path) -> Path:
-    beside = folder / _COUNTS
-    if folder.parent.name == "checkpoints" and not beside.exists():
+    beside = folder / UNIGRAM_COUNTS
+    if folder.parent.name == CHECKPOINTS and not beside.exists():
         return _counts_of(folder.parent.parent)
     return beside
 
 
 def _counts_of(run: Path) -> Path:
     """Return where the counts of a run are, if they are what was written."""
-    refuse_faults(own_faults(run, stored_record(run), [f"{TOKENIZER}/{_COUNTS}"]), "restore it from a copy")
-    return run / TOKENIZER / _COUNTS
+    refuse_faults(own_faults(run, read_run_record(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
+    return run / TOKENIZER / UNIGRAM_COUNTS
 
 
 def _is_ours(folder: Path) -> bool:
     """Tell a checkpoint's manifest, be it damaged, from another tool's file of that name: ours holds hashes."""
     try:
-        text = (folder / _MANIFEST).read_bytes()
+        text = (folder / MANIFEST).read_bytes()
     except OSError:
         return False
     return not text.strip() or any(name in text for name in _OURS)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / _MANIFEST
-    manifest = sealed.MANIFEST.read_older(path)
+    manifest = read_manifest(folder, older=True)
     try:
         int(manifest["step"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: not a checkpoint's manifest ({type(error).__name__}: {error})") from error
+        raise UserError(
+            f"{folder / MANIFEST}: not a checkpoint's manifest ({type(error).__name__}: {error})"
+        ) from error
     return manifest
 
 

@@ -1,6 +1,5 @@
 """Checks what is stored below ``eval/``: every table, pair and score as it was written, and of the models it names."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,16 +8,17 @@ from typing import Any
 import pandas as pd
 
 from eval.pairs import data_hash
+from eval.results import PAIRS
 from eval.scoring.scorers import SCORERS
 from eval.sums import check_summed, read_key, read_sums, score_fault, sums_path
 from eval.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
 from ucurve.files import is_leftover
+from ucurve.run_folder import CHECKPOINTS, EVAL, STEPS, parse_step
 from ucurve.sealed import KEY
 
 _LOCKS = {".claims", ".scoring.lock", ".tables.lock"}
-_PAIRS = "pairs.parquet"
-_SCORE = re.compile(r"step(-?\d+)\.(parquet|json)")
+_SCORE = {".parquet", ".json"}  # and its key
 
 
 @dataclass
@@ -41,7 +41,7 @@ def verify_scores(folder: Path, manifests: Mapping[int, Mapping[str, Any]] | Non
         folder: the run folder, or the one that a model was scored into.
         manifests: of the run's whole checkpoints, by step; None for a model, whose files are elsewhere.
     """
-    root = folder / "eval"
+    root = folder / EVAL
     found = Findings()
     if not root.is_dir():
         return found
@@ -56,11 +56,11 @@ def verify_scores(folder: Path, manifests: Mapping[int, Mapping[str, Any]] | Non
     elif sums is not None:
         found.unvouched += [f"{sums_path(folder)}: does not say {name}" for name in summed if name not in sums]
         found.faults += [problem for name in summed if (problem := _sum_fault(folder, root / name))]
-    benchmarks = [path.parent for path in sorted(root.rglob(_PAIRS))]
+    benchmarks = [path.parent for path in sorted(root.rglob(PAIRS))]
     found.faults += _foreign(root, benchmarks)
     stored: set[tuple[int, str, str]] = set()
     for place in benchmarks:
-        data_sha256 = _data_sha256(place / _PAIRS, found)
+        data_sha256 = _data_sha256(place / PAIRS, found)
         for path in _scores(place):
             stored.add((int(path.stem.removeprefix("step")), place.relative_to(root).as_posix(), path.parent.name))
             _verify_score(folder, path, data_sha256, manifests, found)
@@ -73,7 +73,7 @@ def _to_be_summed(root: Path) -> Iterator[str]:
     for kind in TABLES:
         if (root / kind.name).exists():
             yield kind.name
-    for path in root.rglob(_PAIRS):
+    for path in root.rglob(PAIRS):
         yield path.relative_to(root).as_posix()
 
 
@@ -95,7 +95,7 @@ def _data_sha256(path: Path, found: Findings) -> str | None:
 
 def _scores(place: Path) -> list[Path]:
     """Return where scores of a benchmark are, or would be beside their key."""
-    files = (path for path in place.glob("*/step*") if _SCORE.fullmatch(path.name))
+    files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
     return sorted({path.with_suffix(".parquet") for path in files})
 
 
@@ -121,7 +121,7 @@ def _verify_score(
     step = int(path.stem.removeprefix("step"))
     if manifests is not None and step in manifests:
         expected |= _made_from(manifests[step])
-    elif manifests is not None and not (folder / "checkpoints" / path.stem).exists():
+    elif manifests is not None and not (folder / CHECKPOINTS / path.stem).exists():
         found.faults.append(f"{path}: of step {step}, of which there is no checkpoint")
     found.faults += [
         f"{key_file}: {name} is not that of {'the pairs' if name == 'data_sha256' else 'the checkpoint'}"
@@ -153,14 +153,18 @@ def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, 
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is no table, no lock, no pairs and no score; folders count by what is in them."""
     known = {root / name for name in (*_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
-    known |= {place / _PAIRS for place in benchmarks}
-    known |= {path for place in benchmarks for path in place.glob("*/step*") if _is_score(path)}
+    known |= {place / PAIRS for place in benchmarks}
+    known |= {path for place in benchmarks for path in place.glob(f"*/{STEPS}") if _is_score(path)}
     paths = sorted(root.rglob("*"))
     return [_named(path) for path in paths if (is_leftover(path) if path.is_dir() else path not in known)]
 
 
 def _is_score(path: Path) -> bool:
-    return path.parent.name in SCORERS and _SCORE.fullmatch(path.name) is not None
+    return path.parent.name in SCORERS and _is_of_step(path)
+
+
+def _is_of_step(path: Path) -> bool:
+    return path.suffix in _SCORE and parse_step(path.stem) is not None
 
 
 def _named(path: Path) -> str:

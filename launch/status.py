@@ -3,8 +3,6 @@
 Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's notes of failures and whether a run is locked.
 """
 
-import glob
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -23,6 +21,7 @@ from train.records import read_record
 from train.refusals import is_being_written
 from ucurve.command import run_arguments
 from ucurve.errors import UserError
+from ucurve.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl
 Status = Literal["done", "running", "interrupted", "failed", "missing"]
@@ -127,7 +126,7 @@ def counts(rows: Sequence[CellStatus]) -> str:
 def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
     if is_being_written(run):
         return "running", None
-    if failure is not None and failure_file(run).stat().st_mtime >= (run / "run.json").stat().st_mtime:
+    if failure is not None and failure_file(run).stat().st_mtime >= (run / RECORD).stat().st_mtime:
         return "failed", failure.reason
     if record["status"] == "failed":
         return "failed", str(record.get("error") or "").partition("\n")[0]
@@ -136,33 +135,30 @@ def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple
 
 def _run_folders(pattern: str) -> list[Path]:
     """Return the run folders that a pattern names, and those that only the note of a failure tells of."""
-    folders = [Path(path) for path in glob.glob(pattern)]  # noqa: PTH207 - the pattern may be absolute
-    places = [Path(path) for path in glob.glob(str(Path(pattern).parent))]  # noqa: PTH207
+    places = match_folders(str(Path(pattern).parent))
     noted = [place / note.stem for place in places for note in place.glob(".grid/*.json")]
-    runs = {folder for folder in folders if (folder / "config.yaml").exists() or (folder / "run.json").exists()}
+    folders = match_folders(pattern)
+    runs = {folder for folder in folders if (folder / CONFIGURATION).exists() or (folder / RECORD).exists()}
     return sorted(runs | {run for run in noted if fnmatch(run.name, Path(pattern).name)})
 
 
 def _last_metrics(run: Path) -> dict[str, Any]:
     """Return the last whole line of ``metrics.jsonl``; empty where there is none."""
     try:
-        with (run / "metrics.jsonl").open("rb") as file:
+        with (run / METRICS).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return {}
     for line in reversed(lines):
-        try:
-            values = json.loads(line)
-        except ValueError:  # torn at its beginning by us, or at its end by a kill
-            continue
-        if isinstance(values, dict) and "step" in values:
+        values = parse_metrics(line)  # None for one torn at its beginning by us, or at its end by a kill
+        if values is not None and "step" in values:
             return values
     return {}
 
 
 def _age(run: Path) -> float | None:
-    times = [path.stat().st_mtime for path in (run / "metrics.jsonl", run / "run.json") if path.exists()]
+    times = [path.stat().st_mtime for path in (run / METRICS, run / RECORD) if path.exists()]
     return round(max(0.0, time.time() - max(times)), 1) if times else None
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from eval.tables import ACCURACY, read_table
-from train.checkpoint import checkpoints, read_manifest
 from train.config import RunSettings
 from train.records import read_record
 from train.stored import load_settings
 from ucurve.counts import format_count
 from ucurve.files import write_text
+from ucurve.run_folder import METRICS, checkpoints, read_manifest
 
 README, CURVE = "README.md", "learning_curve.png"
 _FRONT = """---
@@ -57,7 +57,7 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
         settings=load_settings(run),
         record=read_record(run) or {},
         manifests=[read_manifest(checkpoint) for checkpoint in checkpoints(run)],
-        metrics=pd.read_json(run / "metrics.jsonl", lines=True),
+        metrics=pd.read_json(run / METRICS, lines=True),
         accuracy=overall_accuracies(read_table(ACCURACY, ACCURACY.path(run))),
     )
     draw_curves(folder / CURVE, published.metrics, published.accuracy)

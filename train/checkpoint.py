@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from train.disk import disk_faults
 from train.plan import CheckpointFacts
@@ -16,27 +16,16 @@ from ucurve import sealed
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.files import new_folder, sha256_file
 from ucurve.pretrained import load_model
-from ucurve.run_files import listed_faults
+from ucurve.run_folder import MANIFEST, checkpoint_folder, listed_faults, read_manifest, step_name
 from ucurve.tokenizer_files import tokenizer_sha256
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
     import torch
     from transformers import GPTNeoXForCausalLM
 
-MANIFEST = "manifest.json"
 WEIGHTS = "model.safetensors"
 _PROBE_TOKENS = 32
 _BFLOAT16_TOLERANCE = 0.05  # of the logits' norm; bfloat16 keeps 8 bits, and layers add up their rounding
-
-
-def checkpoint_folder(run: Path, step: int) -> Path:
-    """Return the folder of the checkpoint of ``step``."""
-    return run / "checkpoints" / f"step{step:08d}"
-
-
-def checkpoints(run: Path) -> Iterator[Path]:
-    """Yield the checkpoint folders of a run in the order of their steps."""
-    yield from sorted((run / "checkpoints").glob("step*"))
 
 
 def write_checkpoint(
@@ -72,15 +61,6 @@ def write_checkpoint(
     return folder
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read a checkpoint's manifest, checking its digest.
-
-    Raises:
-        DamagedError: when it is missing, unreadable or not what was written.
-    """
-    return sealed.MANIFEST.read(folder / MANIFEST)
-
-
 def faults(folder: Path) -> list[str]:
     """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
     try:
@@ -89,7 +69,7 @@ def faults(folder: Path) -> list[str]:
         return [str(error)]
     found = {path.name for path in folder.iterdir()} - {MANIFEST}
     problems = listed_faults(folder, manifest["files"], found, "the manifest")
-    if checkpoint_folder(folder.parent.parent, manifest["step"]).name != folder.name:
+    if step_name(manifest["step"]) != folder.name:
         problems.append(f"{folder}: the manifest is of step {manifest['step']}")
     return problems
 

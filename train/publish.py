@@ -13,14 +13,14 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from train.card import CURVE, README, write_card
-from train.checkpoint import MANIFEST, checkpoints, read_manifest
-from train.text import UNIGRAM_COUNTS
 from train.upload import upload_revisions
 from train.verify import run_findings
 from ucurve.command import check, run_command
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.files import new_folder, sha256_file, sha256_json
 from ucurve.progress import say
+from ucurve.run_folder import MANIFEST, TOKENIZER, checkpoints, read_manifest
+from ucurve.tokenizer_files import UNIGRAM_COUNTS
 
 MAIN = "main"
 
@@ -108,7 +108,7 @@ def revisions(run: Path) -> list[str]:
 
 def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
     revision.mkdir()
-    counts = run / "tokenizer" / UNIGRAM_COUNTS  # linking functions such as SLOR need them
+    counts = run / TOKENIZER / UNIGRAM_COUNTS  # linking functions such as SLOR need them
     files = [*(folder / name for name in read_manifest(folder)["files"]), folder / MANIFEST, *card.iterdir()]
     for file in [*files, counts] if counts.is_file() else files:
         shutil.copyfile(file, revision / file.name)

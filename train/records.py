@@ -7,10 +7,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ucurve import sealed
 from ucurve.errors import RunError, UserError
 from ucurve.files import new_file, sha256_file, write_text
-from ucurve.run_files import FILES, TOKENIZER, own_faults, refuse_faults, replacing, stored_record
-from ucurve.sealed import RECORD
+from ucurve.run_folder import (
+    FILES,
+    RECORD,
+    RESUME,
+    TOKENIZER,
+    own_faults,
+    parse_metrics,
+    read_run_record,
+    refuse_faults,
+    replacing,
+)
 
 _NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
 _MAKER = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
@@ -38,7 +48,7 @@ class MetricsLog:
             if kept_sha256 not in (None, self.sha256):
                 raise RunError(
                     f"{path}: the lines up to step {resumed_step} are not those that were written; restore the file "
-                    f"from a copy, or remove {path.parent / 'resume'} and start again, which takes all steps anew"
+                    f"from a copy, or remove {path.parent / RESUME} and start again, which takes all steps anew"
                 )
         self._file = path.open("ab")
 
@@ -77,7 +87,7 @@ class RunRecord:
         A kill at any moment leaves a file that the record accepts: it accepts both before the file is replaced.
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
-        path, before = self._run / name, stored_record(self._run)
+        path, before = self._run / name, read_run_record(self._run)
         if not path.is_file() or sha256_file(path) != digest:
             if FILES in before:
                 self._store(replacing(before, self._run, name, digest))
@@ -117,7 +127,7 @@ class RunRecord:
         self._store(self._facts)
 
     def _store(self, facts: Mapping[str, Any]) -> None:
-        RECORD.write(self._run / "run.json", facts)
+        sealed.RECORD.write(self._run / RECORD, facts)
 
 
 def read_record(run: Path) -> dict[str, Any] | None:
@@ -127,10 +137,10 @@ def read_record(run: Path) -> dict[str, Any] | None:
         DamagedError: when the file is not what was written.
         UserError: when it is not a record that was written here.
     """
-    path = run / "run.json"
+    path = run / RECORD
     if not path.exists():
         return None
-    record = stored_record(run)
+    record = read_run_record(run)
     if not set(record) >= _NEEDED:
         raise UserError(f"{path}: not the record of a run; it needs {', '.join(sorted(_NEEDED))}")
     return record
@@ -150,6 +160,6 @@ def _lines_until(path: Path, step: int) -> Iterator[bytes]:
 def _step_of(line: bytes) -> float:
     """Return the step of a line; a torn last line counts as beyond every step."""
     try:
-        return float(json.loads(line)["step"])
+        return float((parse_metrics(line) or {})["step"])
     except (ValueError, KeyError, TypeError):
         return float("inf")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from train.config import RunSettings, config_sha256, differing_keys, identity_of
 from train.records import read_record
-from train.stored import CONFIGURATION, read_configuration
+from train.stored import read_configuration
 from train.tokens import TokenStore
 from ucurve.command import plain
 from ucurve.errors import BusyError, DamagedError, UserError
-from ucurve.run_files import stored_record
+from ucurve.run_folder import CONFIGURATION, read_run_record
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 
@@ -95,7 +95,7 @@ def refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
         return
     wanted = plain(settings.identity())
     keys = differing_keys(identity_of(read_configuration(folder)), wanted)
-    if keys and stored_record(folder).get("config_sha256") == config_sha256(wanted):
+    if keys and read_run_record(folder).get("config_sha256") == config_sha256(wanted):
         raise DamagedError(
             f"{folder / CONFIGURATION}: not what was written: {'; '.join(keys)}, and run.json says otherwise; restore "
             "it from a copy"

@@ -12,7 +12,7 @@ from train.disk import disk_faults
 from ucurve.errors import DamagedError, UserError
 from ucurve.files import is_leftover, new_folder, remove_leftovers, sha256_file
 from ucurve.progress import say
-from ucurve.run_files import METRICS_SHA256
+from ucurve.run_folder import METRICS_SHA256, RESUME, STEPS, step_name
 from ucurve.sealed import STATE
 
 if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
@@ -38,7 +38,7 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
         facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
         STATE.write(temporary / _FACTS, facts)
-    for old in _states(run / "resume")[_KEPT:]:
+    for old in _states(run / RESUME)[_KEPT:]:
         shutil.rmtree(old)
 
 
@@ -48,7 +48,7 @@ def newest_state(run: Path, owner: dict[str, str]) -> int | None:
     Raises:
         UserError: when a whole state belongs to another configuration or other data.
     """
-    folder = run / "resume"
+    folder = run / RESUME
     if not folder.is_dir():
         return None
     remove_leftovers(folder)
@@ -80,7 +80,7 @@ def metrics_sha256(run: Path, step: int) -> str | None:
 
 def state_faults(run: Path) -> list[str]:
     """Name what is not whole in ``resume/``, and what does not belong there."""
-    folder = run / "resume"
+    folder = run / RESUME
     problems = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         facts = _facts(path)
@@ -96,7 +96,7 @@ def state_faults(run: Path) -> list[str]:
 
 def state_folder(run: Path, step: int) -> Path:
     """Return the folder of the state after ``step``."""
-    return run / "resume" / f"step{step:08d}"
+    return run / RESUME / step_name(step)
 
 
 def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
@@ -106,7 +106,7 @@ def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str])
 
 
 def _states(folder: Path) -> list[Path]:
-    return sorted(folder.glob("step*"), reverse=True)
+    return sorted(folder.glob(STEPS), reverse=True)
 
 
 def _facts(folder: Path) -> dict[str, Any] | None:

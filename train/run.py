@@ -29,7 +29,6 @@ from train.refusals import (
     refuse_unwritable,
 )
 from train.stopping import Interrupted, StopSignals, announce
-from train.stored import CONFIGURATION
 from train.text import build_tokenizer, check_tokenizer, end_of_document
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
@@ -40,7 +39,7 @@ from ucurve.files import new_folder, remove_leftovers
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.run_files import TOKENIZER
+from ucurve.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 from ucurve.tokenizer_files import tokenizer_sha256
 
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
@@ -197,7 +196,7 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
 def _lay_out(prepared: Prepared, record: RunRecord, anew: bool) -> None:
     """Write what stands in the folder from the first step on; without a record, nothing there counts as written."""
     run = prepared.folder
-    for folder in (run, run / "checkpoints"):
+    for folder in (run, run / CHECKPOINTS):
         remove_leftovers(folder)
     if anew or not (run / TOKENIZER).exists():
         with new_folder(run / TOKENIZER) as temporary:

@@ -10,6 +10,7 @@ from train.corpus import Corpus
 from train.tokens import INDEX, TokenStore, build_token_store, is_complete_store, open_store
 from ucurve.errors import UserError
 from ucurve.progress import say
+from ucurve.run_folder import TOKENIZER
 
 
 def open_run_tokens(
@@ -53,7 +54,7 @@ def _rebuild(run: Path, settings: RunSettings, data_sha256: str, cache: Path, da
     say(f"{cache} does not hold the token stream of {run.name}; it is built from the corpus")
     data = settings.data if data_path is None else replace(settings.data, path=data_path)
     try:
-        store = build_token_store(Corpus(data), run / "tokenizer", cache)
+        store = build_token_store(Corpus(data), run / TOKENIZER, cache)
     except UserError as error:
         raise UserError(
             f"{run}: its token stream is not in {cache} and cannot be built anew: {error}\n"

@@ -16,7 +16,7 @@ from train.stored import load_settings, stored_config_sha256
 from train.tokens import TokenStore
 from ucurve.errors import UserError, missing_folder
 from ucurve.pretrained import load_tokenizer
-from ucurve.run_files import own_faults, refuse_faults
+from ucurve.run_folder import RECORD, TOKENIZER, own_faults, refuse_faults
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
         sequences=settings.batch.sequences,
         order=_order(settings, store),
         store=store,
-        tokenizer=load_tokenizer(run / "tokenizer"),
+        tokenizer=load_tokenizer(run / TOKENIZER),
     )
 
 
 def _record(run: Path) -> dict[str, Any]:
     record = read_record(run)
     if record is None:
-        raise UserError(f"{run / 'run.json'}: missing; it says which data the run is trained on")
+        raise UserError(f"{run / RECORD}: missing; it says which data the run is trained on")
     if record.get("config_sha256") != stored_config_sha256(run):
         raise UserError(f"{run}: config.yaml is not the configuration that run.json was written with")
     refuse_faults(own_faults(run, record), "restore it from a copy")

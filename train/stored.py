@@ -7,8 +7,7 @@ import yaml
 
 from train.config import RunSettings, config_sha256, identity_of, read_settings
 from ucurve.errors import UserError
-
-CONFIGURATION = "config.yaml"
+from ucurve.run_folder import CONFIGURATION
 
 
 def load_settings(run: Path) -> RunSettings:

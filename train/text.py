@@ -14,10 +14,8 @@ from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.files import sha256_file, sha256_json, write_json
 from ucurve.pretrained import fetch, load_tokenizer
 from ucurve.progress import say
-from ucurve.tokenizer_files import TOKENIZER_FILES, has_tokenizer, no_tokenizer
+from ucurve.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS, has_tokenizer, no_tokenizer
 
-STATISTICS = "statistics.json"
-UNIGRAM_COUNTS = "unigram_counts.npy"
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 _FIRST_CHARACTERS = 1_000_000  # of a corpus; they are read and counted in a quarter of a second
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer

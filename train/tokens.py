@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from train.build_once import build_once
 from train.corpus import Corpus
 from train.encoding import encode_documents, make_recipe
-from train.text import UNIGRAM_COUNTS, tokenizer_files
+from train.text import tokenizer_files
 from train.token_writer import DOCUMENTS, StreamWriter
 from train.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.files import new_file, sha256_file, sha256_json, write_json
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
+from ucurve.tokenizer_files import UNIGRAM_COUNTS
 
 INDEX, TOKEN_BYTES = "index.json", "token_bytes.npy"
 _FORMAT = 1

@@ -10,7 +10,7 @@ import torch
 from transformers import GPTNeoXForCausalLM
 
 from train import hooks
-from train.checkpoint import MANIFEST, checkpoint_folder, faults, holds_weights, read_manifest, write_checkpoint
+from train.checkpoint import faults, holds_weights, write_checkpoint
 from train.engine import Engine, require_complete
 from train.engine_choice import make_engine
 from train.loop import Callbacks, run_steps
@@ -26,7 +26,7 @@ from ucurve.command import plain
 from ucurve.errors import RunError
 from ucurve.files import sha256_file
 from ucurve.progress import ProgressBar, say
-from ucurve.run_files import METRICS, METRICS_SHA256
+from ucurve.run_folder import MANIFEST, METRICS, METRICS_SHA256, checkpoint_folder, read_manifest
 
 
 class Training:

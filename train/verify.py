@@ -10,16 +10,16 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.verify import Findings, verify_scores
-from train.checkpoint import checkpoints, faults, read_manifest
+from train.checkpoint import faults
 from train.plan import Plan, make_plan
 from train.records import read_record
 from train.resume import state_faults
-from train.stored import CONFIGURATION, load_settings, stored_config_sha256
+from train.stored import load_settings, stored_config_sha256
 from train.verify_records import layout_faults, metrics_faults, record_faults, tokenizer_faults, unvouched_records
 from train.verify_weights import first_weights_faults, twin_faults
 from ucurve.command import check
 from ucurve.errors import DamagedError, RunError, UserError, missing_folder
-from ucurve.run_files import METRICS, own_faults
+from ucurve.run_folder import CONFIGURATION, EVAL, METRICS, RECORD, checkpoints, own_faults, read_manifest
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -44,13 +44,13 @@ def verify_command(values: dict[str, Any]) -> None:
     problems = findings.faults + findings.unvouched
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
-    what = "scores of a model, all as their keys say" if alone else f"{len(list(checkpoints(run)))} checkpoints, all as"
+    what = "scores of a model, all as their keys say" if alone else f"{len(checkpoints(run))} checkpoints, all as"
     print(f"{run}: {what}{'' if alone else ' their manifests say'}")  # noqa: T201
 
 
 def _holds_scores_alone(folder: Path) -> bool:
     """Tell the folder that a model was scored into from a run's."""
-    return (folder / "eval").is_dir() and not any((folder / name).exists() for name in (CONFIGURATION, "run.json"))
+    return (folder / EVAL).is_dir() and not any((folder / name).exists() for name in (CONFIGURATION, RECORD))
 
 
 def run_faults(run: Path) -> list[str]:
@@ -74,7 +74,7 @@ def run_findings(run: Path) -> Findings:
     except UserError as error:
         return Findings([str(error)])
     if record is None:
-        return Findings([f"{run / 'run.json'}: missing"])
+        return Findings([f"{run / RECORD}: missing"])
     plan = replace(make_plan(settings, record["vocabulary"]), config_sha256=stored_config_sha256(run))
     finished = record["status"] == "finished"
     problems = [] if finished else [f"{run}: the run is {record['status']}, not finished"]

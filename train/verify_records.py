@@ -1,21 +1,32 @@
 """Whether the files of a run folder beside the weights are whole: its layout, its record and its metrics."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from train.checkpoint import checkpoint_folder, read_manifest
 from train.plan import Plan
 from train.text import tokenizer_files
+from ucurve import sealed
 from ucurve.files import is_leftover, sha256_file
-from ucurve.run_files import FILES, METRICS_SHA256
-from ucurve.sealed import RECORD
+from ucurve.run_folder import (
+    CHECKPOINTS,
+    CONFIGURATION,
+    EVAL,
+    FILES,
+    METRICS,
+    METRICS_SHA256,
+    RECORD,
+    RESUME,
+    TOKENIZER,
+    parse_metrics,
+    read_manifest,
+    step_name,
+)
 
-_FILES = {"config.yaml", "run.json", "metrics.jsonl"}
-_FOLDERS = {"tokenizer", "checkpoints", "resume", "eval", "wandb"}
+_FILES = {CONFIGURATION, RECORD, METRICS}
+_FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
 _PROVENANCE = ("code_revision", "versions", "hardware")
 _SHOWN = 5
 
@@ -37,8 +48,8 @@ def layout_faults(run: Path, steps: Sequence[int]) -> list[str]:
 
 
 def _unscheduled(run: Path, steps: Sequence[int]) -> list[str]:
-    place = run / "checkpoints"
-    scheduled = {checkpoint_folder(run, step).name for step in steps}
+    place = run / CHECKPOINTS
+    scheduled = {step_name(step) for step in steps}
     present = {path.name for path in place.iterdir()} if place.is_dir() else set()
     missing = [f"{place / name}: missing" for name in sorted(scheduled - present)]
     return missing + [_foreign(place / name, "not on the schedule") for name in sorted(present - scheduled)]
@@ -56,7 +67,7 @@ def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]
         record: ``run.json``.
         plan: of the run, from ``config.yaml``.
     """
-    path = run / "run.json"
+    path = run / RECORD
     totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
     expected = {
         "config_sha256": plan.config_sha256,
@@ -79,8 +90,8 @@ def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
         run: run folder.
         record: ``run.json``, which can be read.
     """
-    path = run / "run.json"
-    silent = [] if RECORD.is_on(path) else [RECORD.key]
+    path = run / RECORD
+    silent = [] if sealed.RECORD.is_on(path) else [sealed.RECORD.key]
     silent += [key for key in (FILES, *([METRICS_SHA256] * (record["status"] == "finished"))) if key not in record]
     return [f"{path}: does not say {key}; an older version wrote the run" for key in silent]
 
@@ -113,11 +124,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Yield the place of each line and what it holds; None for a line that is no JSON object."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                values = json.loads(line)
-            except ValueError:
-                values = None
-            yield f"{path}:{number}", values if isinstance(values, dict) else None
+            yield f"{path}:{number}", parse_metrics(line)
 
 
 def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) -> str | None:
@@ -147,7 +154,7 @@ def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]
         record: ``run.json``.
         whole: checkpoints that are what their manifests say.
     """
-    own = run / "tokenizer"
+    own = run / TOKENIZER
     missing = [] if own.is_dir() or FILES in record else [f"{own}: missing"]  # else it is compared with run.json
     if not whole:
         return missing
@@ -158,11 +165,7 @@ def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]
     return [
         *missing,
         *[f"{own / file}: not the file of {name}" for file in found if manifest["files"].get(file) != found[file]],
-        *(
-            [f"{run / 'run.json'}: tokenizer_sha256 is not that of {name}"]
-            if said != manifest["tokenizer_sha256"]
-            else []
-        ),
+        *([f"{run / RECORD}: tokenizer_sha256 is not that of {name}"] if said != manifest["tokenizer_sha256"] else []),
         *[
             f"{folder}: another tokenizer than {name}"
             for folder, other in others

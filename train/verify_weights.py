@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from train.checkpoint import holds_weights, read_manifest
+from train.checkpoint import holds_weights
 from train.learning_rate import learning_rate
 from train.plan import Plan
 from ucurve.provenance import versions
+from ucurve.run_folder import read_manifest
 
 
 def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, Any]) -> list[str]:

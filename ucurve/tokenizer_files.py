@@ -6,6 +6,8 @@ from ucurve.errors import UserError
 from ucurve.files import sha256_file, sha256_json
 
 TOKENIZER = "tokenizer.json"
+STATISTICS = "statistics.json"  # what this suite adds to a tokenizer it built
+UNIGRAM_COUNTS = "unigram_counts.npy"  # of the training tokens, int64 of shape [vocabulary]
 VOCABULARY_FILES = (
     TOKENIZER,
     "tokenizer.model",

@@ -10,7 +10,6 @@ from eval.results import (
     keep_pairs,
     read_scores,
     score_path,
-    step_name,
     write_scores,
     writing,
 )
@@ -29,10 +28,6 @@ def accuracies(step=0, benchmark="zhoblimp", accuracy=0.5, **changes):
         "accuracy": accuracy, "ci_low": 0.1, "ci_high": 0.9,
     }  # fmt: skip
     return pd.DataFrame([row | changes])
-
-
-def test_step_names():
-    assert [step_name(512), step_name(-1)] == ["step00000512", "step-0000001"]
 
 
 def test_scores_are_read_back_by_their_key(tmp_path):

@@ -18,7 +18,7 @@ from train.stored import stored_config_sha256
 from ucurve.command import run_command
 from ucurve.errors import UserError
 from ucurve.files import sha256_file
-from ucurve.run_files import replacing, stored_record
+from ucurve.run_folder import read_run_record, replacing
 from ucurve.sealed import RECORD
 
 
@@ -35,7 +35,7 @@ def lengthen(run, tokens):
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("tokens: 1536", f"tokens: {tokens}"))
     changed = {"config_sha256": stored_config_sha256(run), "status": "running"}
-    record = replacing(stored_record(run) | changed, run, "config.yaml", sha256_file(config))
+    record = replacing(read_run_record(run) | changed, run, "config.yaml", sha256_file(config))
     RECORD.write(run / "run.json", record)
 
 

@@ -5,11 +5,12 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from eval.targets import model_targets
-from train.checkpoint import CheckpointFacts, checkpoint_folder, faults, read_manifest, write_checkpoint
+from train.checkpoint import CheckpointFacts, faults, write_checkpoint
 from train.flops import Shape
 from train.model import build_model
 from ucurve.errors import RunError
 from ucurve.files import sha256_file
+from ucurve.run_folder import checkpoint_folder, read_manifest
 from ucurve.tokenizer_files import tokenizer_sha256
 
 FACTS = CheckpointFacts(

@@ -15,12 +15,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from eval.api import score
 from eval.tables import ACCURACY, read_table
 from train.card import overall_accuracies
-from train.checkpoint import checkpoints
 from train.publish import publish_command, revisions
 from train.run import train_cell
 from ucurve.command import run_command
 from ucurve.errors import RunError, UserError
-from ucurve.run_files import stored_record
+from ucurve.run_folder import checkpoints, read_run_record
 from ucurve.sealed import RECORD
 
 LETTERS = "天地玄黄宇宙洪荒"
@@ -128,7 +127,7 @@ def test_the_card_says_what_made_it(scored, tmp_path):
     sessions = [
         {"after_step": step, "code_revision": code, "versions": {"torch": "2"}} for step, code in ((0, "a"), (5, "b"))
     ]
-    RECORD.write(scored / "run.json", stored_record(scored) | {"sessions": sessions})
+    RECORD.write(scored / "run.json", read_run_record(scored) | {"sessions": sessions})
     publish(scored, tmp_path / "published", repo="me/suite")
     card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
     record = json.loads((scored / "run.json").read_text())
@@ -244,7 +243,7 @@ def test_what_cannot_be_published(run, tmp_path):
         RunError, match=r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
     ):
         publish(run, tmp_path / "out")
-    RECORD.write(run / "run.json", stored_record(run) | {"status": "running"})
+    RECORD.write(run / "run.json", read_run_record(run) | {"status": "running"})
     with pytest.raises(RunError, match="the run is running, not finished"):
         publish(run, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []

@@ -14,7 +14,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from train.checkpoint import checkpoints
 from train.engine import TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.plan import make_plan
@@ -22,6 +21,7 @@ from train.records import RunRecord, read_record
 from train.run import _only_writer, prepare, train_cell
 from train.verify import run_faults, verify_command
 from ucurve.errors import BusyError, RunError, UserError
+from ucurve.run_folder import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]
 LAST = "checkpoints/step00000012/model.safetensors"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from train.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, read_manifest, write_checkpoint
+from train.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, write_checkpoint
 from train.model import build_model
 from train.plan import make_plan
 from train.records import read_record
@@ -15,6 +15,7 @@ from train.verify import run_faults, verify_command
 from train.verify_records import metrics_faults
 from train.verify_weights import twin_faults
 from ucurve.errors import RunError
+from ucurve.run_folder import read_manifest
 from ucurve.sealed import RECORD
 
 

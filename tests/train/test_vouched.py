@@ -18,7 +18,7 @@ from train.verify import run_faults, run_findings, verify_command
 from ucurve.command import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.files import sha256_file
-from ucurve.run_files import own_faults, stored_record
+from ucurve.run_folder import own_faults, read_run_record
 from ucurve.sealed import RECORD
 
 FACTS = {"data_sha256": "", "vocabulary": 5, "corpus": {}, "status": "running"}
@@ -60,7 +60,7 @@ def finished(trained):
 
 
 def test_the_record_names_every_file_of_the_run_itself(finished):
-    record = stored_record(finished)
+    record = read_run_record(finished)
     inside = {f"tokenizer/{path.name}" for path in (finished / "tokenizer").iterdir()}
     assert {"tokenizer/statistics.json", "tokenizer/unigram_counts.npy"} < inside
     assert record["files"] == {name: sha256_file(finished / name) for name in {"config.yaml", *inside}}
@@ -122,7 +122,7 @@ def test_a_new_start_may_change_paths_and_stays_whole(finished, settings, tmp_pa
     train_cell(replace(settings, paths=replace(settings.paths, cache=str(tmp_path / "elsewhere"))))
     assert sha256_file(finished / "config.yaml") != before
     assert run_findings(finished).faults == []
-    assert "files_before" not in stored_record(finished)
+    assert "files_before" not in read_run_record(finished)
 
 
 class Killed(BaseException):
@@ -146,9 +146,9 @@ def test_a_kill_while_the_configuration_is_replaced_leaves_it_accepted(tmp_path,
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Path, "replace", dying)
         RunRecord(tmp_path, FACTS).write_file("config.yaml", "new")
-    assert own_faults(tmp_path, stored_record(tmp_path)) == []
+    assert own_faults(tmp_path, read_run_record(tmp_path)) == []
     RunRecord(tmp_path, FACTS).write_file("config.yaml", "third")
-    record = stored_record(tmp_path)
+    record = read_run_record(tmp_path)
     assert own_faults(tmp_path, record) == []
     assert "files_before" not in record
     (tmp_path / "config.yaml").write_text("other")
@@ -191,7 +191,7 @@ def test_a_changed_digit_in_a_states_facts_is_noticed(tmp_path, capsys):
 
 def test_a_run_of_an_older_version_goes_on_is_published_and_named(finished, settings, tmp_path, capsys):
     new = ("files", "metrics_sha256")
-    record = {key: value for key, value in stored_record(finished).items() if key not in new}
+    record = {key: value for key, value in read_run_record(finished).items() if key not in new}
     (finished / "run.json").write_text(json.dumps(record, indent=2) + "\n")
     silent = [
         f"{finished}/run.json: does not say {key}; an older version wrote the run" for key in ("record_sha256", *new)
@@ -220,4 +220,4 @@ def test_a_record_with_a_changed_name_of_its_digest_is_no_older_one(tmp_path):
     path = tmp_path / "run.json"
     path.write_text(path.read_text().replace("record_sha256", "recorf_sha256"))
     with pytest.raises(DamagedError, match="its digest does not match"):
-        stored_record(tmp_path)
+        read_run_record(tmp_path)

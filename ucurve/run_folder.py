@@ -1,18 +1,107 @@
-"""Files whose SHA-256 a record holds: those of a checkpoint in its manifest, a run's own ones in ``run.json``."""
+"""A run folder: the names of what is in it, where each thing lies, and the readers of its records.
 
+::
+
+    config.yaml  run.json  metrics.jsonl  tokenizer/
+    checkpoints/step00000512/   a Hugging Face folder with manifest.json
+    resume/step00000512/        the state that a cut-off run goes on from
+    eval/                       what scoring leaves (``eval.results``, ``eval.tables``, ``eval.sums``)
+
+A folder that a model alone is scored into has only ``eval/``. A manifest holds the SHA-256 of its
+checkpoint's files, ``run.json`` those of the run's own.
+"""
+
+import glob
+import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ucurve import sealed
 from ucurve.errors import DamagedError
 from ucurve.files import sha256_file
-from ucurve.sealed import RECORD
+
+CONFIGURATION = "config.yaml"
+RECORD = "run.json"
+METRICS = "metrics.jsonl"
+TOKENIZER = "tokenizer"
+CHECKPOINTS = "checkpoints"
+RESUME = "resume"
+EVAL = "eval"
+MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
 
 FILES = "files"  # of run.json: the SHA-256 of config.yaml and of every file of tokenizer/
 _BEFORE = "files_before"  # while a file is replaced: what is accepted in its place as well
-TOKENIZER = "tokenizer"
-METRICS = "metrics.jsonl"
 METRICS_SHA256 = "metrics_sha256"  # of all lines in run.json when the run is finished; of those so far in a state
+STEPS = "step*"  # what finds the names of steps
+_STEP = re.compile(r"step(-?\d+)")
+
+
+def step_name(step: int) -> str:
+    """Return what a step's folder or files are named: ``step00000512``; sorted by name they are in order."""
+    return f"step{step:08d}"
+
+
+def parse_step(name: str) -> int | None:
+    """Return the step of a name that ``step_name`` gave, without an extension; None for any other name."""
+    match = _STEP.fullmatch(name)
+    return None if match is None else int(match[1])
+
+
+def match_folders(pattern: str) -> list[Path]:
+    """Return what a path or a pattern such as ``runs/14m-*`` stands for, sorted.
+
+    Brackets are wildcards and may be in a folder's name too: as far as folders with just the name written exist, they
+    are meant literally.
+    """
+    path = Path(pattern)
+    there = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path())
+    literal = str(Path(glob.escape(str(there)), *path.parts[len(there.parts) :]))
+    return [Path(found) for found in sorted(glob.glob(literal))]  # noqa: PTH207 - Path.glob refuses absolute patterns
+
+
+def checkpoint_folder(run: Path, step: int) -> Path:
+    """Return the folder of the checkpoint of ``step``."""
+    return run / CHECKPOINTS / step_name(step)
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """Return the checkpoint folders of a run in the order of their steps."""
+    return sorted((run / CHECKPOINTS).glob(STEPS))
+
+
+def read_manifest(folder: Path, older: bool = False) -> dict[str, Any]:
+    """Read a checkpoint's manifest, checking its digest.
+
+    Args:
+        folder: the checkpoint.
+        older: whether a manifest without a digest is taken as it is, as older versions wrote it.
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
+    path = folder / MANIFEST
+    return sealed.MANIFEST.read_older(path) if older else sealed.MANIFEST.read(path)
+
+
+def read_run_record(run: Path) -> dict[str, Any]:
+    """Read ``run.json``; an empty record where there is none.
+
+    Raises:
+        DamagedError: when it is not what was written.
+    """
+    path = run / RECORD
+    return sealed.RECORD.read_older(path) if path.exists() else {}
+
+
+def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
+    """Read a line of ``metrics.jsonl``; None for one that is no JSON object, such as a line torn by a kill."""
+    try:
+        values = json.loads(line)
+    except ValueError:
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str], by: str) -> list[str]:
@@ -68,7 +157,7 @@ def own_faults(run: Path, record: Mapping[str, Any], parts: Collection[str] | No
         return parts is None or name in parts or (TOKENIZER in parts and name.startswith(f"{TOKENIZER}/"))
 
     listed = {name: digest for name, digest in accepted.items() if wanted(name)}
-    return listed_faults(run, listed, set(filter(wanted, found)), "run.json")
+    return listed_faults(run, listed, set(filter(wanted, found)), RECORD)
 
 
 def replacing(record: Mapping[str, Any], run: Path, name: str, digest: str) -> dict[str, Any]:
@@ -85,13 +174,3 @@ def replacing(record: Mapping[str, Any], run: Path, name: str, digest: str) -> d
     before = {name: there} if there in accepted and there != digest else {}
     rest = {key: value for key, value in record.items() if key != _BEFORE}
     return rest | {FILES: {**record[FILES], name: digest}} | ({_BEFORE: before} if before else {})
-
-
-def stored_record(run: Path) -> dict[str, Any]:
-    """Read ``run.json``; an empty record where there is none.
-
-    Raises:
-        DamagedError: when it is not what was written.
-    """
-    path = run / "run.json"
-    return RECORD.read_older(path) if path.exists() else {}
