@@ -13,28 +13,19 @@ import pyarrow.dataset
 from pandas.api.types import union_categoricals
 
 from analysis.reading import Kind, read_records, read_table
-from analysis.runs import ACCURACY, Run
+from analysis.runs import Run
 from eval.sums import check_summed
+from eval.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError
 from ucurve.files import sha256_file
 from ucurve.run_folder import METRICS, METRICS_SHA256
 
-SCORE_COLUMNS: dict[str, Kind] = {
-    "step": "integer",
-    "tokens": "number",
-    "flops": "number",
-    "benchmark": "name",
-    "scorer": "name",
-    "linking": "name",
-    "phenomenon": "name",
-    "paradigm": "name",
-    "split": "name",
-    "ties_rule": "name",
-    "n": "number",
-    "ties": "number",
-    "accuracy": "number",
-    "ci_low": "number",
-    "ci_high": "number",
+_READ = (
+    *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
+    *("n", "ties", "accuracy", "ci_low", "ci_high"),
+)
+SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as an integer
+    name: "integer" if name == "step" else "name" if ACCURACY.types[name] == "str" else "number" for name in _READ
 }
 METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
@@ -58,8 +49,8 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     """
     frames = []
     for run in runs:
-        check_summed(run.folder, run.folder / ACCURACY)
-        if (run.folder / ACCURACY).is_file():
+        check_summed(run.folder, ACCURACY.path(run.folder))
+        if ACCURACY.path(run.folder).is_file():
             frames.append(_scores(run, where))
     return _stack(frames, ["run", "group", *SCORE_COLUMNS])
 
@@ -140,7 +131,7 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
-    return _named(run, read_table(run.folder / ACCURACY, SCORE_COLUMNS, where))
+    return _named(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
 
 
 def _metrics(run: Run) -> pd.DataFrame:

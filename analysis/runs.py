@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.documents import check_types, read_json
+from analysis.documents import check_types
 from eval.sums import is_summed
+from eval.tables import ACCURACY
 from ucurve import sealed
 from ucurve.counts import format_count
 from ucurve.errors import DamagedError, UserError, nearest
+from ucurve.files import read_json_object
 from ucurve.run_folder import (
     CONFIGURATION,
-    EVAL,
     MANIFEST,
     RECORD,
     checkpoints,
@@ -26,8 +27,7 @@ from ucurve.run_folder import (
     read_run_record,
 )
 
-ACCURACY = Path(EVAL) / "accuracy.csv"
-_MARKS = (RECORD, str(ACCURACY))
+_MARKS = (RECORD, str(ACCURACY.place))
 _TYPES = {
     "model": str, "tokenizer": str, "data": str, "status": str, "tokens_budget": int, "checkpoint_steps": list,
     "parameters": dict, "seeds": dict, "versions": dict, "hardware": dict, "cell_sha256": str,
@@ -104,9 +104,9 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 def unvouched_files(run: Run) -> list[str]:
     """Name what is read of a run although no digest says that it is what was written."""
-    record, table = run.folder / RECORD, run.folder / ACCURACY
+    record, table = run.folder / RECORD, ACCURACY.path(run.folder)
     found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
-    return found + ([f"{run.label}/{ACCURACY}"] if table.is_file() and not is_summed(run.folder, table) else [])
+    return found + ([f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else [])
 
 
 def _matching(pattern: str) -> list[Path]:
@@ -163,7 +163,7 @@ def _read(folder: Path, label: str) -> Run:
 
 def _record(run: Path) -> dict[str, Any]:
     path = run / RECORD
-    read_json(path)  # says of a broken file in which line
+    read_json_object(path)  # says of a broken file in which line
     record = read_run_record(run)
     check_types(path, record, _TYPES)
     check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")

@@ -7,7 +7,8 @@ import pandas as pd
 
 from analysis.config import AnalyzeSettings
 from analysis.frames import AGGREGATES, metric_frame, one_ties_rule, score_frame, targets
-from analysis.runs import ACCURACY, Run
+from analysis.runs import Run
+from eval.tables import ACCURACY
 from ucurve.errors import UserError, unknown_name
 from ucurve.run_folder import METRICS
 
@@ -105,6 +106,6 @@ def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
 def _nothing_to_draw(runs: Sequence[Run]) -> str:
     folders = ", ".join(str(run.folder) for run in runs)
     return (
-        f"nothing to draw in {folders}: no row in {ACCURACY} (write it with: python score.py run={runs[0].folder} "
-        f"benchmarks=[...]) and none in {METRICS}"
+        f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
+        f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
     )

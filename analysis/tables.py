@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from analysis.frames import last_scored, overall, targets
-from analysis.runs import ACCURACY, Run
+from analysis.runs import Run
 from eval.linking import FAMILIES
 from eval.metrics import delta_acc
+from eval.tables import ACCURACY
 from ucurve.run_folder import METRICS
 
 SPLITS = ("equal", "good_longer", "bad_longer")
@@ -184,7 +184,8 @@ def _problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
 
 def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
     if scores.empty:
-        return [("scores", f"no {ACCURACY}" if not _has_scores(run.folder) else f"{ACCURACY} has no row to draw")]
+        there = ACCURACY.path(run.folder).is_file()
+        return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
     problems = []
     for benchmark, scorer in targets(scores):
         rows = scores[(scores["benchmark"] == benchmark) & (scores["scorer"] == scorer)]
@@ -201,10 +202,6 @@ def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[
         return []  # said once, of all benchmarks
     left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
     return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
-
-
-def _has_scores(folder: Path) -> bool:
-    return (folder / ACCURACY).is_file()
 
 
 def _steps(steps: Sequence[int], most: int = 12) -> str:

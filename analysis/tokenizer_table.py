@@ -5,10 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.documents import check_types, read_json
+from analysis.documents import check_types
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
 from analysis.study import Study
+from ucurve.files import read_json_object
 from ucurve.run_folder import TOKENIZER, own_faults, refuse_faults
 from ucurve.tokenizer_files import STATISTICS
 
@@ -62,7 +63,7 @@ def _counts(run: Run) -> dict[str, Any]:
     refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():
         return {"all": run.record.get("vocabulary", float("nan"))}
-    record = read_json(path)
+    record = read_json_object(path)
     check_types(path, record, {"tokens": dict})
     counts: dict[str, Any] = record.get("tokens") or {}
     check_types(path, counts, dict.fromkeys(_COUNTS, int), "tokens.")

@@ -38,8 +38,13 @@ class TableFile:
     added: tuple[str, ...] = ()
 
     def path(self, folder: Path) -> Path:
-        """Return the file below a run folder."""
-        return folder / EVAL / self.name
+        """Return the file of a run folder."""
+        return folder / self.place
+
+    @property
+    def place(self) -> Path:
+        """The file's path below a run folder."""
+        return Path(EVAL, self.name)
 
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")

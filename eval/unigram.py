@@ -1,6 +1,5 @@
 """Unigram log probabilities of tokens, from the counts of the training tokens or from a published table."""
 
-import json
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import ConfigDict, StringConstraints
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
+from ucurve.files import read_json_object
 
 _SUM_TOLERANCE = 1e-3  # how far the published probabilities may be from summing to 1
 
@@ -169,21 +169,11 @@ def unseen(counts: npt.NDArray[np.number[Any]], tokens: npt.NDArray[np.int64]) -
 
 
 def _read_table(path: Path) -> dict[int, float]:
-    return {_token_id(path, key): _probability(path, key, value) for key, value in _json_object(path).items()}
-
-
-def _json_object(path: Path) -> dict[str, Any]:
     try:
-        table = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"unigrams: cannot read {path} ({error.strerror})") from error
-    except ValueError as error:
-        raise UserError(f"unigrams: {path} is not JSON ({error})") from error
-    if not isinstance(table, dict):
-        raise UserError(
-            f"unigrams: {path}: an object from token id to probability is expected, not {type(table).__name__}"
-        )
-    return table
+        table = read_json_object(path, "an object from token id to probability")
+    except UserError as error:
+        raise UserError(f"unigrams: {error}") from error
+    return {_token_id(path, key): _probability(path, key, value) for key, value in table.items()}
 
 
 def _token_id(path: Path, key: str) -> int:

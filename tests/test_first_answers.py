@@ -95,7 +95,7 @@ MISTAKES = [
     (["-m", "train.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
     (["-m", "train.publish", "run=done", "out=corpus"], "out=corpus is there already"),
     (["-m", "train.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
-    (GENERATE, "v: no such file"),
+    (GENERATE, r"cannot read v \(No such file"),
 ]
 
 

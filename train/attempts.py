@@ -1,6 +1,5 @@
 """What a grid notes of a cell that failed: ``<runs>/.grid/<cell>.json`` and the traceback in ``<cell>.log``."""
 
-import json
 import os
 import socket
 import traceback
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from train.config import RunSettings
-from ucurve.files import write_json, write_text
+from ucurve.files import read_json_or_empty, write_json, write_text
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,8 @@ def note_failure(settings: RunSettings, error: Exception) -> Failure:
 def read_failure(run: Path) -> Failure | None:
     """Return the last failure of a run folder's cell, or None; a note that cannot be read counts as none."""
     try:
-        values = json.loads(_record(_place(run)).read_text(encoding="utf-8"))
-        return Failure(**values)
-    except (OSError, ValueError, TypeError):
+        return Failure(**read_json_or_empty(failure_file(run)))
+    except TypeError:
         return None
 
 

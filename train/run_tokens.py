@@ -1,14 +1,13 @@
 """The token stream a finished or running run is trained on, found again from its folder."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from train.config import RunSettings
 from train.corpus import Corpus
 from train.tokens import INDEX, TokenStore, build_token_store, is_complete_store, open_store
 from ucurve.errors import UserError
+from ucurve.files import read_json_or_empty
 from ucurve.progress import say
 from ucurve.run_folder import TOKENIZER
 
@@ -36,18 +35,10 @@ def open_run_tokens(
 def _find(cache: Path, data_sha256: str) -> Path | None:
     """Return the folder of the cache that holds the stream, byte for byte."""
     for path in sorted(cache.glob(f"tokens-*/{INDEX}")):
-        index = _index(path)
-        if index.get("sha256") == data_sha256 and is_complete_store(path.parent, index["key"]):
+        index = read_json_or_empty(path)
+        if index.get("sha256") == data_sha256 and is_complete_store(path.parent, index.get("key", "")):
             return path.parent
     return None
-
-
-def _index(path: Path) -> dict[str, Any]:
-    try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return index if isinstance(index, dict) and "key" in index else {}
 
 
 def _rebuild(run: Path, settings: RunSettings, data_sha256: str, cache: Path, data_path: str | None) -> TokenStore:

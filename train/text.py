@@ -1,6 +1,5 @@
 """Tokenizers by configuration: built once for a corpus into a Hugging Face folder, and loaded from there."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ from train.build_once import build_once
 from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
-from ucurve.files import sha256_file, sha256_json, write_json
+from ucurve.files import read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.pretrained import fetch, load_tokenizer
 from ucurve.progress import say
 from ucurve.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS, has_tokenizer, no_tokenizer
@@ -132,11 +131,7 @@ def tokenizer_files(folder: Path) -> dict[str, str]:
 
 def read_statistics(folder: Path) -> dict[str, Any]:
     """Return what ``statistics.json`` in a tokenizer folder says, empty where there is none that can be read."""
-    try:
-        values = json.loads((folder / STATISTICS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
+    return read_json_or_empty(folder / STATISTICS)
 
 
 def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:

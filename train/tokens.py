@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import math
 import os
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from train.text import tokenizer_files
 from train.token_writer import DOCUMENTS, StreamWriter
 from train.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
-from ucurve.files import new_file, sha256_file, sha256_json, write_json
+from ucurve.files import new_file, read_json_object, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.tokenizer_files import UNIGRAM_COUNTS
@@ -182,15 +181,10 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     say(f"{writer.length:,} tokens in {writer.documents:,} documents")
 
 
-def _read_index(folder: Path) -> dict[str, Any]:
-    values = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    return values if isinstance(values, dict) else {}
-
-
 def is_complete_store(folder: Path, key: str) -> bool:
     """Tell whether a folder holds the stream asked for, byte for byte as it was written."""
     try:
-        index = _read_index(folder)
+        index = read_json_or_empty(folder / INDEX)
         index_hash = index.pop("index_sha256", None)
         if index_hash != sha256_json(index) or index["key"] != key:
             return False
@@ -216,7 +210,7 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 def open_store(folder: Path) -> TokenStore:
     """Open the token store that a complete folder holds."""
-    index = _read_index(folder)
+    index = read_json_object(folder / INDEX)
     return TokenStore(
         length=index["length"],
         documents=index["documents"],

@@ -1,4 +1,4 @@
-"""Hashes, and files and folders that exist complete or not at all."""
+"""Hashes, files and folders that exist complete or not at all, and readers of text and JSON that name broken lines."""
 
 import contextlib
 import hashlib
@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from ucurve.errors import UserError
 
 
 def sha256_file(path: Path) -> str:
@@ -93,6 +95,69 @@ def readable_json(value: Any) -> str:
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file for people to read, complete or not at all; NaN is refused."""
     write_text(path, readable_json(value) + "\n")
+
+
+def decode_utf8(data: bytes, name: str) -> str:
+    """Decode UTF-8, with or without a byte order mark.
+
+    Args:
+        data: the bytes.
+        name: what they are, for the message.
+
+    Raises:
+        UserError: with the line of what is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{name}:{line}: not UTF-8 ({error.reason})") from error
+
+
+def read_utf8(path: Path) -> str:
+    """Read a text file; line ends are as they are there.
+
+    Raises:
+        UserError: when it cannot be read, or with the line of what is not UTF-8.
+    """
+    try:
+        return decode_utf8(path.read_bytes(), str(path))
+    except OSError as error:
+        raise UserError(f"cannot read {path} ({error.strerror})") from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        UserError: as ``read_utf8``, or with the line of what is not JSON.
+    """
+    try:
+        return json.loads(read_utf8(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+    except ValueError as error:  # such as a number of thousands of digits
+        raise UserError(f"{path}: not JSON ({error})") from error
+
+
+def read_json_object(path: Path, what: str = "a JSON object") -> dict[str, Any]:
+    """Read a JSON file that holds an object; ``what`` it is of stands in the message for one that does not.
+
+    Raises:
+        UserError: as ``read_json``, or when the file holds another value.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: {what} is expected, not a {type(value).__name__}")
+    return value
+
+
+def read_json_or_empty(path: Path) -> dict[str, Any]:
+    """Read a JSON object that may be missing or broken; it is then empty."""
+    try:
+        return read_json_object(path)
+    except UserError:
+        return {}
 
 
 def is_leftover(path: Path) -> bool:

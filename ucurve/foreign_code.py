@@ -4,7 +4,6 @@ What is read here is read by transformers' own readers, so that it is what loadi
 broken passes: loading says what is wrong with it.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ucurve.errors import UserError
+from ucurve.files import read_json_or_empty
 
 _NEVER = "such code is never run here"
 _KERNELS = re.compile(r".*(attn|experts)_implementation(_internal)?")
@@ -125,10 +125,8 @@ def _check_weights(folder: Path, config: dict[str, Any]) -> None:
 
 
 def _shards(index: Path) -> list[str]:
-    try:
-        return sorted({str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+    files = read_json_or_empty(index).get("weight_map")
+    return sorted({str(name) for name in files.values()}) if isinstance(files, dict) else []
 
 
 def _kernels(value: Any) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from eval.pairs import read_json_lines
 from ucurve.errors import UserError
+from ucurve.files import read_utf8
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -27,28 +28,6 @@ class Row(NamedTuple):
 def read_json(files: Sequence[Path]) -> list[Row]:
     """Read JSON lines (``eval.pairs.read_json_lines``), one row per line."""
     return [Row(file.stem, place, record) for file in files for place, record in read_json_lines([file])]
-
-
-def read_text(file: Path) -> str:
-    """Read a UTF-8 file, with or without a byte order mark.
-
-    Raises:
-        UserError: naming file and line of what is not UTF-8.
-    """
-    return decode(file.read_bytes(), str(file))
-
-
-def decode(data: bytes, name: str) -> str:
-    """Decode UTF-8 bytes.
-
-    Raises:
-        UserError: naming ``name`` and the line of what is not UTF-8.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{name}:{line}: not UTF-8 ({error.reason})") from error
 
 
 def read_tables(files: Sequence[Path], delimiter: str, text: Container[str] = ()) -> list[Row]:
@@ -89,7 +68,7 @@ def read_lines(text: str, name: str, delimiter: str) -> Iterator[tuple[str, list
 
 def _table(file: Path, delimiter: str) -> Iterator[Row]:
     header: list[str] = []
-    for place, fields in read_lines(read_text(file), str(file), delimiter):
+    for place, fields in read_lines(read_utf8(file), str(file), delimiter):
         if not header:
             header = _header(fields, place)
         elif len(fields) != len(header):

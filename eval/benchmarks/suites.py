@@ -1,6 +1,5 @@
 """Benchmarks whose files hold no records: the Basque, Hindi and Swahili suites, CLAMS and CLiMP."""
 
-import json
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -8,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmarks.forms import named
-from eval.benchmarks.readers import Row, decode, read_lines, read_text
+from eval.benchmarks.readers import Row, read_lines
 from ucurve.errors import UserError
+from ucurve.files import decode_utf8, read_json, read_utf8
 
 FAILED = ("N_of_Poss_ni_A", "N_of_Poss_D_A_V1_V2")  # the paper's human check (section 3.5)
 CLIMP_PHENOMENA = (
@@ -31,10 +31,7 @@ def read_tse(files: Sequence[Path]) -> list[Row]:
 
 
 def _suite(file: Path) -> Iterator[Row]:
-    try:
-        pairs = json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{file}:{error.lineno}: not JSON ({error.msg})") from error
+    pairs = read_json(file)
     if not isinstance(pairs, list):
         raise UserError(f"{file}:1: a list of pairs is expected, not {type(pairs).__name__}")
     language, _, suite = file.stem.partition("-")
@@ -81,7 +78,7 @@ def read_clams(files: Sequence[Path]) -> list[Row]:
 def _clams(file: Path) -> Iterator[Row]:
     phenomenon = next((name for key, name in _CLAMS_PHENOMENA.items() if key in file.stem), "subject_verb_agreement")
     good, alone = "", ""
-    for number, line in enumerate(read_text(file).split("\n"), start=1):
+    for number, line in enumerate(read_utf8(file).split("\n"), start=1):
         place = f"{file}:{number}"
         label, tab, sentence = line.rstrip("\r").partition("\t")
         if not line.strip():
@@ -121,14 +118,14 @@ def read_climp(files: Sequence[Path]) -> list[Row]:
 
 def _climp_tables(file: Path) -> Iterator[tuple[str, str, str]]:
     if file.suffix != ".zip":
-        yield file.stem, str(file), read_text(file)
+        yield file.stem, str(file), read_utf8(file)
         return
     try:
         with zipfile.ZipFile(file) as archive:
             for member in sorted(archive.namelist()):
                 path = Path(member)
                 if path.suffix == ".csv" and not path.name.startswith("._"):
-                    yield path.stem, f"{file}/{member}", decode(archive.read(member), f"{file}/{member}")
+                    yield path.stem, f"{file}/{member}", decode_utf8(archive.read(member), f"{file}/{member}")
     except zipfile.BadZipFile as error:
         raise UserError(f"{file}: not a zip file ({error})") from error
 

@@ -1,14 +1,13 @@
 """Template and phrase files, read and checked."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from eval.generation.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
-from eval.generation.vocabulary import read_utf8
 from ucurve.errors import UserError, unknown_name
+from ucurve.files import read_json
 
 Expansion = tuple[Slot, ...]
 """One way to write a phrase; each element has a single alternative, and positions are local to it."""
@@ -111,14 +110,6 @@ def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> l
     if problems:
         raise UserError("\n".join(problems))
     return results
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file, with a ``UserError`` that names the line where it is broken."""
-    try:
-        return json.loads(read_utf8(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
 
 
 def _check_fields(record: Any, path: Path) -> None:

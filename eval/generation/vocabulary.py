@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, nearest, unknown_name
+from ucurve.files import read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
 
@@ -139,16 +140,6 @@ def read_vocabulary(path: Path) -> Vocabulary:
     if not words:
         raise UserError(f"{path}: holds no words")
     return Vocabulary(words, str(path))
-
-
-def read_utf8(path: Path) -> str:
-    """Read a text file, with a ``UserError`` where it is missing or not UTF-8."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}") from error
 
 
 def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """Models and their tokenizers from local Hugging Face folders, checked before they are used."""
 
-import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Any, Literal
 from eval.scoring.sentences import Sentences
 from ucurve import pretrained
 from ucurve.errors import UserError
-from ucurve.files import sha256_file, sha256_json
+from ucurve.files import read_json_object, sha256_file, sha256_json
 
 Kind = Literal["causal", "masked"]
 Bos = Literal["auto", "bos", "eos", "none"]
@@ -77,14 +76,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / "config.json"
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a model's configuration ({_first_line(error)})") from error
-    if not isinstance(config, dict):
-        raise UserError(
-            f"{path}: not a model's configuration (a JSON object is expected, not a {type(config).__name__})"
-        )
-    return dict(config)
+        return read_json_object(path)
+    except UserError as error:
+        raise UserError(f"{path}: not a model's configuration ({error})") from error
 
 
 def model_kind(config: dict[str, Any]) -> Kind:
@@ -214,7 +208,3 @@ def evaluating(model: Any) -> Iterator[None]:
         yield
     finally:
         model.train(training)
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -96,7 +96,7 @@ def test_the_folder_of_the_runs_is_answered_with_the_pattern(make_run: MakeRun) 
 def test_broken_files_of_a_run_are_named(make_run: MakeRun) -> None:
     folder = make_run()
     (folder / "run.json").write_text("{")
-    with pytest.raises(UserError, match=r"run\.json:1: broken JSON"):
+    with pytest.raises(UserError, match=r"run\.json:1: not JSON"):
         find_runs(["runs/*"])
 
 

@@ -144,8 +144,8 @@ def test_another_vocabulary_is_refused(published, vocabulary):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("{", "is not JSON"),
-        ("[1]", "an object from token id to probability is expected, not list"),
+        ("{", r"json:1: not JSON"),
+        ("[1]", "an object from token id to probability is expected, not a list"),
         ({}, "its largest id is None"),
         ({"的": 0.5, "3": 0.5}, "the key '的' is no token id"),
         ({"-1": 0.5, "3": 0.5}, "the key '-1' is no token id"),

@@ -63,7 +63,7 @@ def test_a_missing_field_is_named(write):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("[1, 2]", "a template is a JSON object with the fields uid"), ('{\n"uid": }', r"t.json:2: not JSON: ")],
+    [("[1, 2]", "a template is a JSON object with the fields uid"), ('{\n"uid": }', r"t.json:2: not JSON \(")],
 )
 def test_what_is_no_template_is_an_error(write, text, message):
     with pytest.raises(UserError, match=message):

@@ -66,9 +66,9 @@ def test_a_broken_table_names_its_line(table, text, message):
 
 
 def test_a_missing_file_and_another_encoding_are_named(table, tmp_path):
-    with pytest.raises(UserError, match=r"nothing.tsv: no such file"):
+    with pytest.raises(UserError, match=r"cannot read .*nothing.tsv \(No such file"):
         read_vocabulary(tmp_path / "nothing.tsv")
-    with pytest.raises(UserError, match=r"vocabulary.tsv: not UTF-8 at byte 15"):
+    with pytest.raises(UserError, match=r"vocabulary.tsv:2: not UTF-8"):
         read_vocabulary(table("expression\tpos\n书\tN\n", "gb18030"))
 
 
