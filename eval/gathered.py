@@ -8,9 +8,9 @@ import pandas as pd
 
 from eval.jobs import Job
 from eval.results import has_key
-from eval.sums import holding_tables
 from eval.tables import TABLES, TableFile, add_rows
 from eval.targets import Target
+from ucurve.locks import holding_tables
 
 _SECONDS = 30.0  # between two times of writing, at least
 _SHARE = 0.05  # of the time that goes into writing, at most

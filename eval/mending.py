@@ -13,10 +13,11 @@ from eval.metrics import TiesRule, accuracy_table
 from eval.pairs import data_hash
 from eval.results import PAIRS, pairs_path, score_path
 from eval.statistics import statistics_table
-from eval.sums import adopt, check_scores, check_summed, holding_tables, is_summed, read_key, read_sums, sums_path
+from eval.sums import adopt, check_scores, check_summed, is_summed, read_key, read_sums, sums_path
 from eval.tables import ACCURACY, FITS, TABLES, TableFile, read_table, replace_table
 from eval.targets import Target, has_checkpoint, run_targets
 from ucurve.errors import DamagedError, UserError
+from ucurve.locks import holding_tables
 from ucurve.progress import say
 from ucurve.run_folder import EVAL, STEPS
 

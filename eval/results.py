@@ -4,23 +4,21 @@ Layout below ``<run>/eval``: ``<benchmark>/pairs.parquet``, ``<benchmark>/<score
 ``.json``, and the tables of ``eval.tables``. Every file appears complete or not at all.
 """
 
-import fcntl
 import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
-from eval.claims import Claims
 from eval.pairs import data_hash
 from eval.sums import adopt, check_summed, is_summed, new_summed_file, read_key
 from eval.tables import TABLES, drop_benchmark
 from ucurve.errors import DamagedError, RunError, UserError
-from ucurve.files import new_file, remove_leftovers, sha256_file, sha256_json
+from ucurve.files import new_file, sha256_file, sha256_json
+from ucurve.locks import Claims
 from ucurve.progress import say
 from ucurve.provenance import versions
 from ucurve.run_folder import EVAL, RECORD, STEPS, parse_step, step_name
@@ -89,26 +87,6 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
         sha256 = None if step is None else (weights or {}).get(step)
         if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
             raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Mark a run folder as being scored; what killed scorers left in it goes, if no other is at work."""
-    lock = folder / EVAL / ".scoring.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("a+") as file:  # locks over NFS want a file that is open for both
-        _tidy(file, lock.parent)
-        fcntl.flock(file, fcntl.LOCK_SH)
-        yield
-        _tidy(file, lock.parent)
-
-
-def _tidy(lock: IO[str], root: Path) -> None:
-    """Remove leftovers below ``root`` and keep the lock for us alone, unless another scorer is at work."""
-    with suppress(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for place in (root, *(path for path in root.rglob("*") if path.is_dir())):
-            remove_leftovers(place)
 
 
 def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from ucurve.errors import DamagedError
 from ucurve.files import new_file, sha256_file
+from ucurve.locks import holding_tables
 from ucurve.run_folder import CHECKPOINTS, EVAL, MANIFEST
 from ucurve.sealed import KEY, SUMS
 
@@ -38,15 +37,6 @@ def read_sums(folder: Path) -> Sums | None:
         return None
     files: dict[str, list[str]] = SUMS.read(path)["files"]
     return files
-
-
-@contextmanager
-def holding_tables(folder: Path) -> Iterator[None]:
-    """Hold the tables of a run folder against other processes; within a thread it may be nested."""
-    lock = folder / EVAL / ".tables.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, is_singleton=True):
-        yield
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from eval.checks import check_asked, check_fit, check_revisions, say_left_out
-from eval.claims import Claims
 from eval.fitting import fit
 from eval.gathered import GatheredRows
 from eval.jobs import Job, prepare, score_job
@@ -18,7 +17,7 @@ from eval.mending import mended_tables, store_mended
 from eval.metrics import accuracy_table
 from eval.rated import rated_job, rated_pairs
 from eval.ratings import read_ratings
-from eval.results import has_scores, read_scores, share_pairs, write_scores, writing
+from eval.results import has_scores, read_scores, share_pairs, write_scores
 from eval.scoring.batches import within_memory
 from eval.scoring.model import load_model
 from eval.settings import ScoreSettings
@@ -28,8 +27,8 @@ from eval.summary import say_facts, say_score
 from eval.sums import is_summed, score_fault
 from eval.tables import ACCURACY, FITS, STATISTICS, TABLES, drop_scores, rows_of, rows_shown
 from eval.targets import Target
+from ucurve.locks import Claims, score_claims, scoring_into
 from ucurve.progress import ProgressBar, say
-from ucurve.run_folder import EVAL
 
 
 @dataclass
@@ -82,7 +81,7 @@ class Sweep:
         for job in due:
             if problem := score_fault(self.folder, job.path(self.folder)):
                 say(f"{problem}; it is scored again")
-        with writing(self.folder), Claims(self.folder / EVAL / ".claims") as claims:
+        with scoring_into(self.folder), score_claims(self.folder) as claims:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)

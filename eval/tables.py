@@ -10,8 +10,9 @@ import pandas as pd
 from eval.fitting import FIT_COLUMNS
 from eval.metrics import COLUMNS
 from eval.statistics import STATISTICS_COLUMNS
-from eval.sums import check_summed, holding_tables, new_summed_file
+from eval.sums import check_summed, new_summed_file
 from ucurve.errors import UserError
+from ucurve.locks import holding_tables
 from ucurve.run_folder import EVAL
 
 _SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from

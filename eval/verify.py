@@ -14,10 +14,10 @@ from eval.sums import check_summed, read_key, read_sums, score_fault, sums_path
 from eval.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
 from ucurve.files import is_leftover
+from ucurve.locks import EVAL_LOCKS
 from ucurve.run_folder import CHECKPOINTS, EVAL, STEPS, parse_step
 from ucurve.sealed import KEY
 
-_LOCKS = {".claims", ".scoring.lock", ".tables.lock"}
 _SCORE = {".parquet", ".json"}  # and its key
 
 
@@ -152,7 +152,7 @@ def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, 
 
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is no table, no lock, no pairs and no score; folders count by what is in them."""
-    known = {root / name for name in (*_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
+    known = {root / name for name in (*EVAL_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
     known |= {place / PAIRS for place in benchmarks}
     known |= {path for place in benchmarks for path in place.glob(f"*/{STEPS}") if _is_score(path)}
     paths = sorted(root.rglob("*"))

@@ -18,9 +18,9 @@ from launch.grids import cells_of, own_settings
 from launch.tables import Format, written
 from train.attempts import Failure, failure_file, read_failure
 from train.records import read_record
-from train.refusals import is_being_written
 from ucurve.command import run_arguments
 from ucurve.errors import UserError
+from ucurve.locks import is_being_written
 from ucurve.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl

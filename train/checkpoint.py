@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from train.disk import disk_faults
 from train.plan import CheckpointFacts
 from train.text import tokenizer_files
 from ucurve import sealed
 from ucurve.errors import DamagedError, RunError, UserError
-from ucurve.files import new_folder, sha256_file
+from ucurve.files import disk_faults, new_folder, sha256_file
 from ucurve.pretrained import load_model
 from ucurve.run_folder import MANIFEST, checkpoint_folder, listed_faults, read_manifest, step_name
 from ucurve.tokenizer_files import tokenizer_sha256

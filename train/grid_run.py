@@ -1,6 +1,6 @@
 """Works through the cells of a grid; several processes, on one machine or several, may work on one grid at once.
 
-Each cell is claimed by one worker at a time (``eval.claims``: the system drops the claims of a process that ends). A
+Each cell is claimed by one worker at a time (``ucurve.locks``: the system drops the claims of a process that ends). A
 cell that is claimed, or whose folder another process writes, is passed over and looked at again at the end. Nothing is
 kept but the run folders and the notes of failures, so that no process has to outlive the others.
 """
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from eval.claims import Claims
 from train.attempts import Failure, forget_failure, note_failure, read_failure
 from train.config import RunSettings
 from train.grid import Cell
 from train.records import read_record
 from train.refusals import refuse_other_configuration
 from ucurve.errors import BusyError
+from ucurve.locks import Claims, cell_claims
 from ucurve.progress import say
 
 Status = Literal["done", "skipped", "failed", "running", "not started"]
@@ -67,9 +67,7 @@ class GridRun:
         waiting = self._cells
         with contextlib.ExitStack() as stack:
             for place in {cell.settings.paths.runs for cell in self._cells}:
-                lock = Path(place) / ".locks" / "grid"
-                lock.parent.mkdir(parents=True, exist_ok=True)
-                self._claims[place] = stack.enter_context(Claims(lock))
+                self._claims[place] = stack.enter_context(cell_claims(Path(place)))
             while waiting:
                 busy = [cell for cell in waiting if not self._attempt(cell)]
                 if len(busy) == len(waiting):

@@ -1,6 +1,5 @@
 """What keeps a run from starting: each check names what is wrong before anything is written."""
 
-import fcntl
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -10,50 +9,10 @@ from train.records import read_record
 from train.stored import read_configuration
 from train.tokens import TokenStore
 from ucurve.command import plain
-from ucurve.errors import BusyError, DamagedError, UserError
+from ucurve.errors import DamagedError, UserError
 from ucurve.run_folder import CONFIGURATION, read_run_record
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
-
-
-def lock_file(run: Path) -> Path:
-    """Return the file that the only writer of a run holds locked.
-
-    It lies beside the folder as it stands on the disk, so that all paths to one folder, as by a symbolic link, give one
-    lock.
-    """
-    folder = run.resolve()
-    return folder.parent / ".locks" / f"{folder.name}.lock"
-
-
-def is_being_written(run: Path) -> bool:
-    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
-    try:
-        descriptor = os.open(lock_file(run), os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-def refuse_busy(run: Path) -> None:
-    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later.
-
-    Raises:
-        BusyError: naming the folder.
-    """
-    if is_being_written(run):
-        raise busy(run)
-
-
-def busy(run: Path) -> BusyError:
-    """Build the error for a run that another process is writing."""
-    return BusyError(f"{run} is being written by another process; wait for it or stop it")
 
 
 def refuse_unwritable(settings: RunSettings) -> None:

@@ -8,9 +8,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from train.disk import disk_faults
 from ucurve.errors import DamagedError, UserError
-from ucurve.files import is_leftover, new_folder, remove_leftovers, sha256_file
+from ucurve.files import disk_faults, is_leftover, new_folder, remove_leftovers, sha256_file
 from ucurve.progress import say
 from ucurve.run_folder import METRICS_SHA256, RESUME, STEPS, step_name
 from ucurve.sealed import STATE

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock, Timeout
 
 from train import hooks
 from train.config import RunSettings, config_sha256, without_seeds
@@ -20,9 +19,6 @@ from train.prepared import Prepared
 from train.processes import Processes, connect, processes_of
 from train.records import RunRecord, read_record
 from train.refusals import (
-    busy,
-    lock_file,
-    refuse_busy,
     refuse_other_configuration,
     refuse_other_data,
     refuse_text_without_bytes,
@@ -36,13 +32,12 @@ from train.vocabulary import vocabulary_size
 from ucurve.command import plain
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers
+from ucurve.locks import only_writer, refuse_busy
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
 from ucurve.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 from ucurve.tokenizer_files import tokenizer_sha256
-
-_SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 
 
 def train_cell(settings: RunSettings) -> None:
@@ -80,7 +75,7 @@ def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) 
 
 
 def _take_folder(prepared: Prepared, stack: contextlib.ExitStack) -> None:
-    stack.enter_context(_only_writer(prepared.folder))
+    stack.enter_context(only_writer(prepared.folder))
     refuse_other_configuration(prepared.folder, prepared.settings)  # another process may have been first
     refuse_other_data(prepared.folder, prepared.settings, prepared.store.sha256)
 
@@ -123,17 +118,6 @@ def prepare(settings: RunSettings) -> Prepared:
 
 def _folder(settings: RunSettings) -> Path:
     return Path(settings.paths.runs) / settings.run_name
-
-
-@contextlib.contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    lock = lock_file(folder)
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(lock, timeout=_SHORTLY):
-            yield
-    except Timeout as error:
-        raise busy(folder) from error
 
 
 def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> None:

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.build_once import build_once
 from train.characters import survey
 from train.corpus import Corpus, CorpusSettings
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.files import read_json_or_empty, sha256_file, sha256_json, write_json
+from ucurve.locks import build_once
 from ucurve.pretrained import fetch, load_tokenizer
 from ucurve.progress import say
 from ucurve.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS, has_tokenizer, no_tokenizer

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from train.build_once import build_once
 from train.corpus import Corpus
 from train.encoding import encode_documents, make_recipe
 from train.text import tokenizer_files
@@ -20,6 +19,7 @@ from train.token_writer import DOCUMENTS, StreamWriter
 from train.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.files import new_file, read_json_object, read_json_or_empty, sha256_file, sha256_json, write_json
+from ucurve.locks import build_once
 from ucurve.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.tokenizer_files import UNIGRAM_COUNTS

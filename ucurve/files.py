@@ -4,13 +4,14 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ucurve.errors import UserError
+from ucurve.errors import UcurveError, UserError
 
 
 def sha256_file(path: Path) -> str:
@@ -158,6 +159,27 @@ def read_json_or_empty(path: Path) -> dict[str, Any]:
         return read_json_object(path)
     except UserError:
         return {}
+
+
+@contextlib.contextmanager
+def disk_faults() -> Iterator[None]:
+    """Turn a disk's fault that a library wraps in its own error into the OSError it was, as for a full disk.
+
+    safetensors raises a ``SafetensorError`` and tokenizers a plain ``Exception``; the system's number is in their text.
+
+    Raises:
+        OSError: with the number and message of the system.
+    """
+    try:
+        yield
+    except (OSError, UcurveError):
+        raise
+    except Exception as error:
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        if found is None:
+            raise
+        number = int(found.group(1))
+        raise OSError(number, os.strerror(number)) from error
 
 
 def is_leftover(path: Path) -> bool:

@@ -11,11 +11,11 @@ from eval.results import (
     read_scores,
     score_path,
     write_scores,
-    writing,
 )
 from eval.tables import ACCURACY, STATISTICS, add_rows, drop_scores, read_table
 from ucurve.errors import UserError
 from ucurve.files import sha256_json
+from ucurve.locks import scoring_into
 
 KEY = Key("w", "c", "t", "i", "d", {"scorer": "sentence", "start_id": 0})
 SCORES = pd.DataFrame({"pair": [0, 1], "lp_good": [-1.5, -2.5]})
@@ -136,12 +136,12 @@ def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
     left = [tmp_path / "eval" / place for place in (".a.tmp-1", "b/.pairs.tmp-1", "b/sentence/.step0.tmp-1")]
     for file in left:
         file.parent.mkdir(parents=True, exist_ok=True)
-    with writing(tmp_path):
+    with scoring_into(tmp_path):
         for file in left:
             file.write_text("half")
-        with writing(tmp_path):
+        with scoring_into(tmp_path):
             assert all(file.exists() for file in left)
-    with writing(tmp_path):
+    with scoring_into(tmp_path):
         assert not any(file.exists() for file in left)
 
 

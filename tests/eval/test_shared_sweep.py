@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 
 from eval import results, sweep
-from eval.claims import Claims
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table
 from eval.run import load_benchmarks, score_run
 from eval.settings import ScoreSettings
 from eval.tables import ACCURACY, STATISTICS, read_table
 from ucurve.errors import RunError
+from ucurve.locks import Claims
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = tuple(range(20))

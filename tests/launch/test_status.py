@@ -10,9 +10,9 @@ from launch.status import cell_status, counts, status_command
 from train.attempts import note_failure
 from train.config import read_settings
 from train.records import RunRecord
-from train.run import _only_writer
 from ucurve.command import compose
 from ucurve.errors import RunError, UserError
+from ucurve.locks import only_writer
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"data_sha256": "", "vocabulary": 5, "corpus": {}, "checkpoint_steps": [0, 5, 12]}
@@ -59,7 +59,7 @@ def test_a_run_is_running_by_whatever_path_it_is_written(run, tmp_path):
     link = tmp_path / "other" / "a"
     link.parent.mkdir()
     link.symlink_to(folder)
-    with _only_writer(link):
+    with only_writer(link):
         assert cell_status(folder).status == cell_status(link).status == "running"
 
 

@@ -18,9 +18,10 @@ from train.engine import TorchEngine
 from train.loop import Batches, Callbacks, run_steps
 from train.plan import make_plan
 from train.records import RunRecord, read_record
-from train.run import _only_writer, prepare, train_cell
+from train.run import prepare, train_cell
 from train.verify import run_faults, verify_command
 from ucurve.errors import BusyError, RunError, UserError
+from ucurve.locks import only_writer
 from ucurve.run_folder import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -308,7 +309,7 @@ def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_pat
     (tmp_path / "elsewhere" / run.name).mkdir(parents=True)
     run.parent.mkdir()
     run.symlink_to(tmp_path / "elsewhere" / run.name)
-    with _only_writer(run), pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"):
+    with only_writer(run), pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"):
         train_cell(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
     assert not Path(settings.paths.tokenizers).exists()
     train_cell(settings)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.claims import Claims
+from ucurve.locks import Claims
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHER = """
 import sys
-from eval.claims import Claims
+from ucurve.locks import Claims
 from pathlib import Path
 
 with Claims(Path(sys.argv[1])) as claims:
