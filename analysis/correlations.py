@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.reading import Kind, read_table
 from analysis.report import Column, Part, Section, TableView
 from analysis.runs import Run
 from analysis.stored import known_linking, scored_steps, stored_pairs, stored_scores
@@ -17,8 +16,9 @@ from eval.linking import FAMILIES, Linking
 from eval.ratings import SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, nearest
 from ucurve.run_folder import EVAL
+from ucurve.tabular import read_rows
 
-_PAIR_COLUMNS: dict[str, Kind] = {"good": "name", "bad": "name"}
+_PAIR_COLUMNS = ("good", "bad")
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 _VIEW = (
     Column("model", "Model"),
@@ -77,17 +77,15 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
         UserError: naming file and line, when the file is missing or broken, a sentence has no rating, or there are
             fewer than three pairs.
     """
-    if not path.is_file():
-        raise UserError(f"rating_pairs: no file {path}")
-    table = read_table(path, _PAIR_COLUMNS).astype(str)
+    rows = read_rows(path, "rating_pairs", _PAIR_COLUMNS)
     place_of = {sentence: place for place, sentence in reversed(list(enumerate(sentences)))}
-    for line, row in enumerate(table.itertuples(index=False), start=2):
-        for sentence in (row.good, row.bad):
+    for line, row in rows:
+        for sentence in (row["good"], row["bad"]):
             if sentence not in place_of:
-                raise _not_rated(f"{path}:{line}", str(sentence), place_of)
-    if len(table) < 3:
-        raise UserError(f"{path}: {len(table)} pairs; 3 at least are needed")
-    return pd.DataFrame({name: table[name].map(place_of).astype("int64") for name in _PAIR_COLUMNS})
+                raise _not_rated(f"{path}:{line}", sentence, place_of)
+    if len(rows) < 3:
+        raise UserError(f"{path}: {len(rows)} pairs; 3 at least are needed")
+    return pd.DataFrame({name: np.array([place_of[row[name]] for _, row in rows]) for name in _PAIR_COLUMNS})
 
 
 def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None) -> pd.DataFrame:

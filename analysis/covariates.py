@@ -1,6 +1,5 @@
-"""Reads the tables a user gives about models, languages, pairs and phenomena: csv files with a header."""
+"""Reads the tables a user gives about models, languages, pairs, phenomena and people: csv files with a header."""
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -9,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.factors import NO_FACTORS
-from ucurve.errors import UserError, nearest, unknown_name
+from ucurve.errors import UserError, unknown_name
+from ucurve.tabular import Rows, read_rows
 
 _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
-Cells = list[tuple[int, dict[str, str]]]  # line numbers and rows
 
 
 def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
@@ -132,40 +131,40 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
     return pd.DataFrame([row for _, row in rows])[["match", "benchmark", "phenomenon"]]
 
 
-def _rows(path: Path, setting: str, required: Sequence[str]) -> Cells:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = list(reader.fieldnames or [])
-            _check_columns(path, setting, columns, required)
-            rows = [(reader.line_num, _stripped(path, reader.line_num, row, len(columns))) for row in reader]
-    except OSError as error:
-        raise UserError(f"{setting}: cannot read {path} ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{setting}: {path} is no csv in UTF-8 ({error})") from error
-    if not rows:
-        raise UserError(f"{setting}: {path} has a header and no line below it")
-    return rows
+def read_human(path: Path) -> pd.DataFrame:
+    """Read how many of people's answers agree with a benchmark, by paradigm.
+
+    Args:
+        path: csv with a line for each paradigm: ``UID`` (its name in the benchmark), ``correct`` and ``total``
+            (answers). Other columns are not read: phenomena are those of the benchmark.
+
+    Returns:
+        ``paradigm``, ``correct`` and ``total`` (float64).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a paradigm is empty or stands
+            twice, or its numbers are no counts of answers.
+    """
+    rows = _rows(path, "human", ("UID", "correct", "total"))
+    _unique(path, rows, ("UID",))
+    table = pd.DataFrame({
+        "paradigm": [row["UID"] for _, row in rows],
+        **{name: [_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
+    })  # fmt: skip
+    right = table["correct"].between(0, table["total"]) & (table["total"] >= 1)
+    for place in table.index[~right]:
+        name, correct, total = table.loc[place]
+        counts = f"{correct:g} correct of {total:g}"
+        raise UserError(f"{path}:{rows[place][0]}: {name}: {counts} is no count of answers; allowed: 0 to the total")
+    return table
 
 
-def _check_columns(path: Path, setting: str, columns: Sequence[str], required: Sequence[str]) -> None:
-    for name in required:
-        if name not in columns:
-            close = nearest(name, columns)
-            hint = f" Did you mean {close!r}?" if close else ""
-            there = ", ".join(columns) or "none"
-            raise UserError(f"{setting}: {path}:1: no column {name!r}; the columns are {there}.{hint}")
-    if repeated := [name for name in columns if columns.count(name) > 1]:
-        raise UserError(f"{setting}: {path}:1: the column {repeated[0]!r} stands twice")
+def _rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
+    rows = read_rows(path, setting, required)
+    return [(line, {name: cell.strip() for name, cell in row.items()}) for line, row in rows]
 
 
-def _stripped(path: Path, line: int, row: dict[str, str | None], columns: int) -> dict[str, str]:
-    if None in row or None in row.values():
-        raise UserError(f"{path}:{line}: {columns} cells are expected, as in the header")
-    return {name: str(cell).strip() for name, cell in row.items()}
-
-
-def _unique(path: Path, rows: Cells, keys: Sequence[str]) -> None:
+def _unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
     seen: dict[tuple[str, ...], int] = {}
     for line, row in rows:
         key = tuple(row[name] for name in keys)

@@ -1,17 +1,13 @@
 """How far people agree with a benchmark, by paradigm and phenomenon, from a file of their forced choices."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pandas as pd
 
-from analysis.paradigms import paradigms_of
-from analysis.reading import Kind, read_table
 from analysis.report import Column, Part, Section, TableView
 from analysis.study import Scored, Study
 from ucurve.errors import UserError
 
-_COLUMNS: dict[str, Kind] = {"UID": "name", "correct": "number", "total": "number"}
 _VIEW = (
     Column("benchmark", "Benchmark"),
     Column("phenomenon", "Phenomenon"),
@@ -27,38 +23,11 @@ _NOTE = (
 )
 
 
-def read_human(path: Path) -> pd.DataFrame:
-    """Read how many of people's answers agree with the benchmark, by paradigm.
-
-    Args:
-        path: csv in UTF-8 with a header and a line for each paradigm: ``UID`` (its name in the benchmark), ``correct``
-            and ``total`` (answers). Other columns are not read: phenomena are those of the benchmark.
-
-    Returns:
-        ``paradigm``, ``correct`` and ``total``.
-
-    Raises:
-        UserError: naming file and line, when the file is missing or broken, a paradigm stands there twice, or its
-            numbers are no counts of answers.
-    """
-    if not path.is_file():
-        raise UserError(f"human: no file {path}")
-    table = read_table(path, _COLUMNS).rename(columns={"UID": "paradigm"}).astype({"paradigm": str})
-    right = table["correct"].between(0, table["total"]) & (table["total"] >= 1)
-    for place in table.index[~right]:
-        name, correct, total = table.loc[place, ["paradigm", "correct", "total"]]
-        counts = f"{correct:g} correct of {total:g}"
-        raise UserError(f"{path}:{place + 2}: {name}: {counts} is no count of answers; allowed: 0 to the total")
-    for place in table.index[table["paradigm"].duplicated()]:
-        raise UserError(f"{path}:{place + 2}: paradigm {table['paradigm'][place]!r} stands there twice")
-    return table
-
-
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
     """Summarise people's agreement by phenomenon, joined by the name of the paradigm.
 
     Args:
-        human: from ``read_human``.
+        human: from ``covariates.read_human``.
         paradigms: ``paradigm`` and ``phenomenon`` of a benchmark.
 
     Returns:
@@ -81,11 +50,10 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
 
 def human_of(scored: Scored) -> pd.DataFrame | None:
     """Return people's agreement with a benchmark; None without ``human=``, or when it has none of its paradigms."""
-    path = scored.study.settings.human
-    if path is None:
+    human = scored.study.human
+    if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
         return None
-    human, paradigms = read_human(path), paradigms_of(scored)
-    return human_agreement(human, paradigms) if set(human["paradigm"]) & set(paradigms["paradigm"]) else None
+    return human_agreement(human, scored.paradigms)
 
 
 def human_parts(study: Study) -> Iterable[Part]:

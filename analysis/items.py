@@ -116,7 +116,7 @@ def read_items(
 
 def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
-    pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS)
+    pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from analysis.stored import PAIR_COLUMNS, known_linking, stored_pairs, stored_scores
-from analysis.study import Scored
+from analysis.stored import PAIR_COLUMNS, known_linking
+from analysis.study import LastScores, Scored
 from eval.levels import levels_of
 from eval.metrics import TiesRule, items, pair_credits
 from eval.pairs import identical
@@ -79,42 +78,17 @@ def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
     if function is None or rows.empty:
         return None
     rule = cast(TiesRule, str(rows["ties_rule"].iloc[0]))
-    stored = _stored(scored, rows.groupby("run", observed=True)["step"].max())
+    stored = scored.last_scores(linking or scored.linking)
     if not stored:
         return None
     pairs = stored[0].pairs
     kept = pairs[~identical(pairs)].reset_index(drop=True)
-    alike = [one for one in stored if one is stored[0] or _same_pairs(pairs, one.pairs)]
-    tables = {one.run: _joined(one, pairs, len(kept)) for one in alike}
+    alike = [one for one in stored if one.pairs is pairs or _same_pairs(pairs, one.pairs)]
+    tables = {one.run.label: _joined(scored, one, pairs, len(kept)) for one in alike}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
     credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
     left_out = tuple(run.label for run in scored.study.runs if _was_scored(run.label, rows) and run.label not in scores)
     return Judged(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
-
-
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    """What is stored of one model: pairs, scores, and where the scores are."""
-
-    run: str
-    pairs: pd.DataFrame
-    scores: pd.DataFrame
-    path: Path
-
-
-def _stored(scored: Scored, steps: "pd.Series[int]") -> list[_Stored]:
-    """Read the scores of the models that have them; of the first one the pairs with all that is published."""
-    found: list[_Stored] = []
-    for run in scored.study.runs:
-        if run.label not in steps.index:
-            continue
-        step = int(steps[run.label])
-        scores = stored_scores(run.folder, scored.benchmark, scored.scorer, step)
-        pairs = None if scores is None else stored_pairs(run.folder, scored.benchmark, PAIR_COLUMNS if found else None)
-        if scores is not None and pairs is not None:
-            path = score_path(run.folder, scored.benchmark, scored.scorer, step)
-            found.append(_Stored(run.label, pairs, scores, path))
-    return found
 
 
 def _was_scored(run: str, rows: pd.DataFrame) -> bool:
@@ -126,10 +100,11 @@ def _same_pairs(pairs: pd.DataFrame, others: pd.DataFrame) -> bool:
     return others[names].equals(pairs[names])
 
 
-def _joined(one: _Stored, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
+def _joined(scored: Scored, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
     table = items(pairs, one.scores).reset_index(drop=True)
     if len(table) != expected:
-        raise UserError(f"{one.path}: scores of {len(table)} of the {expected} pairs; score it again")
+        path = score_path(one.run.folder, scored.benchmark, scored.scorer, one.step)
+        raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs; score it again")
     return table
 
 

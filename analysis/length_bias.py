@@ -1,13 +1,11 @@
 """How far accuracy and length bias hang on the alpha of SLLN-LP (ZhoBLiMP, section 4.5, Figure 2)."""
 
-from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from analysis.runs import Run
-from analysis.stored import stored_pairs, stored_scores
 from analysis.study import Scored
 from eval.alpha import alpha_curve, best_alpha
 from eval.linking import parse_linking, slor
@@ -32,8 +30,12 @@ def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     curves, best = [], []
     rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
-    for run, step, pairs, scores in _last_scores(scored):
-        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": step}
+    linking = parse_linking("slln_lp")
+    for one in scored.last_scores(scored.linking):
+        run, pairs, scores = one.run, one.pairs, one.scores
+        if linking.missing(scores):
+            continue
+        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": one.step}
         curve = alpha_curve(pairs, scores, ties_rule=rule)
         curves.append(curve.assign(benchmark=scored.benchmark, run=run.label, group=run.group, variant=run.variant))
         best.append({**named, **_facts(run), **_best(pairs, scores, rule), "sign_flipped": sign_flips(pairs, scores)})
@@ -91,19 +93,6 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
         return float("nan")
     sides = (tuple(merged[f"{name}_{side}"].to_numpy(np.float64) for name in linking.reads) for side in ("good", "bad"))
     return float(np.mean([slor(*side) > 0 for side in sides]))
-
-
-def _last_scores(scored: Scored) -> Iterator[tuple[Run, int, pd.DataFrame, pd.DataFrame]]:
-    rows = scored.rows[scored.rows["linking"] == scored.linking].astype({"run": str})
-    last = rows.groupby("run")["step"].max()
-    linking = parse_linking("slln_lp")
-    for run in scored.study.runs:
-        if run.label in last.index:
-            step = int(last[run.label])
-            pairs = stored_pairs(run.folder, scored.benchmark)
-            scores = stored_scores(run.folder, scored.benchmark, scored.scorer, step)
-            if pairs is not None and scores is not None and not linking.missing(scores):
-                yield run, step, pairs, scores
 
 
 def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import pandas as pd
-import pyarrow.compute
-import pyarrow.dataset
 
 from analysis.frames import last_scored, score_frame
 from analysis.study import Scored
@@ -28,7 +26,7 @@ def last_paradigm_rows(scored: Scored, linkings: Sequence[str]) -> pd.DataFrame:
     wanted = last_scored(rows[rows["linking"].isin(list(linkings))])
     steps = wanted.groupby("run", observed=True)["step"].unique()
     runs = [run for run in scored.study.runs if run.label in steps.index]
-    parts = [score_frame([run], _where(scored, steps[run.label].tolist())) for run in runs]
+    parts = [score_frame([run], scored.all_lengths(steps[run.label].tolist())) for run in runs]
     if not parts:
         return pd.DataFrame(columns=_ROW)
     names = ["run", "group", "linking", "phenomenon", "paradigm"]
@@ -75,22 +73,6 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
     ]
     columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
-
-
-def paradigms_of(scored: Scored) -> pd.DataFrame:
-    """Return ``paradigm`` and ``phenomenon`` of every paradigm of a benchmark, as the first run that has it says."""
-    first = scored.rows[["run", "step"]].iloc[0]
-    (run,) = [run for run in scored.study.runs if run.label == first["run"]]
-    table = score_frame([run], _where(scored, [int(first["step"])]))
-    named = table[["paradigm", "phenomenon"]].astype(str).drop_duplicates()
-    return named[~named["paradigm"].isin(("all", *MEANS))].reset_index(drop=True)
-
-
-def _where(scored: Scored, steps: Sequence[int]) -> pyarrow.dataset.Expression:
-    field = pyarrow.compute.field
-    rule = str(scored.rows["ties_rule"].iloc[0])
-    names = (field("benchmark") == scored.benchmark) & (field("scorer") == scored.scorer)
-    return names & (field("split") == "all") & (field("ties_rule") == rule) & field("step").isin(list(steps))
 
 
 def _levels(part: pd.DataFrame) -> pd.DataFrame:

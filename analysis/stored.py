@@ -24,13 +24,8 @@ def known_linking(name: str) -> Linking | None:
         return None
 
 
-def stored_pairs(folder: Path, benchmark: str, columns: Collection[str] | None = PAIR_COLUMNS) -> pd.DataFrame | None:
-    """Read the pairs of a benchmark from a run folder; None where they are not there.
-
-    Args:
-        folder: the run folder.
-        benchmark: name of the benchmark.
-        columns: what is read; None reads all, the published ones too.
+def stored_pairs(folder: Path, benchmark: str) -> pd.DataFrame | None:
+    """Read ``PAIR_COLUMNS`` of the pairs of a benchmark from a run folder; None where they are not there.
 
     Raises:
         UserError: when the file is broken.
@@ -38,7 +33,7 @@ def stored_pairs(folder: Path, benchmark: str, columns: Collection[str] | None =
     """
     path = pairs_path(folder, benchmark)
     check_summed(folder, path)
-    return read_stored(path, columns) if path.is_file() else None
+    return read_stored(path, PAIR_COLUMNS) if path.is_file() else None
 
 
 def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.DataFrame | None:
@@ -62,15 +57,17 @@ def scored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
     return sorted(step for path in place.glob(f"{STEPS}.parquet") if (step := parse_step(path.stem)) is not None)
 
 
-def read_stored(path: Path, columns: Collection[str] | None = None) -> pd.DataFrame:
-    """Read columns of a Parquet file of pairs or scores; None reads all.
+def read_stored(
+    path: Path, columns: Collection[str] | None = None, needed: Collection[str] = ("pair",)
+) -> pd.DataFrame:
+    """Read columns of a Parquet file of pairs or scores; None reads all, of which ``needed`` must be there.
 
     Raises:
-        UserError: when the file is broken or lacks one of them, or the pairs' own.
+        UserError: when the file is broken or lacks one of them.
     """
     try:
         names = pyarrow.parquet.read_schema(path).names
-        missing = [name for name in columns or ("pair",) if name not in names]
+        missing = [name for name in columns or needed if name not in names]
         if missing:
             raise UserError(f"{path}: no column {', '.join(missing)}; score it again")
         table = pyarrow.parquet.read_table(path, columns=columns and list(columns), use_threads=False)

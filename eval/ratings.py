@@ -1,6 +1,5 @@
 """Human ratings of sentences: read, averaged over raters, and compared with linked values."""
 
-import csv
 import math
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import pandas as pd
 from eval.levels import Array
 from eval.linking import Linking
 from eval.pairs import pair_table
-from ucurve.errors import UserError, nearest
+from ucurve.errors import UserError
+from ucurve.tabular import read_rows
 
 SENTENCE = "sentence"
 _FEWEST = 3  # sentences; two points correlate perfectly whatever they are
@@ -75,37 +75,15 @@ def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
 
 def _read(path: Path) -> tuple[list[int], list[str], Array]:
     """Return lines, sentences and ratings, float64[sentences, raters], NaN where a rater gave none."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            raters = _raters(path, list(reader.fieldnames or []))
-            rows = [(reader.line_num, _row(row, f"{path}:{reader.line_num}", raters)) for row in reader]
-    except OSError as error:
-        raise UserError(f"fit.ratings: cannot read {path} ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"fit.ratings: {path} is no csv in UTF-8 ({error})") from error
-    numbers = np.array([given for _, (_, given) in rows], dtype=np.float64).reshape(len(rows), len(raters))
-    return [line for line, _ in rows], [sentence for _, (sentence, _) in rows], numbers
-
-
-def _raters(path: Path, columns: list[str]) -> list[str]:
-    if SENTENCE not in columns:
-        close = nearest(SENTENCE, columns)
-        hint = f" Did you mean {close!r}?" if close else ""
-        raise UserError(f"{path}:1: no column {SENTENCE!r}; the columns are {', '.join(columns) or 'none'}.{hint}")
-    raters = [column for column in columns if column != SENTENCE]
+    rows = read_rows(path, "fit.ratings", (SENTENCE,))
+    raters = [column for column in rows[0][1] if column != SENTENCE]
     if not raters:
         raise UserError(f"{path}:1: no column of ratings beside {SENTENCE!r}; give one for each rater")
-    return raters
-
-
-def _row(row: dict[str, str | None], place: str, raters: list[str]) -> tuple[str, list[float]]:
-    if None in row or None in row.values():
-        raise UserError(f"{place}: {len(raters) + 1} cells are expected, as in the header")
-    sentence = str(row[SENTENCE])
-    if not sentence.strip():
-        raise UserError(f"{place}: {SENTENCE!r} is empty")
-    return sentence, [_number(str(row[rater]), rater, place) for rater in raters]
+    for line, row in rows:
+        if not row[SENTENCE].strip():
+            raise UserError(f"{path}:{line}: {SENTENCE!r} is empty")
+    numbers = [[_number(row[rater], rater, f"{path}:{line}") for rater in raters] for line, row in rows]
+    return [line for line, _ in rows], [row[SENTENCE] for _, row in rows], np.array(numbers, dtype=np.float64)
 
 
 def _number(text: str, rater: str, place: str) -> float:

@@ -123,9 +123,9 @@ def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:
         read_rating_pairs(pairs("a,bb", "ccc,dddx"), SENTENCES)
     with pytest.raises(UserError, match=r"rating_pairs\.csv: 2 pairs; 3 at least are needed"):
         read_rating_pairs(pairs("a,bb", "ccc,dddd"), SENTENCES)
-    with pytest.raises(UserError, match=r"rating_pairs\.csv:1: no column bad; found: good, worse"):
+    with pytest.raises(UserError, match=r"rating_pairs\.csv:1: no column 'bad'; the columns are good, worse"):
         read_rating_pairs(pairs("a,bb", header="good,worse"), SENTENCES)
-    with pytest.raises(UserError, match=r"rating_pairs: no file .*none\.csv"):
+    with pytest.raises(UserError, match=r"rating_pairs: cannot read .*none\.csv \(No such file"):
         read_rating_pairs(tmp_path / "none.csv", SENTENCES)
 
 

@@ -116,5 +116,5 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
         read_models(tmp_path / "absent.csv", KNOWN)
     path = tmp_path / "image.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="is no csv in UTF-8"):
+    with pytest.raises(UserError, match=r"languages: .*image\.csv:1: not UTF-8"):
         read_languages(path)

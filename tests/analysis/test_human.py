@@ -3,7 +3,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.human import human_agreement, human_of, human_parts, read_human
+from analysis.covariates import read_human
+from analysis.human import human_agreement, human_of, human_parts
 from tests.analysis.studies import paradigm_rows, scored_of, study_of
 from tests.analysis.synthetic import MakeRun
 from ucurve.errors import UserError
@@ -47,8 +48,8 @@ def test_a_phenomenon_without_all_its_paradigms_stays_empty(file) -> None:
         (["a1,20,20,1,A", "a2,21,20,1,A"], r"human\.csv:3: a2: 21 correct of 20 is no count of answers"),
         (["a1,0,0,1,A"], r"human\.csv:2: a1: 0 correct of 0 is no count of answers; allowed: 0 to the total"),
         (["a1,,20,1,A"], r"human\.csv:2: a1: nan correct of 20"),
-        (["a1,1,2,1,A", "a1,1,2,1,A"], r"human\.csv:3: paradigm 'a1' stands there twice"),
-        (["a1,many,20,1,A"], r"human\.csv:2: column correct holds 'many', which is not a number"),
+        (["a1,1,2,1,A", "a1,1,2,1,A"], r"human\.csv:3: a1 stands in line 2 already"),
+        (["a1,many,20,1,A"], r"human\.csv:2: 'correct' is 'many'; a number is expected"),
     ],
 )
 def test_broken_lines_are_named(file, lines, message) -> None:
@@ -57,9 +58,9 @@ def test_broken_lines_are_named(file, lines, message) -> None:
 
 
 def test_a_missing_file_or_column_is_named(file, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"human: no file .*nothing\.csv"):
+    with pytest.raises(UserError, match=r"human: cannot read .*nothing\.csv \(No such file"):
         read_human(tmp_path / "nothing.csv")
-    with pytest.raises(UserError, match=r"human\.csv:1: no column total; found: UID, correct"):
+    with pytest.raises(UserError, match=r"human\.csv:1: no column 'total'; the columns are UID, correct"):
         read_human(file("a1,1", header="UID,correct"))
 
 

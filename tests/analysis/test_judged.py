@@ -102,3 +102,28 @@ def test_languages_are_grouped_by_benchmark_and_scorer(tmp_path: Path) -> None:
     assert {key: [one.benchmark for one in members] for key, members in groups.items()} == {
         ("blimp", "sentence"): ["blimp"], ("tse", "sentence"): ["tse/eus", "tse/hin"],
     }  # fmt: skip
+
+
+def test_stored_files_are_read_once_and_equal_pairs_are_one_table(tmp_path: Path) -> None:
+    pairs = make_pairs("zho", PARADIGMS)
+    for name in ("m0", "m1"):
+        write_scored(tmp_path / name, pairs, make_scores(chances(pairs, 0.8, 0)))
+    study = _study(tmp_path)
+    (scored,) = study.benchmarks()
+    first = scored.last_scores("lp")
+    assert first[0].pairs is first[1].pairs
+    for name in ("m0", "m1"):
+        score_path(tmp_path / name, "zho", "sentence", -1).unlink()
+    (again,) = study.benchmarks()
+    assert all(one.scores is two.scores for one, two in zip(again.last_scores("lp"), first, strict=True))
+
+
+def test_pairs_that_were_changed_are_refused_though_another_run_has_them(tmp_path: Path) -> None:
+    pairs = make_pairs("zho", PARADIGMS)
+    for name in ("m0", "m1"):
+        write_scored(tmp_path / name, pairs, make_scores(chances(pairs, 0.8, 0)))
+    other = pairs_path(tmp_path / "m1", "zho")
+    other.write_bytes(other.read_bytes()[:-1])
+    (scored,) = _study(tmp_path).benchmarks()
+    with pytest.raises(UserError, match=rf"{other}: broken Parquet"):
+        scored.last_scores("lp")

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.covariates import read_human
 from analysis.frames import score_frame
-from analysis.human import human_agreement, read_human
+from analysis.human import human_agreement
 from analysis.over_tokenizers import cells_of, over_tokenizers, pairs_by_tokenizer
 from analysis.paradigms import by_level
 from analysis.phenomena import phenomenon_table, with_gap
