@@ -15,7 +15,7 @@ from launch import slurm
 from launch.grids import cells_of, own_settings
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
-from ucurve.command import run_arguments
+from ucurve.cli import run
 from ucurve.files import write_text
 from ucurve.progress import say
 
@@ -89,4 +89,4 @@ def _text(settings: EmitSettings, grid: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    run_arguments("emit", emit_command)
+    run("emit")

@@ -21,7 +21,7 @@ from launch.tables import Format, written
 from train.attempts import Failure, failure_file, read_failure
 from train.records import read_record
 from train.refusals import is_being_written
-from ucurve.command import run_arguments
+from ucurve.cli import run
 from ucurve.errors import UserError
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl
@@ -186,4 +186,4 @@ def _duration(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    run_arguments("status", status_command)
+    run("status")

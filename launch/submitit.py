@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from launch.grids import cells_of
 from launch.slurm import SlurmSettings
-from ucurve.command import compose, sweep
+from ucurve.config import compose, sweep
 
 _FOLDER = "runs/.submitit"  # the nodes have to see it
 

@@ -9,7 +9,7 @@ from train.config import RunSettings, config_sha256, differing_keys, identity_of
 from train.records import read_record
 from train.stored import CONFIGURATION, read_configuration
 from train.tokens import TokenStore
-from ucurve.command import plain
+from ucurve.config import plain
 from ucurve.errors import BusyError, DamagedError, UserError
 from ucurve.run_files import stored_record
 

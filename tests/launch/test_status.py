@@ -11,7 +11,7 @@ from train.attempts import note_failure
 from train.config import read_settings
 from train.records import RunRecord
 from train.run import _only_writer
-from ucurve.command import compose
+from ucurve.config import compose
 from ucurve.errors import RunError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
