@@ -1,6 +1,7 @@
 """Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``.
 
-Every run is started by exactly ``python train.py ...``, alone or under a launcher; nothing has to stay alive meanwhile.
+Every run is started by exactly ``python train.py ...`` (outside a checkout ``python -m ucurve train ...``), alone or
+under a launcher; nothing has to stay alive meanwhile.
 """
 
 import shlex
