@@ -5,18 +5,7 @@ python score.py model=PATH_OR_HUB_ID benchmarks=[zhoblimp] benchmark_root=DIR ou
 python score.py check=true benchmarks=[zhoblimp] benchmark_root=DIR
 """
 
-from typing import Any
-
-from ucurve.command import check, run_command
-
-
-def main(values: dict[str, Any]) -> None:
-    """Check the configuration and score what it asks for."""
-    from eval.run import execute
-    from eval.settings import ScoreCommand
-
-    execute(check(ScoreCommand, values))
-
+from ucurve.cli import run
 
 if __name__ == "__main__":
-    run_command("score", main, "scores made so far are kept, the same command goes on")
+    run("score")

@@ -28,7 +28,7 @@ from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scal
 from analysis.shape_parts import shape_parts
 from analysis.study import Scored, Study, read_study
 from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
-from ucurve.command import check
+from ucurve.config import check
 
 __all__ = [
     "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "curve_table", "draw_flops_curves",

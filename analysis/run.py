@@ -1,12 +1,24 @@
 """The analysis from run folders to figures, tables and the report."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
 from analysis.config import AnalyzeSettings
 from analysis.runs import Run, find_runs
+from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.files import write_text
 from ucurve.progress import say
+
+
+def analyze_command(values: dict[str, Any]) -> None:
+    """Analyze what a composed configuration asks for and print where the report is.
+
+    Raises:
+        UserError: as ``analyze``, or when the configuration is not well formed.
+    """
+    sys.stdout.write(f"report: {analyze(check(AnalyzeSettings, values))}\n")
 
 
 def analyze(settings: AnalyzeSettings) -> Path:

@@ -123,7 +123,7 @@ def _shape() -> Any:
 
 
 def _optimizer() -> Any:
-    from train.config import OptimizerSettings
+    from train.learning_rate import OptimizerSettings
 
     return OptimizerSettings(
         learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0

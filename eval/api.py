@@ -21,7 +21,7 @@ from eval.statistics import comparison_table
 from eval.stored import StoredScores
 from eval.sums import check_summed
 from eval.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.run_folder import CHECKPOINTS, RECORD
 

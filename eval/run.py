@@ -13,9 +13,20 @@ from eval.results import check_out
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.stored import StoredScores
 from eval.targets import Target, has_checkpoint, model_targets, run_targets
+from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
 from ucurve.run_folder import CHECKPOINTS, match_folders
+
+
+def score_command(values: dict[str, Any]) -> None:
+    """Score what a composed configuration asks for.
+
+    Raises:
+        UserError: as ``execute``, or when the configuration is not well formed.
+        RunError: as ``execute``.
+    """
+    execute(check(ScoreCommand, values))
 
 
 def execute(command: ScoreCommand) -> None:

@@ -18,7 +18,7 @@ from launch.grids import cells_of, own_settings
 from launch.tables import Format, Row, written
 from train.commands import plan_of
 from train.plan import Plan
-from ucurve.command import run_arguments
+from ucurve.cli import run
 from ucurve.progress import say
 
 _ROUNDS = 3
@@ -119,4 +119,4 @@ def _for_a_person(row: Row) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    run_arguments("cost", cost_command)
+    run("cost")

@@ -1,6 +1,7 @@
 """Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``.
 
-Every run is started by exactly ``python train.py ...``, alone or under a launcher; nothing has to stay alive meanwhile.
+Every run is started by exactly ``python train.py ...`` (outside a checkout ``python -m ucurve train ...``), alone or
+under a launcher; nothing has to stay alive meanwhile.
 """
 
 import shlex
@@ -15,7 +16,7 @@ from launch import slurm
 from launch.grids import cells_of, own_settings
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
-from ucurve.command import run_arguments
+from ucurve.cli import run
 from ucurve.files import write_text
 from ucurve.progress import say
 
@@ -89,4 +90,4 @@ def _text(settings: EmitSettings, grid: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    run_arguments("emit", emit_command)
+    run("emit")

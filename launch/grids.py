@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from train.grid import Cell, grid_cells
-from ucurve.command import Composed, check, compose, sweep
+from ucurve.config import Composed, check, compose, sweep
 
 _MULTIRUN = ("-m", "--multirun")
 Settings = TypeVar("Settings")

@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from ucurve.errors import INTERRUPTED
+
 _REQUEUE = 75
 
 
 def relay(command: Sequence[str]) -> int:
     """Run a command and return its exit code, or 75 when a signal was passed on and the command then failed.
+
+    After Ctrl-C, which a terminal sends to the command as well, a command that fails gives 130.
 
     Args:
         command: the launcher and its arguments.
@@ -29,9 +33,13 @@ def relay(command: Sequence[str]) -> int:
         for worker in _catching(process.pid):
             os.kill(worker, signal.SIGUSR1)
 
+    interrupted: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
     for number in (signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, pass_on)
     code = process.wait()
+    if interrupted and code:
+        return INTERRUPTED
     if told and code:
         return _REQUEUE
     return code if code >= 0 else 128 - code

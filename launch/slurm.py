@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
@@ -56,14 +57,15 @@ class Start:
 
     def alone(self) -> str:
         """Return the command on one node, without the arguments of ``train.py``."""
+        train = train_script(self.launcher)
         if self.launcher == "python":
-            return f"{self.python} train.py"
+            return f"{self.python} {train}"
         if self.launcher == "deepspeed":
             return (
                 f"{self._relay()} deepspeed --num_gpus {self.processes} --master_port ${{MASTER_PORT:-29500}} "
-                "--no_local_rank train.py"
+                f"--no_local_rank {train}"
             )
-        return f"{self._relay()} {self._torchrun()} --standalone --nproc-per-node {self.processes} train.py"
+        return f"{self._relay()} {self._torchrun()} --standalone --nproc-per-node {self.processes} {train}"
 
     def in_job(self) -> str:
         """Return the command of a job's script, which has the arguments of ``train.py`` in ``"$@"``."""
@@ -79,13 +81,20 @@ class Start:
                 f"{self._relay()} {self._torchrun()} --nnodes {self.nodes} --nproc-per-node {self.processes} "
                 '--rdzv-backend c10d --rdzv-id "$SLURM_JOB_ID" --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT"'
             )
-        return f'srun --ntasks-per-node=1 bash -c \'{start} train.py "$@"\' task "$@"'
+        return f'srun --ntasks-per-node=1 bash -c \'{start} {train_script(self.launcher)} "$@"\' task "$@"'
 
     def _relay(self) -> str:
         return f"{self.python} -m launch.relay"
 
     def _torchrun(self) -> str:
         return f"{self.python} -m torch.distributed.run"
+
+
+def train_script(launcher: str) -> str:
+    """Return what a launcher starts for ``train.py``: in a folder that is no checkout, the installed command."""
+    if Path("train.py").is_file():
+        return "train.py"
+    return f"{'--module' if launcher == 'deepspeed' else '-m'} ucurve train"
 
 
 def directives(wishes: SlurmSettings, nodes: int, runs: int) -> list[str]:

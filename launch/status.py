@@ -18,7 +18,7 @@ from launch.grids import cells_of, own_settings
 from launch.tables import Format, written
 from train.attempts import Failure, failure_file, read_failure
 from train.records import read_record
-from ucurve.command import run_arguments
+from ucurve.cli import run
 from ucurve.errors import UserError
 from ucurve.locks import is_being_written
 from ucurve.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
@@ -182,4 +182,4 @@ def _duration(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    run_arguments("status", status_command)
+    run("status")

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Sequence
 
 from launch.grids import cells_of
-from launch.slurm import SlurmSettings
-from ucurve.command import compose, sweep
+from launch.slurm import SlurmSettings, train_script
+from ucurve.config import compose, sweep
 
 _FOLDER = "runs/.submitit"  # the nodes have to see it
 
@@ -24,7 +24,7 @@ def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -
     for block in blocks:
         axes = [f"{key}={','.join(map(_written, values))}" for key, values in block.items() if key not in given]
         own = [*grid, *axes, "grid=[]"] if block else list(grid)
-        lines.append(f"{python} train.py -m {shlex.join([*options, *own])}\n")
+        lines.append(f"{python} {train_script('python')} -m {shlex.join([*options, *own])}\n")
     return "".join(lines)
 
 

@@ -33,7 +33,7 @@ from train.run import train_cell
 from train.seen import open_batches
 from train.stopping import Interrupted
 from train.verify import verify_command
-from ucurve.command import compose
+from ucurve.config import compose
 from ucurve.errors import UcurveError
 from ucurve.progress import say
 

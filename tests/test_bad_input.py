@@ -13,12 +13,8 @@ import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
 
-from analyze import _analyze as analyze_command
 from eval.tables import ACCURACY
-from score import main as score_command
-from train.commands import train_command
-from train.verify import verify_command
-from ucurve.command import run_command, run_grid_command
+from ucurve.cli import run as run_command
 
 TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]
 PAIR = {"UID": "one", "phenomenon": "P", "sentence_good": "天地", "sentence_bad": "地天", "pairID": 0}
@@ -39,12 +35,12 @@ def place(tmp_path, monkeypatch):
 def run(place, monkeypatch, capsys):
     """A function that runs a command and returns its exit code and what it wrote to standard error."""
 
-    def call(name, task, *arguments):
+    def call(name, *arguments):
         GlobalHydra.instance().clear()
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
         before = entries(place)
         with pytest.raises(SystemExit) as caught:
-            (run_grid_command if name == "train" else run_command)(name, task)
+            run_command(name)
         return caught.value.code, capsys.readouterr().err, entries(place) - before
 
     return call
@@ -107,7 +103,7 @@ def test_a_mistake_in_train_is_one_message_and_exit_code_2(run, mistake):
     overrides, message = MISTAKES[mistake]
     keys = {override.split("=")[0] for override in overrides}
     given = [override for override in TRAIN if override.split("=")[0] not in keys]
-    code, error, written = run("train", train_command, *given, *overrides)
+    code, error, written = run("train", *given, *overrides)
     check(code, error, written, message)
 
 
@@ -127,12 +123,12 @@ BROKEN_CORPORA = {
 def test_a_broken_corpus_names_file_and_line(run, place, mistake):
     content, message = BROKEN_CORPORA[mistake]
     (place / "corpus" / "train.jsonl").write_bytes(content)
-    check(*run("train", train_command, *TRAIN), message)
+    check(*run("train", *TRAIN), message)
 
 
 def test_a_torn_gzip_names_the_file(run, place):
     (place / "corpus" / "more.jsonl.gz").write_bytes(gzip.compress("\n".join(TEXT).encode())[:-20])
-    check(*run("train", train_command, *TRAIN), r"more\.jsonl\.gz")
+    check(*run("train", *TRAIN), r"more\.jsonl\.gz")
 
 
 BROKEN_BENCHMARKS = {
@@ -151,12 +147,12 @@ BROKEN_BENCHMARKS = {
 def test_a_broken_benchmark_is_found_before_training(run, place, mistake):
     content, message = BROKEN_BENCHMARKS[mistake]
     (place / "bench" / "zhoblimp" / "one.jsonl").write_text(content + "\n")
-    check(*run("train", train_command, *TRAIN), message)
+    check(*run("train", *TRAIN), message)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
 def test_a_device_that_is_not_there(run):
-    check(*run("train", train_command, *TRAIN, "engine.device=cuda"), r"engine\.device='cuda': no CUDA device")
+    check(*run("train", *TRAIN, "engine.device=cuda"), r"engine\.device='cuda': no CUDA device")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +165,7 @@ def test_a_device_that_is_not_there(run):
     ],
 )
 def test_a_mistake_in_verify(run, arguments, message):
-    check(*run("verify", verify_command, *arguments), message)
+    check(*run("verify", *arguments), message)
 
 
 @pytest.fixture
@@ -219,7 +215,7 @@ def test_a_mistake_in_score(run, scored, mistake):
     overrides, message = SCORE_MISTAKES[mistake]
     keys = {override.split("=")[0] for override in overrides}
     given = [override for override in SCORE if override.split("=")[0] not in keys]
-    check(*run("score", score_command, *given, *overrides), message)
+    check(*run("score", *given, *overrides), message)
 
 
 ANALYZE_MISTAKES = {
@@ -236,12 +232,12 @@ ANALYZE_MISTAKES = {
 @pytest.mark.parametrize("mistake", ANALYZE_MISTAKES)
 def test_a_mistake_in_analyze(run, scored, mistake):
     overrides, message = ANALYZE_MISTAKES[mistake]
-    check(*run("analyze", analyze_command, *overrides), message)
+    check(*run("analyze", *overrides), message)
 
 
 def test_a_broken_table_of_accuracies(run, scored):
     (scored / "eval" / "accuracy.csv").write_text("step,accuracy\n0,0.5\n")
-    check(*run("analyze", analyze_command), r"accuracy\.csv:1: no column")
+    check(*run("analyze"), r"accuracy\.csv:1: no column")
 
 
 def check(code, error, written, message):

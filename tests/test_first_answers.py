@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from train.config import read_settings
-from ucurve.command import compose, plain
+from ucurve.config import compose, plain
 
 ROOT = Path(__file__).resolve().parents[1]
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃"
@@ -21,7 +21,7 @@ SMALL = ["model=tiny", "tokens=512", "batch.sequences=4", "batch.length=16", "sc
 TRAIN = ["train.py", *SMALL, "data.path=corpus", "benchmark_root=bench", "eval.benchmarks=[zhoblimp]"]
 BUILD = ["tokenizers/build.py", "data.path=corpus"]
 SCORE = ["score.py", "run=done", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
-GENERATE = ["-m", "eval.generation", "--templates", "t", "--vocabulary", "v", "--phrases", "p", "--out", "o"]
+GENERATE = ["-m", "eval.generation", "templates=t", "vocabulary=v", "phrases=p", "out=o"]
 LISTED = ["schedule=list", "schedule.count=null"]
 
 MISTAKES = [

@@ -16,7 +16,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from train.config import TokenizerSettings
 from train.corpus import CorpusSettings
 from train.text import build_tokenizer
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.pretrained import load_model, load_rows, load_tokenizer
 

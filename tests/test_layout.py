@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,3 +24,11 @@ def test_train_is_the_package_and_not_the_script():
 
 def test_folder_of_built_tokenizers_holds_no_package():
     assert not (ROOT / "tokenizers" / "__init__.py").exists()
+
+
+def test_the_packages_of_a_wheel_are_the_folders_that_hold_code():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    tops = [path.parent for path in ROOT.glob("*/__init__.py")]
+    folders = {file.parent.relative_to(ROOT) for top in tops for file in top.rglob("*.py")}
+    assert sorted(listed) == sorted([".".join(folder.parts) for folder in folders] + ["ucurve.conf"])
+    assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)

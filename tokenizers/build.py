@@ -6,8 +6,7 @@ from pathlib import Path
 # At the end, so that the name of this folder never stands in for the library ``tokenizers``.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from train.tokenizer_command import build_command
-from ucurve.command import run_command
+from ucurve.cli import run
 
 if __name__ == "__main__":
-    run_command("build", build_command, "what was finished is kept, the same command goes on")
+    run("build")

@@ -12,7 +12,8 @@ from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
 from train.seen import SeenBatches, SeenSequence, open_batches, run_settings
-from ucurve.command import check, run_command
+from ucurve.cli import run
+from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.files import new_file
 
@@ -122,4 +123,4 @@ def _values(seen: SeenSequence, ids: bool) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command("batches", batches_command)
+    run("batches")

@@ -8,7 +8,7 @@ from train.config import RunSettings
 from train.grid import Cell, grid_cells
 from train.plan import Plan, describe, make_plan
 from train.text import expected_vocabulary
-from ucurve.command import Composed
+from ucurve.config import Composed
 from ucurve.errors import RunError, UserError
 
 

@@ -3,34 +3,18 @@
 from dataclasses import asdict, field
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    NonNegativeFloat,
-    PositiveFloat,
-    PositiveInt,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from train.corpus import CorpusSettings
 from train.flops import Shape
 from train.hooks import EvalSettings
+from train.learning_rate import OptimizerSettings
 from train.schedule import ScheduleSettings
 from train.text import TokenizerSettings
-from ucurve.command import check
-from ucurve.counts import format_count, parse_count
+from ucurve.config import STRICT, Folder, Name, Seed, TokenCount, check
+from ucurve.counts import format_count
 from ucurve.files import sha256_json
-
-STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-TokenCount = Annotated[int, BeforeValidator(parse_count)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Decay = Annotated[float, Field(ge=0, lt=1)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", coerce_numbers_to_str=True)]
-Folder = Annotated[str, Field(min_length=1)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 # Keys that change how or where a run is made, but not what comes out of it.
 _NOT_IDENTITY = ("eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")
@@ -71,29 +55,6 @@ class BatchSettings:
     def tokens(self) -> int:
         """Tokens in one optimizer step."""
         return self.sequences * self.length
-
-
-@dataclass(frozen=True, config=STRICT)
-class OptimizerSettings:
-    """AdamW with linear warm-up and cosine decay.
-
-    Attributes:
-        learning_rate: peak.
-        minimum: final learning rate as a share of the peak.
-        warmup: share of the steps that the warm-up takes.
-        betas: AdamW's two decay rates.
-        eps: AdamW's epsilon.
-        weight_decay: applied to matrices only.
-        clip: largest norm of the gradient.
-    """
-
-    learning_rate: PositiveFloat
-    minimum: Share
-    warmup: Share
-    betas: tuple[Decay, Decay]
-    eps: PositiveFloat
-    weight_decay: NonNegativeFloat
-    clip: PositiveFloat
 
 
 @dataclass(frozen=True, config=STRICT)

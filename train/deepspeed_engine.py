@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import nn
 from transformers import GPTNeoXForCausalLM
 
-from train.config import EngineSettings, OptimizerSettings
+from train.config import EngineSettings
 from train.deepspeed_config import build_config
 from train.engine import (
     MOMENTS,
@@ -24,6 +24,7 @@ from train.engine import (
     restore_plain,
     with_generator,
 )
+from train.learning_rate import OptimizerSettings
 from train.model import summed_loss
 from train.processes import Processes
 from ucurve.errors import UserError

@@ -9,7 +9,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import GPTNeoXForCausalLM
 
-from train.config import EngineSettings, OptimizerSettings
+from train.config import EngineSettings
+from train.learning_rate import OptimizerSettings
 from train.model import summed_loss
 from ucurve.errors import RunError, UserError
 

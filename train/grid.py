@@ -7,7 +7,7 @@ from typing import Any
 
 from train.config import RunSettings, read_settings
 from train.schedule import checkpoint_steps
-from ucurve.command import Composed, compose
+from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 
 

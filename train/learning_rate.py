@@ -1,12 +1,39 @@
-"""The learning rate: linear warm-up, then cosine decay, as Pythia's configuration reads (Biderman et al. 2023).
+"""AdamW's settings and its learning rate: linear warm-up, then cosine decay.
 
-Pythia itself was trained with a slightly lower one: GPT-NeoX until August 2023 let the cosine run to 0 and returned the
-minimum where it was below it (EleutherAI/gpt-neox, pull request 1008; docs/training.md has the difference).
+Both are as Pythia's configuration reads (Biderman et al. 2023). Pythia itself was trained with a slightly lower rate:
+GPT-NeoX until August 2023 let the cosine run to 0 and returned the minimum where it was below it (EleutherAI/gpt-neox,
+pull request 1008; docs/training.md has the difference).
 """
 
 import math
 
-from train.config import OptimizerSettings
+from pydantic import NonNegativeFloat, PositiveFloat
+from pydantic.dataclasses import dataclass
+
+from ucurve.config import STRICT, Decay, Share
+
+
+@dataclass(frozen=True, config=STRICT)
+class OptimizerSettings:
+    """AdamW with linear warm-up and cosine decay.
+
+    Attributes:
+        learning_rate: peak.
+        minimum: final learning rate as a share of the peak.
+        warmup: share of the steps that the warm-up takes.
+        betas: AdamW's two decay rates.
+        eps: AdamW's epsilon.
+        weight_decay: applied to matrices only.
+        clip: largest norm of the gradient.
+    """
+
+    learning_rate: PositiveFloat
+    minimum: Share
+    warmup: Share
+    betas: tuple[Decay, Decay]
+    eps: PositiveFloat
+    weight_decay: NonNegativeFloat
+    clip: PositiveFloat
 
 
 def learning_rate(settings: OptimizerSettings, step: int, total_steps: int) -> float:

@@ -15,7 +15,8 @@ from pydantic.dataclasses import dataclass
 from train.card import CURVE, README, write_card
 from train.upload import upload_revisions
 from train.verify import run_findings
-from ucurve.command import check, run_command
+from ucurve.cli import run
+from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.files import new_folder, sha256_file, sha256_json
 from ucurve.progress import say
@@ -145,4 +146,4 @@ def _is_file_with(path: Path, digest: str) -> bool:
 
 
 if __name__ == "__main__":
-    run_command("publish", publish_command)
+    run("publish")

@@ -8,7 +8,7 @@ from train.config import RunSettings, config_sha256, differing_keys, identity_of
 from train.records import read_record
 from train.stored import read_configuration
 from train.tokens import TokenStore
-from ucurve.command import plain
+from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
 from ucurve.run_folder import CONFIGURATION, read_run_record
 

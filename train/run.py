@@ -29,7 +29,7 @@ from train.text import build_tokenizer, check_tokenizer, end_of_document
 from train.tokens import build_token_store, check_budget, save_unigram_counts
 from train.tracking import check_tracker
 from train.vocabulary import vocabulary_size
-from ucurve.command import plain
+from ucurve.config import plain
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.files import new_folder, remove_leftovers
 from ucurve.locks import only_writer, refuse_busy

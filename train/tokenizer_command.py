@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 from train.corpus import Corpus, CorpusSettings
 from train.text import TokenizerSettings, build_tokenizer, check_tokenizer, read_statistics
 from train.tokens import build_token_store, save_unigram_counts
-from ucurve.command import check
+from ucurve.config import check
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

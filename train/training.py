@@ -22,7 +22,7 @@ from train.records import MetricsLog, RunRecord
 from train.resume import load_state, metrics_sha256, newest_state, save_state
 from train.stopping import Interrupted, StopSignals
 from train.tracking import Tracker, make_tracker
-from ucurve.command import plain
+from ucurve.config import plain
 from ucurve.errors import RunError
 from ucurve.files import sha256_file
 from ucurve.progress import ProgressBar, say

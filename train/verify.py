@@ -17,7 +17,7 @@ from train.resume import state_faults
 from train.stored import load_settings, stored_config_sha256
 from train.verify_records import layout_faults, metrics_faults, record_faults, tokenizer_faults, unvouched_records
 from train.verify_weights import first_weights_faults, twin_faults
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import DamagedError, RunError, UserError, missing_folder
 from ucurve.run_folder import CONFIGURATION, EVAL, METRICS, RECORD, checkpoints, own_faults, read_manifest
 

@@ -25,9 +25,10 @@ def versions() -> dict[str, str]:
 
 def code_revision() -> str | None:
     """Return the git commit of the code, with ``+changes`` when files differ from it; None outside a checkout."""
-    root = Path(__file__).resolve().parent.parent
+    here = Path(__file__).resolve()
+    root = here.parent.parent
     commit = _git(root, "rev-parse", "HEAD")
-    if not commit:
+    if not commit or not _git(root, "ls-files", str(here)):  # not tracked: installed into a folder of another project
         return None
     return f"{commit}+changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
 

@@ -4,16 +4,33 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
 
 from eval.generation.engine import Reason, Yield, generate, pair_record
 from eval.generation.grammar import Grammar, Paradigm
 from eval.generation.template import Template, all_or_error, read_phrases, read_templates
 from eval.generation.vocabulary import read_vocabulary
+from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.files import new_folder, write_json
-from ucurve.progress import ProgressBar
+from ucurve.progress import ProgressBar, say
 
 REPORT_NAME = "report.json"
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid"))
+class GenerateSettings:
+    """The arguments of ``build_benchmark``."""
+
+    templates: Path
+    vocabulary: Path
+    phrases: Path
+    out: Path
+    pairs: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,23 @@ class Outcome:
     draws: int
     failures: dict[str, int]
     note: str
+
+
+def generate_command(values: dict[str, Any]) -> None:
+    """Make a benchmark folder and log what is in it.
+
+    Raises:
+        UserError: as ``build_benchmark``, or when the configuration is not well formed.
+    """
+    settings = check(GenerateSettings, values)
+    outcomes = build_benchmark(**vars(settings))
+    for outcome in outcomes:
+        if outcome.note:
+            say(f"{outcome.file}: {outcome.note}")
+    made = sum(outcome.pairs for outcome in outcomes)
+    complete = sum(outcome.pairs == outcome.wanted for outcome in outcomes)
+    uids = len({outcome.uid for outcome in outcomes})
+    say(f"{made} pairs; {complete} of {uids} paradigms complete; see {settings.out / REPORT_NAME}")
 
 
 def build_benchmark(

@@ -10,7 +10,7 @@ from analysis.correlations import correlation_parts, rating_correlations, read_r
 from eval.linking import parse_linking
 from tests.analysis.studies import study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 SENTENCES = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]

@@ -11,7 +11,7 @@ from analysis.config import AnalyzeSettings
 from analysis.run import analyze
 from tests.analysis.page import Page
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from transformers import AutoTokenizer, GPTNeoXForCausalLM  # noqa: F401 - loads
 from eval import sweep
 from eval.run import execute
 from eval.settings import ScoreCommand
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UcurveError
 
 

@@ -13,7 +13,7 @@ from eval.linking import parse_linking
 from eval.settings import ScoreCommand
 from eval.statistics import comparison_table
 from eval.tables import ACCURACY, STATISTICS, read_table
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]

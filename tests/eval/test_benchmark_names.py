@@ -12,7 +12,7 @@ from eval.pairs import data_hash
 from eval.run import execute
 from eval.settings import ScoreCommand
 from eval.tables import ACCURACY, STATISTICS, read_table
-from ucurve.command import check, compose
+from ucurve.config import check, compose
 from ucurve.errors import UserError
 
 

@@ -9,7 +9,7 @@ from eval.fitting import FIT_COLUMNS, GRIDS, FitSettings, fit, fit_paradigms
 from eval.linking import parse_linking
 from eval.metrics import accuracy_table, pair_credits
 from eval.settings import ScoreCommand
-from ucurve.command import check, compose
+from ucurve.config import check, compose
 from ucurve.errors import UserError
 
 PARADIGMS = [f"p{number:02d}" for number in range(12)]

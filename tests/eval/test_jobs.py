@@ -13,7 +13,7 @@ from eval.presets import PRESETS
 from eval.run import execute
 from eval.settings import ScoreCommand
 from eval.tables import ACCURACY, FITS, read_table
-from ucurve.command import check, compose
+from ucurve.config import check, compose
 from ucurve.errors import UserError
 from ucurve.tokenizer_files import tokenizer_sha256
 

@@ -32,7 +32,7 @@ from eval.scoring.model import model_kind, read_config, start_token
 from eval.scoring.sentences import encode
 from eval.settings import ScoreSettings
 from eval.tables import ACCURACY, FITS, STATISTICS, read_table
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import RunError, UserError
 
 L = "".join(chr(0x4E00 + number) for number in range(40))  # the letters of the tokenizer in conftest.py

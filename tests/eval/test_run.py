@@ -6,7 +6,7 @@ from eval import run as command
 from eval.run import check_benchmarks, execute, find_runs, score_model, score_run
 from eval.scoring.scorers import find_scorer
 from eval.settings import LINKING, ScoreCommand, ScoreSettings
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 

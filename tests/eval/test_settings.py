@@ -5,7 +5,7 @@ import pytest
 from eval.presets import PRESETS
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings, full_name
-from ucurve.command import check, compose
+from ucurve.config import check, compose
 from ucurve.errors import UserError
 
 ANY = ("run=r", "benchmarks=[demo]")

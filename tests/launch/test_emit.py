@@ -36,6 +36,19 @@ def test_several_processes_are_started_under_the_relay(emitted):
     assert " --no_local_rank train.py " in first
 
 
+@pytest.mark.parametrize(
+    ("launcher", "started"),
+    [
+        ("python", "python -m ucurve train model=tiny "),
+        ("torchrun", "--nproc-per-node 1 -m ucurve train model=tiny "),
+        ("deepspeed", "--no_local_rank --module ucurve train model=tiny "),
+    ],
+)
+def test_outside_a_checkout_the_installed_command_is_started(emitted, tmp_path, monkeypatch, launcher, started):
+    monkeypatch.chdir(tmp_path)
+    assert started in emitted("format=commands", f"launcher={launcher}").splitlines()[0]
+
+
 def test_the_grid_is_printed_without_a_file(capsys):
     emit_command(["format=commands", *GRID])
     assert len(capsys.readouterr().out.splitlines()) == 4

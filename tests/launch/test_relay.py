@@ -1,5 +1,6 @@
 """``launch.relay`` before a launcher that, as torchrun does, turns its worker's exit code into 1."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,9 +20,9 @@ LAUNCHER = (
 )
 
 
-def relayed(worker):
-    command = [sys.executable, "-m", "launch.relay", sys.executable, "-c", LAUNCHER, worker]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def relayed(worker, launcher=LAUNCHER, **options):
+    command = [sys.executable, "-m", "launch.relay", sys.executable, "-c", launcher, worker]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
@@ -36,6 +37,14 @@ def test_a_signal_reaches_the_worker_and_its_answer_is_kept(number):
 def test_without_a_signal_the_exit_code_is_the_launchers(worker, code):
     with relayed(worker) as process:
         assert process.wait(timeout=20) == code
+
+
+def test_ctrl_c_waits_for_the_launcher_and_shows_no_traceback():
+    saves = "import sys, time\ntry: print('ready', flush=True); time.sleep(30)\nexcept KeyboardInterrupt: sys.exit(1)"
+    with relayed("", saves, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        assert (process.wait(timeout=20), process.stderr.read()) == (130, "")
 
 
 def test_a_launcher_that_is_killed_gives_the_shells_code():

@@ -10,7 +10,7 @@ from launch.status import cell_status, counts, status_command
 from train.attempts import note_failure
 from train.config import read_settings
 from train.records import RunRecord
-from ucurve.command import compose
+from ucurve.config import compose
 from ucurve.errors import RunError, UserError
 from ucurve.locks import only_writer
 

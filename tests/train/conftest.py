@@ -6,7 +6,7 @@ import random
 import pytest
 
 from train.config import RunSettings, read_settings
-from ucurve.command import compose
+from ucurve.config import compose
 
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
 

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from train.config import EngineSettings, OptimizerSettings
+from train.config import EngineSettings
 from train.deepspeed_engine import DeepSpeedEngine
 from train.engine import TorchEngine
 from train.flops import Shape
+from train.learning_rate import OptimizerSettings
 from train.model import build_model
 from train.processes import connect, disconnect, processes_of
 

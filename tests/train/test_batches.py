@@ -15,7 +15,7 @@ from train.loop import Batches
 from train.run import train_cell
 from train.seen import open_batches
 from train.stored import stored_config_sha256
-from ucurve.command import run_command
+from ucurve.cli import run as run_command
 from ucurve.errors import UserError
 from ucurve.files import sha256_file
 from ucurve.run_folder import read_run_record, replacing
@@ -178,10 +178,10 @@ def test_the_command_line(run, monkeypatch, capsys):
     expected = show(run, capsys, 3, 5, format="csv", ids=True)
     arguments = [f"run={run}", "from=3", "to=5", "format=csv", "ids=true"]
     monkeypatch.setattr(sys, "argv", ["batches.py", *arguments])
-    run_command("batches", batches_command)
+    run_command("batches")
     assert capsys.readouterr().out == expected
     monkeypatch.setattr(sys, "argv", ["batches.py", f"run={run}", "from=3", "til=5"])
     with pytest.raises(SystemExit) as caught:
-        run_command("batches", batches_command)
+        run_command("batches")
     assert caught.value.code == 2
     assert "unknown key 'til'; the keys are those of conf/batches.yaml" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 from train.config import CorpusSettings, TokenizerSettings
 from train.text import read_statistics
-from ucurve.command import check, compose
+from ucurve.config import check, compose
 from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from train.config import config_sha256, differing_keys, identity_of, read_settings, without_seeds
-from ucurve.command import compose, plain
+from ucurve.config import compose, plain
 from ucurve.errors import UserError
 
 

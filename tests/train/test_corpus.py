@@ -11,7 +11,7 @@ import pytest
 
 from eval.generation import demo
 from train.corpus import Corpus, CorpusSettings, _demo_records
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from train.config import EngineSettings, OptimizerSettings
+from train.config import EngineSettings
 from train.engine import DivergedError, TorchEngine, choose_device, parameter_groups
 from train.flops import Shape
-from train.learning_rate import learning_rate
+from train.learning_rate import OptimizerSettings, learning_rate
 from train.model import build_model
 from ucurve.errors import UserError
 

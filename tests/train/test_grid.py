@@ -2,7 +2,7 @@ import pytest
 
 from train.commands import plan_text, train_command
 from train.grid import axis_cells, grid_cells
-from ucurve.command import CONFIGURATION, Composed, compose, sweep
+from ucurve.config import CONFIGURATION, Composed, compose, sweep
 from ucurve.errors import UserError
 
 

@@ -14,14 +14,14 @@ import yaml
 from hydra.core.global_hydra import GlobalHydra
 
 from train.attempts import note_failure, read_failure
-from train.commands import train_command
 from train.config import Seeds
 from train.grid import Cell, grid_cells
 from train.grid_run import GridRun, Outcome, summary
 from train.records import RunRecord
 from train.run import train_cell
 from train.stopping import Interrupted, StopSignals
-from ucurve.command import Composed, compose, plain, run_grid_command, sweep
+from ucurve.cli import run as run_command
+from ucurve.config import Composed, compose, plain, sweep
 from ucurve.errors import BusyError, RunError
 
 
@@ -169,7 +169,7 @@ def start(monkeypatch, capsys):
         GlobalHydra.instance().clear()
         monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
         try:
-            run_grid_command("train", train_command)
+            run_command("train")
             code = 0
         except SystemExit as left:
             code = left.code

@@ -20,7 +20,7 @@ from train.corpus import CorpusSettings
 from train.grid import grid_cells
 from train.run import prepare, train_cell
 from train.text import TokenizerSettings, build_tokenizer
-from ucurve.command import Composed, compose
+from ucurve.config import Composed, compose
 from ucurve.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]

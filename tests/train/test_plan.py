@@ -1,6 +1,6 @@
 from train.config import read_settings
 from train.plan import describe, make_plan
-from ucurve.command import compose
+from ucurve.config import compose
 
 
 def described(*overrides, vocabulary):

@@ -17,7 +17,7 @@ from eval.tables import ACCURACY, read_table
 from train.card import overall_accuracies
 from train.publish import publish_command, revisions
 from train.run import train_cell
-from ucurve.command import run_command
+from ucurve.cli import run as run_command
 from ucurve.errors import RunError, UserError
 from ucurve.run_folder import checkpoints, read_run_record
 from ucurve.sealed import RECORD
@@ -251,6 +251,6 @@ def test_what_cannot_be_published(run, tmp_path):
 
 def test_the_command_line(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["publish.py", f"run={run}", f"out={tmp_path / 'out'}", "repo=me/14m-suite"])
-    run_command("publish", publish_command)
+    run_command("publish")
     assert capsys.readouterr().out == f"{tmp_path / 'out'}: revisions step0, step3, step12, main\n"
     assert (tmp_path / "out" / "models--me--14m-suite" / "refs" / "step12").is_file()

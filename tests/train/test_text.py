@@ -29,7 +29,7 @@ from train.text import (
 )
 from train.tokenizer_training import _learn, train_bpe, train_char, train_word
 from train.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.pretrained import load_tokenizer
 

@@ -15,7 +15,7 @@ from train.resume import metrics_sha256, newest_state, save_state, state_faults
 from train.run import train_cell
 from train.seen import open_batches
 from train.verify import run_faults, run_findings, verify_command
-from ucurve.command import compose
+from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.files import sha256_file
 from ucurve.run_folder import own_faults, read_run_record

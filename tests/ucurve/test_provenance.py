@@ -1,8 +1,10 @@
 import platform
+import subprocess
 from pathlib import Path
 
 import ucurve
-from ucurve.provenance import hardware, versions
+from ucurve import provenance
+from ucurve.provenance import code_revision, hardware, versions
 
 
 def test_versions_name_what_is_installed_and_nothing_else():
@@ -29,3 +31,16 @@ def test_a_system_that_does_not_tell(monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", fail)
     assert hardware()["processor"] == platform.machine()
+
+
+def test_a_folder_of_another_project_that_the_code_is_installed_into_gives_no_revision(tmp_path, monkeypatch):
+    file = tmp_path / "venv" / "ucurve" / "provenance.py"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.setattr(provenance, "__file__", str(file))
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    assert code_revision() is None
+    subprocess.run([*git, "add", "."], check=True)
+    assert len(code_revision().removesuffix("+changes")) == 40

@@ -1,9 +1,10 @@
 import json
+import sys
 
 import pytest
 
-from eval.generation.__main__ import main
 from eval.generation.build import build_benchmark
+from ucurve import cli
 from ucurve.errors import UserError
 
 VOCABULARY = "expression\tpos\n" + "".join(f"{word}\tN\n" for word in "甲乙丙丁戊") + "跑\tV\n走\tV\n"
@@ -31,9 +32,21 @@ def build(project, out="out", pairs=4, seed=0):
     )
 
 
-def command(project, *more):
-    places = ["--templates", project / "templates", "--vocabulary", project / "vocabulary.tsv"]
-    return main([str(part) for part in [*places, "--phrases", project / "phrases.json", *more]])
+@pytest.fixture
+def command(project, monkeypatch):
+    """A function that runs ``python -m eval.generation`` in this process and returns its exit code."""
+
+    def call(*more):
+        places = {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json", "out": "out"}
+        given = [f"{key}={project / name}" for key, name in places.items()]
+        monkeypatch.setattr(sys, "argv", ["eval.generation", *given, *more])
+        try:
+            cli.run("generate")
+        except SystemExit as stop:
+            return stop.code
+        return 0
+
+    return call
 
 
 def test_pairs_are_written_in_the_published_line_format(project):
@@ -103,17 +116,16 @@ def test_no_pairs_at_all_is_a_mistake(project):
         build(project, pairs=0)
 
 
-def test_the_command_says_what_it_made(project, capsys):
-    assert command(project, "--out", project / "out", "--pairs", "3") == 0
+def test_the_command_says_what_it_made(project, command, capsys):
+    assert command("pairs=3") == 0
     assert "3 pairs; 1 of 1 paradigms complete; see" in capsys.readouterr().err
     assert len((project / "out" / "order.jsonl").read_text().splitlines()) == 3
 
 
-def test_a_mistake_is_one_message_and_exit_code_2(project, capsys):
+def test_a_mistake_is_one_message_and_exit_code_2(project, command, capsys):
     write_template(project, "b", uid="b", good_rule=["pos:", "x", "。"])
-    assert command(project, "--out", project / "out") == 2
+    assert command() == 2
     assert capsys.readouterr().err.startswith("error: ")
     assert not (project / "out").exists()
-    with pytest.raises(SystemExit) as stop:
-        command(project, "--pairs", "many")
-    assert stop.value.code == 2
+    assert command("pairs=many") == 2
+    assert "pairs: got 'many'" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from eval import sweep
 from eval.run import score_model
 from eval.scoring.model import load_model, model_kind
 from eval.settings import ScoreSettings
-from ucurve.command import check
+from ucurve.config import check
 from ucurve.errors import UserError
 
 RECORD = {"sentence_good": "The dogs see a doghouse.", "sentence_bad": "The dogs sees a doghouse."}

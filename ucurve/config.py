@@ -1,18 +1,14 @@
-"""The border to the user: Hydra composes, a frozen dataclass is checked, and a mistake becomes one message.
-
-Every command exits with 0, or 2 after a mistake of the user's, or 1 after any other failure that has a message, or 130
-after Ctrl-C, as shells expect.
-"""
+"""Configuration: Hydra composes it, a frozen dataclass checks it, and a mistake in it becomes one message."""
 
 import contextlib
-import errno
+import functools
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -24,15 +20,26 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ucurve.errors import INTERRUPTED, UcurveError, UserError, nearest
+from ucurve.counts import parse_count
+from ucurve.errors import UserError, missing_folder, nearest
 
-CONFIGURATION = Path(__file__).resolve().parent.parent / "conf"
-_AGAIN = "the same command begins anew"
+_HERE = Path(__file__).resolve().parent
+CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
+_HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
-_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
+_SEARCHPATH = "hydra.searchpath="
 Settings = TypeVar("Settings")
+
+# Types of the fields of settings.
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+TokenCount = Annotated[int, BeforeValidator(parse_count)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", coerce_numbers_to_str=True)]
+Folder = Annotated[str, Field(min_length=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 @dataclass(frozen=True)
@@ -41,133 +48,86 @@ class Composed:
 
     Attributes:
         values: the resolved configuration.
-        overrides: the overrides that compose it, without those of Hydra itself.
+        overrides: the overrides that compose it, without those of Hydra itself but for ``hydra.searchpath``.
     """
 
     values: dict[str, Any]
     overrides: tuple[str, ...]
 
 
-def run_command(name: str, task: Callable[[dict[str, Any]], None], kept: str = _AGAIN) -> None:
-    """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with the resolved mapping.
+def compose_command_line(
+    name: str, arguments: Sequence[str], run_elsewhere: Callable[[Composed], None]
+) -> list[Composed]:
+    """Let Hydra read a command line and return what it composes: under ``-m`` every cell, else one.
 
-    Under ``-m`` the task is called once for each cell of the product; a cell that fails does not stop the others, but
-    Ctrl-C does. The process ends with the exit code of the module's contract; only a fault of ours shows a traceback.
+    ``hydra.main`` does it, and not the compose API as in ``compose``, because ``--help``, ``--cfg``, ``--info`` and
+    launchers exist there alone. Where an option only prints, the process ends here.
 
     Args:
-        name: the primary configuration.
-        task: what to do.
-        kept: what is said after Ctrl-C or on a full disk: what is kept, and what the same command does.
+        name: the primary configuration, as in ``conf/<name>.yaml``.
+        arguments: as ``read_arguments`` returns them.
+        run_elsewhere: called instead, with one cell at a time, where a launcher of Hydra's sends the cells
+            (``hydra/launcher=submitit_slurm``).
+
+    Raises:
+        UserError: when one of the cells cannot be composed.
     """
-    codes: list[int] = []
-
-    def call(config: DictConfig) -> None:
-        codes.append(exit_code_of(lambda: task(resolve(config)), name, kept))
-
-    with _until_interrupted(codes, kept):
-        _through_hydra(name, call, codes)
-    _exit_with(codes)
-
-
-def run_grid_command(name: str, task: Callable[[list[Composed]], None], kept: str = _AGAIN) -> None:
-    """Compose ``conf/<name>.yaml`` with the command line and call ``task`` once with all its cells.
-
-    Under ``-m`` these are the cells of the product, else there is one. Nothing runs unless all of them compose. With a
-    launcher of Hydra's that sends cells elsewhere (``hydra/launcher=submitit_slurm``) the task is called there, with
-    one cell at a time.
-    """
-    codes: list[int] = []
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
+    sys.argv[1:] = arguments
     found: list[Composed] = []
+    unresolved: list[OmegaConfBaseException] = []  # raised here, Hydra would print lines of its own about it
 
     def collect(config: DictConfig) -> None:
-        cell = Composed(resolve(config), tuple(HydraConfig.get().overrides.task))
-        if _is_sent_elsewhere():
-            task([cell])
+        settings = HydraConfig.get()
+        search = [override for override in settings.overrides.hydra if override.startswith(_SEARCHPATH)]
+        try:
+            cell = Composed(resolve(config), (*search, *settings.overrides.task))
+        except OmegaConfBaseException as error:
+            unresolved.append(error)
+            return
+        if settings.mode == RunMode.MULTIRUN and settings.runtime.choices["hydra/launcher"] != "basic":
+            run_elsewhere(cell)
         else:
             found.append(cell)
 
-    with _until_interrupted(codes, kept):
-        _through_hydra(name, collect, codes)
-        if found and not any(codes):
-            codes.append(exit_code_of(lambda: task(found), name, kept))
-    _exit_with(codes)
-
-
-def run_arguments(name: str, task: Callable[[list[str]], None]) -> None:
-    """Call ``task`` with the arguments of a command that Hydra does not start; exit codes as in ``run_command``."""
-    codes: list[int] = []
-    with _until_interrupted(codes, _AGAIN):
-        arguments = [quoted_where_needed(argument) for argument in sys.argv[1:]]
-        codes.append(exit_code_of(lambda: task(arguments), name, _AGAIN))
-    _exit_with(codes)
-
-
-@contextlib.contextmanager
-def _until_interrupted(codes: list[int], kept: str) -> Iterator[None]:
-    """Let Ctrl-C end the work inside with one message; its exit code goes to ``codes``."""
     try:
-        yield
-    except KeyboardInterrupt:
-        codes.append(_report(f"interrupted: {kept}", INTERRUPTED))
-
-
-def _through_hydra(name: str, call: Callable[[DictConfig], None], codes: list[int]) -> None:
-    """Let Hydra call ``call`` with each composed configuration; the codes of what went wrong go to ``codes``."""
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
-    sys.argv[1:] = [quoted_where_needed(argument) for argument in sys.argv[1:]]
-    composed: list[bool] = []
-
-    def noted(config: DictConfig) -> None:
-        composed.append(True)
-        call(config)
-
-    try:
-        hydra.main(version_base="1.3", config_path=_search_path(name), config_name=name)(noted)()
-    except UcurveError as error:  # of a cell that was sent elsewhere
-        codes.append(_report(str(error), error.exit_code))
-    except (HydraException, OmegaConfBaseException) as error:
-        codes.append(_report(configuration_message(error, name), UserError.exit_code))
+        with _stored(name):
+            hydra.main(version_base="1.3", config_path=None, config_name=name)(collect)()
+        if unresolved:
+            raise unresolved[0]
+    except _HYDRA_ERRORS as error:
+        raise UserError(configuration_message(error, name)) from error
     except (ValueError, TypeError) as error:
-        if composed:  # then the fault is ours
+        if found:  # then the fault is ours
             raise
-        codes.append(_report(f"the arguments do not fit conf/{name}.yaml: {error}", UserError.exit_code))
-    finally:
-        for part in ("command", name):
-            ConfigStore.instance().repo.pop(f"{part}.yaml", None)
+        raise UserError(f"the arguments do not fit conf/{name}.yaml: {error}") from error
+    return found
 
 
-def _is_sent_elsewhere() -> bool:
-    settings = HydraConfig.get()
-    return settings.mode == RunMode.MULTIRUN and settings.runtime.choices["hydra/launcher"] != "basic"
+def read_arguments(words: Sequence[str]) -> list[str]:
+    """Return the arguments of a command as overrides and options of Hydra.
 
+    Values are quoted where Hydra's grammar needs it. ``--config-dir DIR`` becomes an override, so that all that is made
+    of the overrides later, such as the cells of an experiment or a launch file, finds the groups in that folder too.
 
-def _exit_with(codes: list[int]) -> None:
-    if any(codes):
-        sys.exit(max(codes))
-
-
-def exit_code_of(work: Callable[[], None], name: str, kept: str) -> int:
-    """Do the work of a command and return its exit code; an error that has a message is printed as that message.
-
-    Args:
-        work: what to do.
-        name: the primary configuration, as in ``conf/<name>.yaml``.
-        kept: as in ``run_command``.
+    Raises:
+        UserError: when there is no such folder.
     """
-    try:
-        work()
-        sys.stdout.flush()
-    except OmegaConfBaseException as error:
-        return _report(configuration_message(error, name), UserError.exit_code)
-    except UcurveError as error:
-        return _report(str(error), error.exit_code)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        if error.errno in _MACHINE_FAULTS:
-            return _report(f"{error}; {kept}", UcurveError.exit_code)
-        return _report(str(error), UserError.exit_code)
-    return 0
+    left, arguments = list(words), []
+    while left:
+        option, equals, value = left.pop(0).partition("=")
+        if option in ("--config-dir", "-cd") and (equals or left):
+            folder = Path(value if equals else left.pop(0))
+            if not folder.is_dir():
+                raise missing_folder("--config-dir", folder)
+            arguments.append(f"{_SEARCHPATH}[{_quoted(f'file://{folder.resolve()}')}]")
+        else:
+            arguments.append(quoted_where_needed(f"{option}{equals}{value}"))
+    return sorted(arguments, key=_is_override)  # Hydra's parser takes no option between overrides
+
+
+def _is_override(argument: str) -> bool:
+    return ("=" in argument and not argument.startswith("-")) or argument.startswith("~")
 
 
 def quoted_where_needed(argument: str) -> str:
@@ -175,9 +135,13 @@ def quoted_where_needed(argument: str) -> str:
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
         return argument
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    quoted = f"{key}='{escaped}'"
+    quoted = f"{key}={_quoted(value)}"
     return quoted if not set(value) & set("[]{}") and _is_readable(quoted) else argument
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _is_readable(argument: str) -> bool:
@@ -188,27 +152,47 @@ def _is_readable(argument: str) -> bool:
     return True
 
 
-def _search_path(name: str) -> str | None:
-    """Return the folder Hydra composes from.
+@contextlib.contextmanager
+def _stored(name: str) -> Iterator[None]:
+    """Let Hydra know a configuration and the groups that it names, and no others.
 
-    A configuration that uses no group is registered by itself, so that a key of it may have the name of another
-    command's group (``score.py model=PATH``).
+    So a key may have the name of a group that another command has (``score.py model=PATH``).
     """
-    if _groups(name):
-        return str(CONFIGURATION)
-    for part, package in (("command", "_global_"), (name, None)):
-        ConfigStore.instance().store(name=part, node=OmegaConf.load(CONFIGURATION / f"{part}.yaml"), package=package)
-    return None
+    store = ConfigStore.instance()
+    before = dict(store.repo)
+    for file in ("command.yaml", f"{name}.yaml", *(file for group in _groups(name) for file in _choices(group))):
+        group, _, choice = file.rpartition("/")
+        store.store(choice, _load(file), group or None, _package(file))
+    store.repo["command.yaml"].node.hydra.job.name = name
+    try:
+        yield
+    finally:
+        store.repo = before
 
 
-def _groups(name: str) -> list[str]:
-    defaults = _load(f"{name}.yaml").get("defaults", [])
-    keys = [key for entry in defaults if isinstance(entry, dict) for key in entry]
-    return [key for key in keys if not key.startswith("override ")]
+def _groups(name: str) -> dict[str, str]:
+    """Return the groups of a configuration, each with what stands before its keys, as ``model.``."""
+    entries = [entry for entry in _load(f"{name}.yaml").get("defaults", []) if not isinstance(entry, str)]
+    groups = {}
+    for entry in entries:
+        group, _, package = next(iter(entry)).partition("@")
+        groups[group] = "" if package == "_here_" else f"{package or group}."
+    return groups
 
 
+def _choices(group: str) -> list[str]:
+    return [f"{group}/{file.name}" for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
+
+
+@functools.cache
 def _load(file: str) -> dict[str, Any]:
     return cast(dict[str, Any], OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
+
+
+@functools.cache
+def _package(file: str) -> str | None:
+    header = re.match(r"# @package (\S+)", (CONFIGURATION / file).read_text(encoding="utf-8"))
+    return header and header[1]
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
@@ -229,11 +213,10 @@ def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
         UserError: when Hydra cannot compose it.
     """
     started = GlobalHydra.instance().is_initialized()
-    place = contextlib.nullcontext() if started else hydra.initialize_config_dir(str(CONFIGURATION), version_base="1.3")
     try:
-        with place:
+        with _stored(name), contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"):
             return resolve(hydra.compose(name, overrides=list(overrides)))
-    except (HydraException, OmegaConfBaseException) as error:
+    except _HYDRA_ERRORS as error:
         raise UserError(configuration_message(error, name)) from error
 
 
@@ -304,9 +287,9 @@ def configuration_message(error: Exception, name: str) -> str:
 def _unknown_key(key: str, name: str) -> str:
     groups = _groups(name)
     allowed = [*_keys(_load(f"{name}.yaml")), *groups]
-    for group in groups:
-        for file in (CONFIGURATION / group).glob("*.yaml"):
-            allowed += _keys(_load(f"{group}/{file.name}"), f"{group}.")
+    for group, prefix in groups.items():
+        for file in _choices(group):
+            allowed += _keys(_load(file), prefix)
     return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
 
 
@@ -341,10 +324,3 @@ def _problem(detail: dict[str, Any]) -> str:
         message = "a list is expected, as [a,b]"
     given = "" if detail["type"] == "value_error" else f"got {detail['input']!r}; "
     return f"{place}: {given}{message}"
-
-
-def _report(message: str, code: int) -> int:
-    """Say what is wrong; of the processes that a launcher started, which all meet one mistake, the first says it."""
-    if os.environ.get("RANK", "0") == "0":
-        sys.stderr.write(f"error: {message}\n")
-    return code

@@ -1,58 +1,17 @@
+import importlib
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from hydra.core.global_hydra import GlobalHydra
 
-from ucurve import command
-from ucurve.command import check, resolve
-from ucurve.errors import UserError
+from ucurve import cli
+from ucurve.config import CONFIGURATION
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
-class Inner:
-    rate: float
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
-class Outer:
-    inner: Inner
-    steps: int = Field(ge=1)
-    names: tuple[str, ...] = ()
-
-
-def test_check_builds_the_dataclass():
-    assert check(Outer, {"steps": 3, "inner": {"rate": "0.5"}, "names": ["a"]}) == Outer(Inner(0.5), 3, ("a",))
-
-
-def test_check_reports_every_problem_at_once():
-    with pytest.raises(UserError) as caught:
-        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": "a", "more": 2})
-    lines = str(caught.value).splitlines()
-    assert lines[0] == "5 problems in the configuration:"
-    assert sorted(lines[1:]) == [
-        "  inner.rat: unknown key",
-        "  inner.rate: no value given",
-        "  more: unknown key",
-        "  names: got 'a'; a list is expected, as [a,b]",
-        "  steps: got 0; Input should be greater than or equal to 1",
-    ]
-
-
-def test_resolve_fills_references():
-    assert resolve(OmegaConf.create({"seed": 3, "init": "${seed}"})) == {"seed": 3, "init": 3}
-
-
-def test_resolve_leaves_what_has_no_value_to_the_check():
-    values = resolve(OmegaConf.create({"steps": "???", "inner": {"rate": "???"}}))
-    with pytest.raises(UserError, match=r"(?s)inner\.rate: no value given.*steps: no value given"):
-        check(Outer, values)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +24,6 @@ def program(tmp_path_factory):
               - command
               - size: small
               - _self_
-              - override hydra/hydra_logging: none
-              - override hydra/job_logging: none
             need: ???
             fail: null
             twice: ${need}
@@ -76,10 +33,9 @@ def program(tmp_path_factory):
             defaults:
               - command
               - _self_
-              - override hydra/hydra_logging: none
-              - override hydra/job_logging: none
             size: null
             """,
+        "conf/whole.yaml": "defaults: [command, size: small, _self_]\nneed: ???\n",
         "conf/size/small.yaml": "name: small\nwidth: 1\n",
         "conf/size/large.yaml": "name: large\nwidth: 2\n",
         "conf/command.yaml": (ROOT / "conf" / "command.yaml").read_text(),
@@ -87,8 +43,8 @@ def program(tmp_path_factory):
             import sys
             from pathlib import Path
             sys.path.insert(0, {str(ROOT)!r})
-            from ucurve import command, errors
-            command.CONFIGURATION = Path(__file__).parent / "conf"
+            from ucurve import cli, config, errors
+            config.CONFIGURATION = Path(__file__).parent / "conf"
 
             def task(values):
                 kinds = {{"user": errors.UserError, "run": errors.RunError, "bug": ValueError, "hand": KeyboardInterrupt}}
@@ -97,7 +53,15 @@ def program(tmp_path_factory):
                     raise kind("told so")
                 print(values)
 
-            command.run_command(sys.argv.pop(1), task, "what was made is kept")
+            def whole(cells):
+                print(*(cell.overrides for cell in cells))
+
+            cli.COMMANDS = {{
+                name: cli.Command(f"__main__.{{function}}", "", takes, "what was made is kept")
+                for name, function, takes in [("main", "task", "values"), ("plain", "task", "values"),
+                                              ("whole", "whole", "cells"), ("given", "print", "arguments")]
+            }}
+            cli.run(sys.argv.pop(1))
             """,
     }
     for name, text in files.items():
@@ -186,49 +150,106 @@ def test_a_key_may_bear_the_name_of_another_commands_group(program):
     assert done.stdout.strip() == "{'size': 'any/path'}"
 
 
-def test_commands_of_the_project_have_their_configuration():
-    for script in ROOT.glob("*.py"):
-        if "run_command(" in script.read_text():
-            assert (command.CONFIGURATION / f"{script.stem}.yaml").is_file()
+def test_a_command_may_get_all_cells_at_once(program):
+    done = program("-m", "need=1,2", "size=large", name="whole")
+    assert (done.returncode, done.stdout) == (0, "('need=1', 'size=large') ('need=2', 'size=large')\n"), done.stderr
+    done = program("-m", "need=1,2", "size=larg", name="whole")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("unknown size 'larg'") == 1
 
 
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("data.path=语料", "语料"),
-        ("data.path=语料/a(1).txt", "语料/a(1).txt"),
-        ("run=runs/x-语料-s0", "runs/x-语料-s0"),
-        ("data.path=it's", "it's"),
-        ("data.path=~/x y", "~/x y"),
-    ],
-)
-def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    quoted = command.quoted_where_needed(argument)
-    assert OverridesParser.create().parse_override(quoted).value() == value
+@pytest.mark.parametrize("name", ["main", "whole"])
+@pytest.mark.parametrize("option", ["--help", "--hydra-help", "--cfg=job", "--info=defaults"])
+def test_hydras_own_options_do_what_they_do_elsewhere(program, name, option):
+    done = program(option, *["need=1"] * (option == "--cfg=job"), name=name)
+    assert (done.returncode, done.stderr) == (0, "")
+    wanted = {
+        "--help": f"(?s){name} is powered.*size: large, small",
+        "--cfg=job": "need: 1",
+        "--info=defaults": "size/small",
+        "--hydra-help": "Hydra",
+    }
+    assert re.search(wanted[option], done.stdout)
 
 
-@pytest.mark.parametrize(
-    "argument", ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1"]
-)
-def test_other_arguments_are_left_as_they_are(argument):
-    assert command.quoted_where_needed(argument) == argument
+def test_a_group_of_ones_own_is_found(program):
+    folder = program.folder.parent / "mine"
+    (folder / "size").mkdir(parents=True)
+    (folder / "size" / "huge.yaml").write_text("name: huge\nwidth: 9\n")
+    done = program("need=1", "--config-dir", str(folder), "-m", "size=small,huge")
+    assert (done.returncode, [line.count("huge") for line in done.stdout.splitlines()]) == (0, [0, 2]), done.stderr
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_configuration_and_its_function(name):
+    assert (CONFIGURATION / f"{name}.yaml").is_file()
+    module, _, function = cli.COMMANDS[name].task.rpartition(".")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def ucurve(*arguments):
+    command = [sys.executable, "-m", "ucurve", *arguments]
+    return subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_the_console_command_lists_its_commands(arguments):
+    done = ucurve(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"  {name} " in done.stdout for name in cli.COMMANDS)
+
+
+def test_the_console_command_names_the_nearest_command():
+    done = ucurve("analyse", "runs=x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: unknown command 'analyse'; allowed: analyze, ")
+    assert done.stderr.endswith(" Did you mean 'analyze'?\n")
+
+
+def test_the_console_command_runs_a_command():
+    done = ucurve("verify", "run=/nowhere")
+    assert (done.returncode, done.stderr) == (2, "error: run: no folder /nowhere.\n")
+
+
+def test_help_of_a_command_that_takes_the_arguments_of_a_grid():
+    done = ucurve("cost", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "format: text" in done.stdout
+
+
+@pytest.mark.parametrize("script", ["train.py", "score.py", "analyze.py", "verify.py", "tokenizers/build.py"])
+def test_ctrl_c_during_the_first_imports_is_one_message(script):
+    """Python is interrupted as soon as it has begun to import Hydra, by a hook that stands in for the user's hand."""
+    hook = (
+        "import signal, sys, runpy\n"
+        "class Hand:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'hydra': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Hand())\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.argv[:] = [{script!r}]\n"
+        f"runpy.run_path({script!r}, run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", hook], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 130
+    assert done.stderr.startswith("error: interrupted: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("error", "code"), [(PermissionError(13, "Permission denied"), 2), (OSError(28, "No space left"), 1)]
 )
 def test_what_the_system_refuses_is_one_message(monkeypatch, capsys, error, code):
-    from hydra.core.global_hydra import GlobalHydra
-
     def fail(_):
         raise error
 
     GlobalHydra.instance().clear()
     monkeypatch.setattr(sys, "argv", ["verify.py", "run=x"])
+    monkeypatch.setattr(cli.COMMANDS["verify"].task, fail)
     with pytest.raises(SystemExit) as caught:
-        command.run_command("verify", fail)
+        cli.run("verify")
     assert caught.value.code == code
     message = capsys.readouterr().err
     assert message.startswith("error: ")

@@ -1,0 +1,73 @@
+"""The wheel in an environment of its own: the console command in an empty folder, far from the checkout."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("ucurve", "train", "eval", "analysis", "launch", "conf")
+TINY = ["experiment=demo", "tokens=8K", "seed=0", "schedule.count=3", "batch.sequences=8", "eval.subset=2"]
+
+
+@pytest.fixture(scope="module")
+def ucurve(tmp_path_factory):
+    """A function that runs the console command of a wheel in an empty folder and returns what came of it."""
+    place = tmp_path_factory.mktemp("wheel")
+    for name in FOLDERS:  # a copy, as setuptools leaves folders of its own beside what it builds
+        shutil.copytree(ROOT / name, place / "source" / name)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, place / "source")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    alone = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *alone, "--no-build-isolation", "-w", place, place / "source"], check=True)
+    venv.create(place / "venv", symlinks=True)
+    python = place / "venv" / "bin" / "python"
+    [wheel] = place.glob("*.whl")
+    subprocess.run([*pip, "--python", python, "install", *alone, wheel], check=True)
+    [packages] = place.glob("venv/lib/*/site-packages")
+    (packages / "shared.pth").write_text(sysconfig.get_path("purelib"))  # what ucurve needs, without a download
+    (place / "empty").mkdir()
+    shutil.rmtree(place / "source")
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def call(*arguments, code=0):
+        command = [place / "venv" / "bin" / "ucurve", *arguments]
+        done = subprocess.run(
+            command, check=False, cwd=place / "empty", env=variables, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    call.folder = place / "empty"
+    return call
+
+
+@pytest.mark.long
+def test_a_wheel_trains_scores_analyzes_and_verifies_in_an_empty_folder(ucurve):
+    ucurve("train", *TINY)
+    [run] = ucurve.folder.glob("runs/demo/tiny-*")
+    ucurve("score", f"run={run}", "benchmarks=[demo]", "subset=2", "linking=[lp]", "steps=[0]")
+    assert ucurve("verify", f"run={run}").endswith("all as their manifests say\n")
+    assert "report: figures" in ucurve("analyze", "runs='runs/demo/*'")
+    assert (ucurve.folder / "figures" / "report.html").is_file()
+    assert run.name in ucurve("status", "runs='runs/demo/*'")
+    assert ucurve("emit", "format=commands", *TINY).startswith("python -m ucurve train experiment=demo ")
+
+
+@pytest.mark.long
+def test_a_wheel_finds_groups_of_the_users_own(ucurve):
+    (ucurve.folder / "groups" / "model").mkdir(parents=True)
+    tiny = (ROOT / "conf" / "model" / "tiny.yaml").read_text()
+    (ucurve.folder / "groups" / "model" / "mine.yaml").write_text(tiny.replace("tiny", "mine"))
+    given = ["--config-dir", "groups", "model=mine", *TINY]
+    assert "mine-8K-char-demo-s0" in ucurve("train", *given, "dry_run=true")
+    emitted = ucurve("emit", "format=commands", *given)
+    assert "hydra.searchpath=" in emitted
+    assert "Did you mean 'mine'?" in ucurve("train", "--config-dir", "groups", "model=mime", *TINY, code=2)
+    assert "unknown model 'mine'" in ucurve("train", "model=mine", *TINY, code=2)

@@ -1,0 +1,104 @@
+import dataclasses
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from eval.settings import ScoreSettings
+from ucurve.config import check, compose, quoted_where_needed, read_arguments, resolve
+from ucurve.errors import UserError
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Inner:
+    rate: float
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Outer:
+    inner: Inner
+    steps: int = Field(ge=1)
+    names: tuple[str, ...] = ()
+
+
+def test_check_builds_the_dataclass():
+    assert check(Outer, {"steps": 3, "inner": {"rate": "0.5"}, "names": ["a"]}) == Outer(Inner(0.5), 3, ("a",))
+
+
+def test_check_reports_every_problem_at_once():
+    with pytest.raises(UserError) as caught:
+        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": "a", "more": 2})
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "5 problems in the configuration:"
+    assert sorted(lines[1:]) == [
+        "  inner.rat: unknown key",
+        "  inner.rate: no value given",
+        "  more: unknown key",
+        "  names: got 'a'; a list is expected, as [a,b]",
+        "  steps: got 0; Input should be greater than or equal to 1",
+    ]
+
+
+def test_resolve_fills_references():
+    assert resolve(OmegaConf.create({"seed": 3, "init": "${seed}"})) == {"seed": 3, "init": 3}
+
+
+def test_resolve_leaves_what_has_no_value_to_the_check():
+    values = resolve(OmegaConf.create({"steps": "???", "inner": {"rate": "???"}}))
+    with pytest.raises(UserError, match=r"(?s)inner\.rate: no value given.*steps: no value given"):
+        check(Outer, values)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("data.path=语料", "语料"),
+        ("data.path=语料/a(1).txt", "语料/a(1).txt"),
+        ("run=runs/x-语料-s0", "runs/x-语料-s0"),
+        ("data.path=it's", "it's"),
+        ("data.path=~/x y", "~/x y"),
+    ],
+)
+def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
+    quoted = quoted_where_needed(argument)
+    assert OverridesParser.create().parse_override(quoted).value() == value
+
+
+@pytest.mark.parametrize(
+    "argument", ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1"]
+)
+def test_other_arguments_are_left_as_they_are(argument):
+    assert quoted_where_needed(argument) == argument
+
+
+@pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(ScoreSettings)])
+def test_every_scoring_key_is_one_of_score_and_one_below_eval_in_train(key):
+    assert key in compose("score", [])
+    assert key in compose("train", ["tokens=1M"])["eval"]
+
+
+def test_one_default_of_scoring_serves_both_commands():
+    score = compose("score", ["scorer=mink", "unigrams.path=table.json"])
+    train = compose("train", ["tokens=1M", "eval.scorer=mink", "eval.unigrams.path=table.json"])["eval"]
+    keys = [field.name for field in dataclasses.fields(ScoreSettings)]
+    assert {key: score[key] for key in keys} == {key: train[key] for key in keys}
+
+
+@pytest.mark.parametrize("options", [["--config-dir", "it's mine"], ["--config-dir=it's mine"], ["-cd", "it's mine"]])
+def test_groups_of_ones_own_are_found_wherever_the_overrides_go(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it's mine" / "schedule").mkdir(parents=True)
+    (tmp_path / "it's mine" / "schedule" / "mine.yaml").write_text("kind: linear\ncount: 5\nsteps: []\n")
+    overrides = [*read_arguments(options), "tokens=1M", "schedule=mine"]
+    assert compose("train", overrides)["schedule"]["count"] == 5
+    with pytest.raises(UserError, match=r"unknown schedule 'main'; allowed: .*Did you mean 'mine'\?"):
+        compose("train", [*overrides[:-1], "schedule=main"])
+
+
+def test_a_folder_of_groups_that_is_not_there_is_a_mistake(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "groups").mkdir()
+    with pytest.raises(UserError, match=r"--config-dir: no folder group\. Did you mean 'groups'\?"):
+        read_arguments(["--config-dir", "group"])

@@ -1,0 +1,158 @@
+"""The border to the user: the commands, their exit codes and messages, and Ctrl-C.
+
+Exit codes: 0 success, 2 a mistake of the user, 1 any other failure that has a message, 130 Ctrl-C, as shells expect.
+What takes time to import is imported only where Ctrl-C is already answered with a message.
+"""
+
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
+
+_AGAIN = "the same command begins anew"
+_MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
+_HELP = ("-h", "--help")
+_MULTIRUN = ("-m", "--multirun")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command; its name is that of its primary configuration, as in ``conf/<name>.yaml``.
+
+    Attributes:
+        task: the function that does the work, with its module.
+        summary: what it does, for the list of all commands.
+        takes: what the function gets: the ``values`` of a composed configuration, under ``-m`` once for each cell,
+            and a cell that fails does not stop the others; all ``cells`` at once, each a ``Composed``; or the
+            ``arguments`` as they are.
+        kept: the message after Ctrl-C or on a full disk: what is kept, and what the same command does.
+    """
+
+    task: str
+    summary: str
+    takes: Literal["values", "cells", "arguments"] = "values"
+    kept: str = _AGAIN
+
+
+COMMANDS = {
+    "train": Command(
+        "train.commands.train_command",
+        "train a run, or every run of a grid",
+        "cells",
+        "the same command goes on",
+    ),
+    "score": Command(
+        "eval.run.score_command",
+        "score checkpoints of runs, or other models, on minimal pairs",
+        kept="scores made so far are kept, the same command goes on",
+    ),
+    "analyze": Command(
+        "analysis.run.analyze_command",
+        "draw learning curves and write the report",
+        kept="every file written so far is whole, the same command begins anew",
+    ),
+    "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
+    "generate": Command("eval.generation.build.generate_command", "make minimal pairs from templates"),
+    "build": Command(
+        "train.tokenizer_command.build_command",
+        "build one tokenizer alone",
+        kept="what was finished is kept, the same command goes on",
+    ),
+    "batches": Command("train.batches.batches_command", "show what a model saw between two steps"),
+    "publish": Command("train.publish.publish_command", "turn a finished run into a Hugging Face repository"),
+    "status": Command("launch.status.status_command", "list how the runs of a grid stand", "arguments"),
+    "cost": Command("launch.cost.cost_command", "measure what a grid costs", "arguments"),
+    "emit": Command("launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"),
+}
+
+
+def main() -> None:
+    """Run ``ucurve COMMAND arguments``; without a command, or with ``--help``, list the commands."""
+    name, *arguments = sys.argv[1:] or _HELP
+    if name in _HELP:
+        sys.stdout.write(_overview())
+    elif name in COMMANDS:
+        sys.argv = [f"ucurve {name}", *arguments]
+        run(name)
+    else:
+        sys.exit(_report(str(unknown_name("command", name, COMMANDS)), UserError.exit_code))
+
+
+def run(name: str) -> None:
+    """Run a command with the arguments of this process, which ends with the exit code where that is not 0."""
+    codes: list[int] = []
+
+    def attempt(work: Callable[[], None]) -> None:
+        codes.append(_exit_code(work, COMMANDS[name].kept))
+
+    try:
+        attempt(lambda: _start(name, attempt))
+    except KeyboardInterrupt:
+        codes.append(_report(f"interrupted: {COMMANDS[name].kept}", INTERRUPTED))
+    if any(codes):
+        sys.exit(max(codes))
+
+
+def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
+    from ucurve.config import Composed, compose_command_line, read_arguments
+
+    command = COMMANDS[name]
+    arguments = read_arguments(sys.argv[1:])
+    if command.takes == "arguments" and not _has_option(arguments):
+        _call(command.task, arguments)
+        return
+
+    def run_elsewhere(cell: Composed) -> None:
+        _call(command.task, [cell] if command.takes == "cells" else cell.values)
+
+    cells = compose_command_line(name, arguments, run_elsewhere)
+    if command.takes == "cells" and cells:
+        _call(command.task, cells)
+    elif command.takes == "values":
+        for cell in cells:
+            attempt(partial(_call, command.task, cell.values))
+
+
+def _has_option(arguments: Sequence[str]) -> bool:
+    return any(argument.startswith("-") and argument not in _MULTIRUN for argument in arguments)
+
+
+def _call(task: str, given: Any) -> None:
+    module, _, function = task.rpartition(".")
+    getattr(importlib.import_module(module), function)(given)
+
+
+def _exit_code(work: Callable[[], None], kept: str) -> int:
+    """Do some work and return its exit code; an error that has a message is printed as that message."""
+    try:
+        work()
+        sys.stdout.flush()
+    except UcurveError as error:
+        return _report(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno in _MACHINE_FAULTS:
+            return _report(f"{error}; {kept}", UcurveError.exit_code)
+        return _report(str(error), UserError.exit_code)
+    return 0
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    last = "ucurve COMMAND --help lists the keys of a command."
+    return "\n".join(["usage: ucurve COMMAND [key=value] ...", "", *lines, "", last, ""])
+
+
+def _report(message: str, code: int) -> int:
+    """Print what is wrong; of the processes of a launcher, which all meet the same mistake, the first prints it."""
+    if os.environ.get("RANK", "0") == "0":
+        sys.stderr.write(f"error: {message}\n")
+    return code
