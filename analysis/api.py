@@ -15,19 +15,20 @@ report can be had alone, e.g. ``display(*scaling_of_benchmark(scored))``.
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.config import AnalyzeSettings
-from analysis.figures import Drawing
-from analysis.flops_curves import draw_flops_curves, flops_table
-from analysis.frames import metric_frame, overall, score_frame
-from analysis.learning_curves import curve_table, draw_learning_curves
-from analysis.length_bias_parts import length_bias_parts
-from analysis.loss_curves import draw_loss_curves, loss_table
-from analysis.report import Part
-from analysis.runs import Run, find_runs
-from analysis.scaling_parts import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
-from analysis.shape_parts import shape_parts
-from analysis.study import Scored, Study, read_study
-from analysis.tables import headline, linking_by_line, linking_by_run, missing, provenance
+from analysis.curves.flops import draw_flops_curves, flops_table
+from analysis.curves.learning import curve_table, draw_learning_curves
+from analysis.curves.loss import draw_loss_curves, loss_table
+from analysis.data.frames import metric_frame, overall, score_frame
+from analysis.data.runs import Run, find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import Scored, Study, read_study
+from analysis.linking.length_bias import length_bias_parts
+from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.plotting.figures import Drawing
+from analysis.report.report import Part
+from analysis.scaling.section import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
+from analysis.shape.section import shape_parts
+from analysis.summary import headline, missing, provenance
 from ucurve.config import check
 
 __all__ = [

@@ -4,12 +4,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from analysis.config import AnalyzeSettings
-from analysis.runs import Run, find_runs
+from analysis.data.runs import Run, find_runs
+from analysis.data.settings import AnalyzeSettings
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.files import write_text
 from ucurve.progress import say
+from ucurve.storage.files import write_text
 
 
 def analyze_command(values: dict[str, Any]) -> None:
@@ -43,10 +43,10 @@ def analyze(settings: AnalyzeSettings) -> Path:
 def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     import pandas as pd
 
-    from analysis.figures import render, write_drawing, write_table
-    from analysis.report import report_html
-    from analysis.results import make_parts
-    from analysis.study import read_study
+    from analysis.data.study import read_study
+    from analysis.plotting.figures import render, write_drawing, write_table
+    from analysis.report.report import report_html
+    from analysis.sections import make_parts
 
     parts = make_parts(read_study(runs, settings))
     drawings = [drawing for part in parts for drawing in part.drawings]

@@ -44,11 +44,11 @@ def make_runs(folder: Path, sizes: int, seeds: int, checkpoints: int, items: int
 def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *, with_pairs: bool) -> None:
     """Write one run folder: its record, metrics, accuracies, statistics and, if asked for, every pair's score."""
     from eval.linking import parse_linking
-    from eval.metrics import accuracy_table
-    from eval.results import pairs_path, score_path
-    from eval.statistics import statistics_table
-    from eval.tables import ACCURACY, STATISTICS
-    from train.schedule import log_steps
+    from eval.metrics.accuracy import accuracy_table
+    from eval.metrics.significance import statistics_table
+    from eval.store.scores import pairs_path, score_path
+    from eval.store.tables import ACCURACY, STATISTICS
+    from train.checkpoint_schedule import log_steps
 
     name = f"m{size}-3B-word-made-s{seed}"
     run = folder / name

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.shapes import SHAPES, ShapeTest, classify, p_values, shape_test, turn_columns
-from analysis.smoothing import estimate_curve, smoothing_weights
-from tests.analysis.simulated_curves import (
+from analysis.shape.classify import SHAPES, ShapeTest, classify, p_values, shape_test, turn_columns
+from analysis.shape.smoothing import estimate_curve, smoothing_weights
+from tests.analysis.shape.simulated_curves import (
     DRIFTING,
     NOISES,
     SLOW,

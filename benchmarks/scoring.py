@@ -31,11 +31,12 @@ def ours(model: Path, pairs: Path) -> Callable[[], Scores]:
     """Score as score.py does, from the pair table to the score table."""
     import pandas as pd
 
-    from eval.jobs import prepare, score_job
-    from eval.scoring.batches import within_memory
-    from eval.scoring.model import load_model
+    from eval.models.targets import model_targets
+    from eval.scoring.batching import within_memory
+    from eval.scoring.loading import load_model
     from eval.settings import ScoreSettings
-    from eval.targets import model_targets
+    from eval.sweep.prepare import prepare
+    from eval.sweep.score import score_job
 
     table, loaded = pd.read_parquet(pairs), load_model(model)
     (target,) = model_targets(str(model))
@@ -196,7 +197,7 @@ def report(count: int, taken: dict[str, list[dict[str, float]]], scores: dict[st
 
 
 def _other_decisions(scores: Scores, own: Scores) -> int:
-    from eval.metrics import decide
+    from eval.metrics.accuracy import decide
 
     answers = [decide(*np.split(each, 2))[0] for each in (scores, own)]
     return int((answers[0] != answers[1]).sum())

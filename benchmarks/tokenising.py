@@ -57,9 +57,9 @@ def documents(megabytes: int) -> Iterator[str]:
 
 def work(kind: str, corpus: Path, folder: Path, processes: int, out: Path) -> None:
     """Encode a corpus in this process, or only build the tokenizer, and write what that took."""
-    from train.corpus import Corpus, CorpusSettings
-    from train.text import TokenizerSettings, build_tokenizer
-    from train.tokens import build_token_store
+    from train.corpus.corpus import Corpus, CorpusSettings
+    from train.data.store import build_token_store
+    from train.tokenizer.build import TokenizerSettings, build_tokenizer
 
     tokenizer = folder / kind
     settings = CorpusSettings(kind="text", path=str(corpus), name="made")

@@ -37,8 +37,8 @@ def ours(vocabulary: int, steps: int) -> Callable[[Step], None]:
     import yaml
 
     from train.config import EngineSettings
-    from train.engine import TorchEngine
-    from train.learning_rate import learning_rate
+    from train.engine.engine import TorchEngine
+    from train.optim import learning_rate
 
     preset = yaml.safe_load((ROOT / "conf" / "engine" / "torch.yaml").read_text())
     chosen = EngineSettings(**preset | {"micro_batch": SEQUENCES, "device": "cpu"})
@@ -111,19 +111,19 @@ CONTESTANTS = {"ours": ours, "trainer": trainer, "plain": plain}
 
 
 def _model(vocabulary: int) -> Any:
-    from train.model import build_model
+    from train.model.neox import build_model
 
     return build_model(_shape(), vocabulary, LENGTH, 0, seed=0)
 
 
 def _shape() -> Any:
-    from train.flops import Shape
+    from train.model.flops import Shape
 
     return Shape(layers=6, width=128, heads=4, feed_forward=512)
 
 
 def _optimizer() -> Any:
-    from train.learning_rate import OptimizerSettings
+    from train.optim import OptimizerSettings
 
     return OptimizerSettings(
         learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
@@ -134,8 +134,8 @@ def _adamw(model: Any, steps: int) -> tuple[Any, Any]:
     """Return our engine's optimizer, and our learning rate as torch wants to be told it."""
     import torch
 
-    from train.engine import make_optimizer
-    from train.learning_rate import learning_rate
+    from train.engine.engine import make_optimizer
+    from train.optim import learning_rate
 
     chosen = _optimizer()
     optimizer = make_optimizer(model, chosen)
@@ -228,7 +228,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> bool:
 
 def report(arguments: argparse.Namespace, peak: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
     """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
-    from train.flops import flops_exact
+    from train.model.flops import flops_exact
 
     tokens = SEQUENCES * LENGTH
     flops = flops_exact(_shape(), arguments.vocabulary, LENGTH, tokens)

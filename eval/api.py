@@ -12,18 +12,18 @@ from typing import Any
 import pandas as pd
 
 from eval.linking import parse_linking
-from eval.metrics import TiesRule
+from eval.metrics.accuracy import TiesRule
+from eval.metrics.significance import comparison_table
 from eval.pairs import data_hash
 from eval.run import find_runs, score_model, score_runs
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
-from eval.statistics import comparison_table
-from eval.stored import StoredScores
-from eval.sums import check_summed
-from eval.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
+from eval.store.checksums import check_summed
+from eval.store.scores import StoredScores
+from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
 from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
-from ucurve.run_folder import CHECKPOINTS, RECORD
+from ucurve.storage.run_folder import CHECKPOINTS, RECORD
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,8 @@ def compare(
         ties_rule: what a tie counts.
 
     Returns:
-        The table of ``eval.statistics.comparison_table``: accuracies, their difference with the interval of the paired
-        bootstrap, and McNemar's test, by paradigm, by phenomenon and overall.
+        The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with the interval of
+        the paired bootstrap, and McNemar's test, by paradigm, by phenomenon and overall.
 
     Raises:
         UserError: when the scores are not of the same pairs, or lack what a linking function reads.

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from eval.metrics import TiesRule
-from eval.scoring.model import Bos
+from eval.metrics.accuracy import TiesRule
+from eval.models.folder import Bos
 from ucurve.errors import unknown_name
 
 

@@ -8,15 +8,14 @@ from typing import Any
 import pandas as pd
 
 from eval.benchmarks import expand_benchmarks, load_benchmark
+from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from eval.pairs import subset_pairs
-from eval.results import check_out
 from eval.settings import ScoreCommand, ScoreSettings
-from eval.stored import StoredScores
-from eval.targets import Target, has_checkpoint, model_targets, run_targets
+from eval.store.scores import StoredScores, check_out
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
-from ucurve.run_folder import CHECKPOINTS, match_folders
+from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
 
 def score_command(values: dict[str, Any]) -> None:
@@ -80,8 +79,8 @@ def report_data(command: ScoreCommand) -> None:
     Raises:
         UserError: when a benchmark, the run or the model is missing or broken.
     """
-    from eval.datacheck import data_report
-    from ucurve.pretrained import load_tokenizer
+    from eval.benchmarks.datacheck import data_report
+    from ucurve.huggingface.pretrained import load_tokenizer
 
     targets: list[Target] = []
     if command.model is not None:
@@ -192,13 +191,13 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
     Raises:
         UserError: naming the benchmark and, for a sentence that does not fit, the pair.
     """
-    from eval.scoring.sentences import check_length, encode
+    from eval.scoring.text.sentences import check_length, encode
 
     for pairs in load_benchmarks(settings):
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
 def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings, said: set[str]) -> list[StoredScores]:
-    from eval.sweep import Sweep
+    from eval.sweep.sweep import Sweep
 
     return Sweep(folder, load_benchmarks(settings), settings, said).score(targets)

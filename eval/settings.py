@@ -8,13 +8,14 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks import CustomBenchmark, benchmark_names, families
 from eval.benchmarks.registry import find_benchmark
-from eval.fitting import FitSettings
 from eval.linking import parse_linking
-from eval.metrics import TiesRule
+from eval.metrics.accuracy import TiesRule
+from eval.metrics.fitting import FitSettings
+from eval.models.folder import Bos
+from eval.models.unigram import UnigramSettings
 from eval.presets import Preset, find_preset
-from eval.scoring.model import Bos, Device, Dtype
+from eval.scoring.loading import Device, Dtype
 from eval.scoring.scorers import Scorer, find_scorer
-from eval.unigram import UnigramSettings
 from ucurve.errors import UserError
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")

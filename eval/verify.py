@@ -8,15 +8,15 @@ from typing import Any
 import pandas as pd
 
 from eval.pairs import data_hash
-from eval.results import PAIRS
 from eval.scoring.scorers import SCORERS
-from eval.sums import check_summed, read_key, read_sums, score_fault, sums_path
-from eval.tables import TABLES, TableFile, read_table
+from eval.store.checksums import check_summed, read_key, read_sums, score_fault, sums_path
+from eval.store.scores import PAIRS
+from eval.store.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
-from ucurve.files import is_leftover
-from ucurve.locks import EVAL_LOCKS
-from ucurve.run_folder import CHECKPOINTS, EVAL, STEPS, parse_step
-from ucurve.sealed import KEY
+from ucurve.storage.files import is_leftover
+from ucurve.storage.locks import EVAL_LOCKS
+from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS, parse_step
+from ucurve.storage.sealed import KEY
 
 _SCORE = {".parquet", ".json"}  # and its key
 

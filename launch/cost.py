@@ -14,9 +14,9 @@ import numpy as np
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.grids import cells_of, own_settings
+from launch.arguments import cells_of, own_settings
 from launch.tables import Format, Row, written
-from train.commands import plan_of
+from train.cli import plan_of
 from train.plan import Plan
 from ucurve.cli import run
 from ucurve.progress import say
@@ -87,8 +87,8 @@ def cost_rows(plans: Sequence[Plan], pace_of: Probe) -> list[dict[str, Any]]:
 
 def probe(plan: Plan) -> Pace:
     """Time steps of one and of two micro batches of random tokens, in this process."""
-    from train.engine import TorchEngine
-    from train.model import build_model
+    from train.engine.engine import TorchEngine
+    from train.model.neox import build_model
 
     settings = plan.settings
     say(f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}")

@@ -13,12 +13,12 @@ from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from launch import slurm
-from launch.grids import cells_of, own_settings
+from launch.arguments import cells_of, own_settings
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
 from ucurve.cli import run
-from ucurve.files import write_text
 from ucurve.progress import say
+from ucurve.storage.files import write_text
 
 _STRICT = ConfigDict(extra="forbid")
 

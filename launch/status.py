@@ -14,14 +14,14 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.grids import cells_of, own_settings
+from launch.arguments import cells_of, own_settings
 from launch.tables import Format, written
-from train.attempts import Failure, failure_file, read_failure
-from train.records import read_record
+from train.grid.failures import Failure, failure_file, read_failure
+from train.run_folder.records import read_record
 from ucurve.cli import run
 from ucurve.errors import UserError
-from ucurve.locks import is_being_written
-from ucurve.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
+from ucurve.storage.locks import is_being_written
+from ucurve.storage.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl
 Status = Literal["done", "running", "interrupted", "failed", "missing"]

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from launch.grids import cells_of
+from launch.arguments import cells_of
 from launch.slurm import SlurmSettings, train_script
 from ucurve.config import compose, sweep
 

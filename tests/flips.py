@@ -19,19 +19,19 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from analysis.config import AnalyzeSettings
-from analysis.results import make_parts
-from analysis.runs import find_runs
-from analysis.study import read_study
-from eval.fitting import FitSettings
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
+from analysis.sections import make_parts
+from eval.metrics.fitting import FitSettings
 from eval.run import score_run
 from eval.settings import ScoreSettings
 from tests.train.stress import CHARACTERS, write_corpus
 from train.config import read_settings
-from train.engine import TorchEngine
-from train.run import train_cell
-from train.seen import open_batches
-from train.stopping import Interrupted
+from train.engine.engine import TorchEngine
+from train.engine.signals import Interrupted
+from train.replay import open_batches
+from train.run.run import train_cell
 from train.verify import verify_command
 from ucurve.config import compose
 from ucurve.errors import UcurveError

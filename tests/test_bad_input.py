@@ -13,7 +13,7 @@ import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
 
-from eval.tables import ACCURACY
+from eval.store.tables import ACCURACY
 from ucurve.cli import run as run_command
 
 TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]

@@ -22,14 +22,14 @@ BEGINS_ANEW = "the same command begins anew"
 @pytest.mark.parametrize(
     ("script", "arguments", "work", "message"),
     [
-        ("train.py", ["tokens=1M"], "train.commands.train_command", GOES_ON),
+        ("train.py", ["tokens=1M"], "train.cli.train_command", GOES_ON),
         ("score.py", SCORE, "eval.run.execute", f"scores made so far are kept, {GOES_ON}"),
         ("analyze.py", [], "analysis.run.analyze", f"every file written so far is whole, {BEGINS_ANEW}"),
         ("verify.py", ["run=x"], "train.verify.verify_command", BEGINS_ANEW),
         (
             "tokenizers/build.py",
             ["data=demo"],
-            "train.tokenizer_command.build_command",
+            "train.cli.build_command",
             f"what was finished is kept, {GOES_ON}",
         ),
     ],

@@ -14,14 +14,14 @@ from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from train.config import TokenizerSettings
-from train.corpus import CorpusSettings
-from train.text import build_tokenizer
+from train.corpus.corpus import CorpusSettings
+from train.tokenizer.build import build_tokenizer
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.pretrained import load_model, load_rows, load_tokenizer
+from ucurve.huggingface.pretrained import load_model, load_rows, load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-HOME = "ucurve/pretrained.py"
+HOME = "ucurve/huggingface/pretrained.py"
 SOURCES = ("ucurve", "train", "eval", "analysis", "launch", "benchmarks", "tokenizers/build.py")
 
 CODE = "runs code that lies beside what it loads"
@@ -345,7 +345,7 @@ def test_a_data_set_with_a_script_is_refused(tmp_path):
 def test_a_tokenizer_of_the_hub_is_fetched_without_its_code_and_refused(folder, monkeypatch, tmp_path):
     hostile_tokenizer(folder)
     wanted = []
-    monkeypatch.setattr("train.text.fetch", lambda name, patterns: wanted.extend(patterns) or folder)
+    monkeypatch.setattr("train.tokenizer.build.fetch", lambda name, patterns: wanted.extend(patterns) or folder)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("ab cd.\n")
     settings = check(TokenizerSettings, {"kind": "hub", "name": "mine", "path": "owner/name"})

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TextIO
 from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from train.seen import SeenBatches, SeenSequence, open_batches, run_settings
+from train.replay import SeenBatches, SeenSequence, open_batches, run_settings
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.files import new_file
+from ucurve.storage.files import new_file
 
 Format = Literal["text", "jsonl", "csv"]
 

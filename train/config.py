@@ -6,15 +6,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus import CorpusSettings
-from train.flops import Shape
-from train.hooks import EvalSettings
-from train.learning_rate import OptimizerSettings
-from train.schedule import ScheduleSettings
-from train.text import TokenizerSettings
+from train.checkpoint_schedule import ScheduleSettings
+from train.corpus.corpus import CorpusSettings
+from train.evaluation import EvalSettings
+from train.model.flops import Shape
+from train.optim import OptimizerSettings
+from train.tokenizer.build import TokenizerSettings
 from ucurve.config import STRICT, Folder, Name, Seed, TokenCount, check
 from ucurve.counts import format_count
-from ucurve.files import sha256_json
+from ucurve.storage.files import sha256_json
 
 # Keys that change how or where a run is made, but not what comes out of it.
 _NOT_IDENTITY = ("eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")

@@ -2,10 +2,10 @@
 
 from dataclasses import asdict, dataclass
 
+from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunSettings, config_sha256
-from train.flops import Parameters, count_parameters, flops_6nd, flops_exact
-from train.learning_rate import learning_rate
-from train.schedule import checkpoint_steps
+from train.model.flops import Parameters, count_parameters, flops_6nd, flops_exact
+from train.optim import learning_rate
 
 _BYTES_PER_WEIGHT = 4
 _STATES_KEPT, _VALUES_PER_STATE = 2, 3  # weights and two moments

@@ -42,7 +42,7 @@ class Command:
 
 COMMANDS = {
     "train": Command(
-        "train.commands.train_command",
+        "train.cli.train_command",
         "train a run, or every run of a grid",
         "cells",
         "the same command goes on",
@@ -60,12 +60,12 @@ COMMANDS = {
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
     "generate": Command("eval.generation.build.generate_command", "make minimal pairs from templates"),
     "build": Command(
-        "train.tokenizer_command.build_command",
+        "train.cli.build_command",
         "build one tokenizer alone",
         kept="what was finished is kept, the same command goes on",
     ),
     "batches": Command("train.batches.batches_command", "show what a model saw between two steps"),
-    "publish": Command("train.publish.publish_command", "turn a finished run into a Hugging Face repository"),
+    "publish": Command("launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"),
     "status": Command("launch.status.status_command", "list how the runs of a grid stand", "arguments"),
     "cost": Command("launch.cost.cost_command", "measure what a grid costs", "arguments"),
     "emit": Command("launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"),

@@ -3,12 +3,21 @@
 from functools import partial
 
 from eval.benchmarks.forms import blimp, blimp_nl, multiblimp, read_blimp_nl, read_swe_blimp, rublimp, sling, swe_blimp
-from eval.benchmarks.languages import CLAMS, MULTIBLIMP, TSE
 from eval.benchmarks.readers import read_json, read_tables
 from eval.benchmarks.registry import Benchmark, register
 from eval.benchmarks.sources import demo, json_lines, published, undescribed
 from eval.benchmarks.suites import read_clams, read_climp, read_tse
 from eval.pairs import Keys
+
+_MULTIBLIMP = """
+abk aln amh apu aqz arb azz bel ben bho bor bre bua bul cat ces chu cym dan deu egy ell eng est eus fao fas fin fra frm
+fro gla gle glg got grc guj hbo hbs heb hin hit hsb hun hye hyw isl ita kat kaz kir kmr koi kpv krl kxh lat lav lij lit
+mar mdf mkd myv nds nhi nld olo orv ota pcm pol por quc ron rus sah san slk slv sme sms spa sqi swe tam tpn ttc tur uig
+ukr urb urd uzb vep wbp wol xcl xnr xpg yrl
+"""  # the configurations of the hub data set
+MULTIBLIMP = tuple(_MULTIBLIMP.split())
+CLAMS = {"deu": "de", "eng": "en", "fra": "fr", "heb": "he", "rus": "ru"}  # and the codes of the published folders
+TSE = {"eus": "basque", "hin": "hindi", "swa": "swahili"}  # and the heads of the published file names
 
 OURS = Keys("paradigm", "phenomenon")
 _ZHOBLIMP = "Liu et al., ZhoBLiMP: a Systematic Assessment of Language Models with Linguistic Minimal Pairs in Chinese"

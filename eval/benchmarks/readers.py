@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from eval.pairs import read_json_lines
 from ucurve.errors import UserError
-from ucurve.files import read_utf8
+from ucurve.storage.files import read_utf8
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

@@ -8,7 +8,7 @@ from typing import Any
 from eval.benchmarks.readers import Row, read_json
 from eval.benchmarks.registry import Benchmark, Records
 from ucurve.errors import UserError, missing_folder, nearest
-from ucurve.pretrained import data_set_parts, load_rows
+from ucurve.huggingface.pretrained import data_set_parts, load_rows
 
 Reader = Callable[[Sequence[Path]], list[Row]]
 Shape = Callable[[Row], Mapping[str, Any]]

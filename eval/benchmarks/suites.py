@@ -9,7 +9,7 @@ from typing import Any
 from eval.benchmarks.forms import named
 from eval.benchmarks.readers import Row, read_lines
 from ucurve.errors import UserError
-from ucurve.files import decode_utf8, read_json, read_utf8
+from ucurve.storage.files import decode_utf8, read_json, read_utf8
 
 FAILED = ("N_of_Poss_ni_A", "N_of_Poss_D_A_V1_V2")  # the paper's human check (section 3.5)
 CLIMP_PHENOMENA = (

@@ -15,8 +15,8 @@ from eval.generation.template import Template, all_or_error, read_phrases, read_
 from eval.generation.vocabulary import read_vocabulary
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.files import new_folder, write_json
 from ucurve.progress import ProgressBar, say
+from ucurve.storage.files import new_folder, write_json
 
 REPORT_NAME = "report.json"
 

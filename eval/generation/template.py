@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from eval.generation.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 from ucurve.errors import UserError, unknown_name
-from ucurve.files import read_json
+from ucurve.storage.files import read_json
 
 Expansion = tuple[Slot, ...]
 """One way to write a phrase; each element has a single alternative, and positions are local to it."""

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, nearest, unknown_name
-from ucurve.files import read_utf8
+from ucurve.storage.files import read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
 

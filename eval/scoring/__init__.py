@@ -1,1 +1,1 @@
-"""Ways to score a sentence, one file each, and what they share."""
+"""The ways to score a sentence, and what they share."""

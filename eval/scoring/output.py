@@ -1,4 +1,4 @@
-"""The output layer without its [batch, length, vocabulary] table: normalisers by chunks, target logits alone."""
+"""The output layer without its [batch, length, vocabulary] table: normalizers by chunks, target logits alone."""
 
 import inspect
 import math
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+
+from eval.scoring.text.sentences import Ids, Scores
 
 _CONTEXTS = 256  # contexts and tokens of one chunk: 1 MB of logits, which stays in the processor's cache
 _TOKENS = 1024
@@ -104,3 +106,18 @@ def logits_of(model: Any, inputs: torch.Tensor) -> torch.Tensor:
     takes = any(one.name == "use_cache" or one.kind is one.VAR_KEYWORD for one in parameters)
     logits: torch.Tensor = model(input_ids=inputs, **({"use_cache": False} if takes else {})).logits
     return logits
+
+
+def log_share(logits: torch.Tensor, tokens: Ids) -> Scores:
+    """Return the natural log of the probability of a set of tokens.
+
+    Args:
+        logits: float[B, V].
+        tokens: their ids.
+
+    Returns:
+        float64[B].
+    """
+    logits = logits.double()
+    chosen = logits[:, torch.from_numpy(tokens).to(logits.device)]
+    return np.asarray((chosen.logsumexp(-1) - logits.logsumexp(-1)).cpu())

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.scoring.model import Kind, StartToken
-from eval.scoring.parts import Part
-from eval.scoring.sentences import Advance, Ids, Scores, Sentences
+from eval.models.folder import Kind, StartToken
+from eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
+from eval.scoring.text.spans import Part
 from ucurve.errors import UserError, unknown_name
 
 MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's ablation (section 4, figure 3)
@@ -111,10 +111,10 @@ def token_scores(
         NotFiniteError: when one that counts is not finite.
     """
     if scorer.kind == "causal":
-        from eval.scoring import causal
+        from eval.scoring.causal import causal
 
         return causal.token_log_probabilities(model, sentences, start.id, batch_tokens, advance)
-    from eval.scoring import masked
+    from eval.scoring.masked import masked
 
     frame = masked.frame_of(tokenizer)
     return masked.token_log_probabilities(model, sentences, frame, words, batch_tokens, advance)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.results import pairs_path, score_path
+from eval.store.scores import pairs_path, score_path
 from tests.analysis.synthetic import MakeRun, score_row
 
 BENCHMARK = "zho"

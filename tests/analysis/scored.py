@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from eval.linking import parse_linking
-from eval.metrics import accuracy_table
-from eval.results import pairs_path, score_path
+from eval.metrics.accuracy import accuracy_table
+from eval.store.scores import pairs_path, score_path
 
 LINKINGS = ("slln_lp", "lp", "ppl")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.config import AnalyzeSettings
-from analysis.runs import find_runs
-from analysis.study import Scored, Study, read_study
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import Scored, Study, read_study
 from tests.analysis.synthetic import Row, score_row
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import analysis.api
 from analysis.api import curve_table, draw_learning_curves, open_study
-from tests.analysis.page import Page
+from tests.analysis.report.page import Page
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.errors import UserError
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.config import AnalyzeSettings
+from analysis.data.settings import AnalyzeSettings
 from analysis.run import analyze
-from tests.analysis.page import Page
+from tests.analysis.report.page import Page
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 from ucurve.config import check
 from ucurve.errors import UserError

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.covariates import read_human
-from analysis.frames import score_frame
-from analysis.human import human_agreement
-from analysis.over_tokenizers import cells_of, over_tokenizers, pairs_by_tokenizer
-from analysis.paradigms import by_level
-from analysis.phenomena import phenomenon_table, with_gap
-from analysis.runs import find_runs
-from analysis.tables import linking_by_run
-from eval.metrics import split_masks
+from analysis.data.frames import score_frame
+from analysis.data.runs import find_runs
+from analysis.data.user_tables import read_human
+from analysis.linking.tables import linking_by_run
+from analysis.linking.tokenizers import cells_of, over_tokenizers, pairs_by_tokenizer
+from analysis.paradigms.human import human_agreement
+from analysis.paradigms.paradigms import by_level
+from analysis.paradigms.phenomena import phenomenon_table, with_gap
+from eval.metrics.accuracy import split_masks
 from tests.analysis.synthetic import MakeRun, score_row
 
 TOKENIZERS = ("cllama", "word", "char")

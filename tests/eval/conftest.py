@@ -11,7 +11,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
 from eval.pairs import pair_table
-from ucurve.files import sha256_file
+from ucurve.storage.files import sha256_file
 
 ROOT = Path(__file__).resolve().parents[2]
 LETTERS = "".join(chr(0x4E00 + number) for number in range(40))

@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eval import sweep
 from eval.api import Scored, compare, score
 from eval.linking import parse_linking
+from eval.metrics.significance import comparison_table
 from eval.settings import ScoreCommand
-from eval.statistics import comparison_table
-from eval.tables import ACCURACY, STATISTICS, read_table
+from eval.store.tables import ACCURACY, STATISTICS, read_table
+from eval.sweep import sweep
 from ucurve.config import check
 from ucurve.errors import UserError
 

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from eval import linking as registry
 from eval.linking import FAMILIES, PROMPT_READINGS, Family, linking_name, parse_linking, register_linking
-from eval.metrics import decide
+from eval.metrics.accuracy import decide
 from ucurve.errors import UserError
 
 SIZE = 20

@@ -19,19 +19,19 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from eval.benchmarks import load_benchmark
-from eval.bootstrap import LENGTH_BIASES
-from eval.datacheck import data_report
-from eval.fitting import FitSettings, fit_paradigms
+from eval.benchmarks.datacheck import data_report
 from eval.linking import parse_linking
-from eval.metrics import decisions
+from eval.metrics.accuracy import decisions
+from eval.metrics.bootstrap import LENGTH_BIASES
+from eval.metrics.fitting import FitSettings, fit_paradigms
+from eval.models.folder import model_kind, read_config, start_token
 from eval.pairs import pair_table
 from eval.presets import PRESETS
 from eval.run import score_model
-from eval.scoring.causal import token_log_probabilities
-from eval.scoring.model import model_kind, read_config, start_token
-from eval.scoring.sentences import encode
+from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.text.sentences import encode
 from eval.settings import ScoreSettings
-from eval.tables import ACCURACY, FITS, STATISTICS, read_table
+from eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
 

@@ -1,9 +1,9 @@
 import pytest
 
 from eval.benchmarks import REGISTRY
-from eval.levels import MEANS
 from eval.linking import parse_linking
-from eval.metrics import TIES_CREDIT
+from eval.metrics.accuracy import TIES_CREDIT
+from eval.metrics.levels import MEANS
 from eval.presets import PRESETS, ZHOBLIMP_MORCELA, find_preset
 from ucurve.errors import UserError
 

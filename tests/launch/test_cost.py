@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from launch.arguments import cells_of
 from launch.cost import Pace, cost_command, cost_rows, probe
-from launch.grids import cells_of
-from train.commands import plan_of
+from train.cli import plan_of
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
 

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
+from launch.arguments import cells_of
 from launch.emit import emit_command
-from launch.grids import cells_of
 from ucurve.errors import UserError
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "schedule.count=3"]

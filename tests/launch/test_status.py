@@ -7,12 +7,12 @@ import pytest
 from filelock import FileLock
 
 from launch.status import cell_status, counts, status_command
-from train.attempts import note_failure
 from train.config import read_settings
-from train.records import RunRecord
+from train.grid.failures import note_failure
+from train.run_folder.records import RunRecord
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
-from ucurve.locks import only_writer
+from ucurve.storage.locks import only_writer
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"data_sha256": "", "vocabulary": 5, "corpus": {}, "checkpoint_steps": [0, 5, 12]}

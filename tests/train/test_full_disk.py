@@ -16,7 +16,7 @@ from tests.train.full_disk import (
     try_size,
     write_inputs,
 )
-from ucurve.files import disk_faults
+from ucurve.storage.files import disk_faults
 
 
 @pytest.fixture(scope="module")

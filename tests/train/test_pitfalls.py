@@ -13,15 +13,15 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from eval.benchmarks import load_benchmark
 from eval.pairs import pair_table
-from eval.scoring.causal import token_log_probabilities
-from eval.scoring.sentences import encode
-from train.commands import plan_text
-from train.corpus import CorpusSettings
-from train.grid import grid_cells
-from train.run import prepare, train_cell
-from train.text import TokenizerSettings, build_tokenizer
+from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.text.sentences import encode
+from train.cli import plan_text
+from train.corpus.corpus import CorpusSettings
+from train.grid.cells import grid_cells
+from train.run.run import prepare, train_cell
+from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import Composed, compose
-from ucurve.pretrained import load_tokenizer
+from ucurve.huggingface.pretrained import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from train.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, write_checkpoint
-from train.model import build_model
+from train.model.neox import build_model
 from train.plan import make_plan
-from train.records import read_record
-from train.run import train_cell
-from train.verify import run_faults, verify_command
-from train.verify_records import metrics_faults
-from train.verify_weights import twin_faults
+from train.run.run import train_cell
+from train.run_folder.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, write_checkpoint
+from train.run_folder.records import read_record
+from train.verify import metrics_faults, run_faults, twin_faults, verify_command
 from ucurve.errors import RunError
-from ucurve.run_folder import read_manifest
-from ucurve.sealed import RECORD
+from ucurve.storage.run_folder import read_manifest
+from ucurve.storage.sealed import RECORD
 
 
 @pytest.fixture

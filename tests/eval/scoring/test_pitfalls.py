@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.masked import frame_of, token_log_probabilities, words_of
-from eval.scoring.sentences import encode
+from eval.scoring.masked.masked import frame_of, token_log_probabilities, words_of
+from eval.scoring.text.sentences import encode
 
 
 def both_ways(tokenizer, model, texts):

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval import jobs
-from eval.jobs import prepare
+from eval.models.targets import model_targets
 from eval.run import load_benchmarks
 from eval.settings import PromptSettings, ScoreSettings
-from eval.targets import model_targets
-from ucurve.tokenizer_files import encoding_sha256, tokenizer_sha256
+from eval.sweep import prepare as jobs
+from eval.sweep.prepare import prepare
+from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
 
 TEMPLATE = "{{ messages[0].content }}"
 ASKED = {"grammaticality": "{a} or {b}?", "acceptability": "{b} or {a}?"}

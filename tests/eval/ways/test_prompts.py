@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from eval import sweep
 from eval.benchmarks import CustomBenchmark
-from eval.scoring.prompt_chats import ANSWER_TOKENS
-from eval.scoring.prompt_texts import WORDINGS
+from eval.scoring.prompt.chats import ANSWER_TOKENS
+from eval.scoring.prompt.questions import WORDINGS
+from eval.sweep import sweep
 
 TEMPLATE = "{% for message in messages %}<user>{{ message.content }}{% endfor %}<reply>"
 PAIRS = 20

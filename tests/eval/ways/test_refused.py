@@ -7,10 +7,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from eval import sweep
+from eval.models.folder import model_kind
 from eval.run import score_model
-from eval.scoring.model import load_model, model_kind
+from eval.scoring.loading import load_model
 from eval.settings import ScoreSettings
+from eval.sweep import sweep
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -183,7 +184,7 @@ def test_prompt_without_chat_template(models_of, refused):
 
 def test_parts_of_sentences_need_to_know_the_characters_of_tokens(models_of, refused, monkeypatch):
     monkeypatch.setattr(PreTrainedTokenizerFast, "is_fast", False)
-    monkeypatch.setattr("eval.subject._tokenizers", {})
+    monkeypatch.setattr("eval.sweep.subject._tokenizers", {})
     message = refused(models_of("gpt2").folder, RECORD | REGIONS, scorer="region")
     assert "the tokenizer does not say which characters a token stands for" in message
 

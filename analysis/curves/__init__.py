@@ -1,0 +1,1 @@
+"""Accuracy and loss against tokens and FLOPs."""

@@ -1,0 +1,69 @@
+"""Training curves: bits per byte against training tokens, the axis that runs of different tokenizers share."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from analysis.data.frames import BINS_PER_DECADE
+from analysis.plotting.figures import OVER_RUNS, Drawing, Sheet, legend_label
+from analysis.plotting.style import drawing_style, line_styles, log_axis, token_label
+
+
+def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Average bits per byte over neighbouring steps, then over the runs of each line.
+
+    Args:
+        metrics: from ``metric_frame``; rows without bits per byte or without tokens above 0 are left out.
+
+    Returns:
+        Columns ``group``, ``tokens`` (mean over the steps of a bin), ``steps`` (how many), ``runs``,
+        ``bits_per_byte`` (mean over runs), ``low`` and ``high`` (minus and plus one sample standard deviation over
+        runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide: single steps early, hundreds late.
+    """
+    rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)]
+    rows = rows.assign(bin=_bins(rows["tokens"]))
+    by_run = rows.groupby(["group", "run", "bin"], as_index=False, observed=True).agg(
+        tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean")
+    )
+    table = by_run.groupby(["group", "bin"], as_index=False, observed=True).agg(
+        tokens=("tokens", "mean"), steps=("steps", "max"), runs=("run", "count"),
+        sd=("bits_per_byte", "std"), bits_per_byte=("bits_per_byte", "mean"),
+    )  # fmt: skip
+    table["low"], table["high"] = table["bits_per_byte"] - table["sd"], table["bits_per_byte"] + table["sd"]
+    return table.drop(columns=["bin", "sd"]).astype({"group": str})
+
+
+def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
+    """Draw bits per byte against training tokens, one line for each group of runs."""
+    several = bool((table["runs"] > 1).any())
+    band = f"Band: ± {OVER_RUNS}" if several else "No band: one run for each line"
+    note = (
+        "Training loss in bits per byte of the text, a unit that runs of different tokenizers share, against training "
+        f"tokens. Each point is the mean over the steps within 1/{BINS_PER_DECADE} of a decade of tokens. {band}."
+    )
+    return Drawing(name, "Training curves", note, _draw(table, band), table)
+
+
+def _draw(table: pd.DataFrame, band: str) -> Figure:
+    styles = line_styles(table["group"])
+    runs = table.groupby("group", sort=False)["runs"].max()
+    legend = {
+        legend_label(group, runs[group]): Line2D([], [], color=style.colour, linestyle=style.dashes)
+        for group, style in styles.items()
+    }
+    with drawing_style():
+        sheet = Sheet(1, legend, band)
+        axes = sheet.panels[0]
+        for group, style in styles.items():
+            rows = table[table["group"] == group]
+            axes.fill_between(rows["tokens"], rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
+            axes.plot(rows["tokens"], rows["bits_per_byte"], color=style.colour, linestyle=style.dashes)
+        log_axis(axes, table["tokens"], token_label, most_ticks=7, minor=True)
+        return sheet.finish("Training tokens (log scale)", "Training loss (bits per byte)")
+
+
+def _bins(tokens: pd.Series) -> NDArray[np.int64]:
+    places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * BINS_PER_DECADE
+    return np.rint(places).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Run folders and the user's files to frames. Imports no other folder of this package."""

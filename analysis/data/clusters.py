@@ -1,0 +1,71 @@
+"""Which pairs are drawn together: those of a template that differ in the same way are not independent draws."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.settings import BY_EDITS
+from eval.metrics.levels import Ids
+from ucurve.errors import unknown_name
+
+PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
+FEW_EDITS = 30  # from so many different ones in a paradigm on, its pairs are drawn by themselves
+_NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
+
+
+def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
+    """Number the clusters of a pair table.
+
+    Args:
+        pairs: ``paradigm``, ``good``, ``bad``, and the column that ``cluster`` names.
+        cluster: ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, ``auto`` does so
+            in paradigms with fewer than 30 different edits; ``pair`` leaves every pair by itself, ``paradigm`` puts all
+            pairs of a paradigm together, a column those with the same value of it.
+        where: of what the pairs are, for messages.
+
+    Returns:
+        int64[pairs], equal for pairs of one cluster.
+
+    Raises:
+        UserError: when the table has no such column.
+    """
+    if cluster == PAIR:
+        return np.arange(len(pairs))
+    if cluster in (EDIT, BY_EDITS):
+        return _edit_clusters(pairs, np.inf if cluster == EDIT else FEW_EDITS)
+    if cluster not in pairs:
+        raise unknown_name("cluster", cluster, {*_NAMED, *map(str, pairs.columns)}, where)
+    return pd.factorize(pairs[cluster], use_na_sentinel=False)[0].astype(np.int64)
+
+
+def names_a_column(cluster: str) -> bool:
+    """Tell whether a way of clustering reads a column that not every pair table has."""
+    return cluster not in _NAMED
+
+
+@lru_cache(maxsize=100_000)  # all runs of a study have the same pairs
+def edit(good: str, bad: str) -> tuple[str, str]:
+    """Return what is left of two sentences without their common beginning and end.
+
+    Where words are parted by spaces whole words are compared, else characters.
+    """
+    spaced = " " in good or " " in bad
+    one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
+    between = " " if spaced else ""
+    return between.join(one[start : len(one) - end]), between.join(other[start : len(other) - end])
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    same = (mine == theirs for mine, theirs in zip(one, other, strict=False))
+    return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
+
+
+def _edit_clusters(pairs: pd.DataFrame, few: float) -> Ids:
+    edits = pd.Series([edit(good, bad) for good, bad in zip(pairs["good"], pairs["bad"], strict=True)])
+    kinds = pd.factorize(pd.MultiIndex.from_arrays([pairs["paradigm"].to_numpy(), edits.to_numpy()]))[0]
+    different = pd.Series(kinds).groupby(pairs["paradigm"].to_numpy()).transform("nunique").to_numpy()
+    return np.where(different < few, kinds, len(pairs) + np.arange(len(pairs))).astype(np.int64)

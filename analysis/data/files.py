@@ -1,0 +1,239 @@
+"""Reads the files of a run folder; a broken one is an error that names the file and the line."""
+
+import csv
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.json
+import pyarrow.parquet
+
+from eval.linking import Linking, parse_linking
+from eval.store.checksums import check_scores, check_summed
+from eval.store.scores import pairs_path, score_path
+from ucurve.errors import UserError
+from ucurve.storage.run_folder import STEPS, parse_step
+
+Kind = Literal["name", "integer", "number"]
+_CSV_TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
+_JSON_TYPES = {"name": pa.string(), "integer": pa.int64(), "number": pa.float64()}
+
+
+def read_table(
+    path: Path, columns: Mapping[str, Kind], where: pyarrow.dataset.Expression | None = None
+) -> pd.DataFrame:
+    """Read some columns of a CSV file in blocks, keeping only the rows that match.
+
+    Args:
+        path: a CSV file with a header.
+        columns: the columns to read; a name becomes categorical and is never missing, an empty number becomes NaN.
+        where: which rows to keep; the others never take memory all at once.
+
+    Returns:
+        One row per kept line, the columns in the order asked for.
+
+    Raises:
+        UserError: with file and line, when a column is missing or a line is broken.
+    """
+    _check_header(path, columns)
+    types = {name: _CSV_TYPES[kind] for name, kind in columns.items()}
+    convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    try:
+        source = pyarrow.dataset.dataset(path, format=pyarrow.dataset.CsvFileFormat(convert_options=convert))
+        table = source.to_table(columns=list(columns), filter=where)
+    except pa.ArrowException as error:
+        raise _broken_line(path, columns, error) from error
+    frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+    return frame
+
+
+def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
+    """Read some fields of a JSON-lines file that may still be growing.
+
+    Args:
+        path: a file of one JSON object per line. A last line without its line break is a write in progress and is
+            left out unless it is already whole.
+        columns: the fields to read; a field that a line lacks becomes missing.
+
+    Returns:
+        One row per line.
+
+    Raises:
+        UserError: with file and line, when a line is broken.
+    """
+    data = _whole_lines(path.read_bytes())
+    schema = pa.schema([(name, _JSON_TYPES[kind]) for name, kind in columns.items()])
+    if not data.strip():
+        empty: pd.DataFrame = schema.empty_table().to_pandas()
+        return empty
+    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    try:
+        frame: pd.DataFrame = pyarrow.json.read_json(pa.BufferReader(data), parse_options=options).to_pandas()
+    except pa.ArrowException as error:
+        raise _broken_record(path, data, columns, error) from error
+    return frame
+
+
+def _check_header(path: Path, columns: Mapping[str, Kind]) -> None:
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        header = next(csv.reader(file), [])
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise UserError(f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}")
+
+
+def _broken_line(path: Path, columns: Mapping[str, Kind], error: Exception) -> UserError:
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file)
+        header = next(reader)
+        for cells in reader:
+            problem = _problem_in_cells(header, cells, columns)
+            if problem:
+                return UserError(f"{path}:{reader.line_num}: {problem}")
+    return UserError(f"{path}: broken CSV: {error}")
+
+
+def _problem_in_cells(header: list[str], cells: list[str], columns: Mapping[str, Kind]) -> str | None:
+    if not cells:
+        return None
+    if len(cells) != len(header):
+        return f"{len(cells)} cells where the header has {len(header)}"
+    for name, cell in zip(header, cells, strict=True):
+        if any("\udc80" <= letter <= "\udcff" for letter in cell):
+            return f"column {name} is not UTF-8"
+        if columns.get(name, "name") != "name" and not _is_number(cell):
+            return f"column {name} holds {cell!r}, which is not a number"
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+def _whole_lines(data: bytes) -> bytes:
+    cut = data.rfind(b"\n") + 1
+    try:
+        json.loads(data[cut:])
+    except ValueError:
+        return data[:cut]
+    return data
+
+
+def _broken_record(path: Path, data: bytes, columns: Mapping[str, Kind], error: Exception) -> UserError:
+    for number, problem in _record_problems(data, columns):
+        return UserError(f"{path}:{number}: {problem}")
+    return UserError(f"{path}: broken JSON lines: {error}")
+
+
+def _record_problems(data: bytes, columns: Mapping[str, Kind]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            yield number, f"broken JSON: {error}"
+            continue
+        if not isinstance(record, dict):
+            yield number, f"expected a JSON object, found {type(record).__name__}"
+            continue
+        for name, kind in columns.items():
+            value = record.get(name)
+            if kind != "name" and value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                yield number, f"field {name} holds {value!r}, which is not a number"
+
+
+_KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a mapping of names to values"}
+
+
+def check_types(path: Path, values: Mapping[str, Any], types: Mapping[str, type], within: str = "") -> None:
+    """Check the values that are there; one that is not given or null is right, and so is a key not in ``types``.
+
+    Args:
+        path: the file they were read from.
+        values: by key.
+        types: the type of the value of each key.
+        within: what stands before the key in the message.
+
+    Raises:
+        UserError: with file and key, when a value is of another type.
+    """
+    for key, kind in types.items():
+        value = values.get(key)
+        if value is not None and type(value) is not kind:  # for isinstance, true and false are whole numbers
+            raise UserError(f"{path}: {within}{key} holds {value!r}, which is not {_KINDS[kind]}")
+
+
+PAIR_COLUMNS = ("pair", "phenomenon", "paradigm", "good", "bad")
+
+
+def known_linking(name: str) -> Linking | None:
+    """Return a linking function; None for one that a user registered where it was scored, which is not known here."""
+    try:
+        return parse_linking(name)
+    except UserError:
+        return None
+
+
+def stored_pairs(folder: Path, benchmark: str) -> pd.DataFrame | None:
+    """Read ``PAIR_COLUMNS`` of the pairs of a benchmark from a run folder; None where they are not there.
+
+    Raises:
+        UserError: when the file is broken.
+        DamagedError: when it is not what was written.
+    """
+    path = pairs_path(folder, benchmark)
+    check_summed(folder, path)
+    return read_stored(path, PAIR_COLUMNS) if path.is_file() else None
+
+
+def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.DataFrame | None:
+    """Read the scores of one checkpoint; None where they are not there.
+
+    Returns:
+        ``pair``, then ``lp``, ``n`` and what else the scorer stores, each as ``_good`` and ``_bad``.
+
+    Raises:
+        UserError: when the file is broken.
+        DamagedError: when it is not what was written.
+    """
+    path = score_path(folder, benchmark, scorer, step)
+    check_scores(folder, path)
+    return read_stored(path) if path.is_file() else None
+
+
+def scored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
+    """Return the steps whose scores are stored, in order."""
+    place = score_path(folder, benchmark, scorer, 0).parent
+    return sorted(step for path in place.glob(f"{STEPS}.parquet") if (step := parse_step(path.stem)) is not None)
+
+
+def read_stored(
+    path: Path, columns: Collection[str] | None = None, needed: Collection[str] = ("pair",)
+) -> pd.DataFrame:
+    """Read columns of a Parquet file of pairs or scores; None reads all, of which ``needed`` must be there.
+
+    Raises:
+        UserError: when the file is broken or lacks one of them.
+    """
+    try:
+        names = pyarrow.parquet.read_schema(path).names
+        missing = [name for name in columns or needed if name not in names]
+        if missing:
+            raise UserError(f"{path}: no column {', '.join(missing)}; score it again")
+        table = pyarrow.parquet.read_table(path, columns=columns and list(columns), use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).splitlines()[0]
+        what = "score it again, or delete it and its key to leave a gap"
+        raise UserError(f"{path}: broken Parquet: {why}; {what}") from error
+    frame: pd.DataFrame = table.to_pandas()
+    return frame

@@ -1,0 +1,191 @@
+"""Run folders to tidy frames."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+import pandas as pd
+import pyarrow.compute
+import pyarrow.dataset
+from pandas.api.types import union_categoricals
+
+from analysis.data.files import Kind, read_records, read_table
+from analysis.data.runs import Run
+from eval.store.checksums import check_summed
+from eval.store.tables import ACCURACY
+from ucurve.errors import DamagedError, UserError
+from ucurve.storage.files import sha256_file
+from ucurve.storage.run_folder import METRICS, METRICS_SHA256
+
+_READ = (
+    *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
+    *("n", "ties", "accuracy", "ci_low", "ci_high"),
+)
+SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as an integer
+    name: "integer" if name == "step" else "name" if ACCURACY.types[name] == "str" else "number" for name in _READ
+}
+METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
+AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
+_TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
+
+
+def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
+    """Read the accuracies of many runs.
+
+    Args:
+        runs: run folders; those without ``eval/accuracy.csv`` add no rows.
+        where: rows to keep, such as ``AGGREGATES``; the others never take memory.
+
+    Returns:
+        Columns ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1,
+        under every rule for ties (see ``one_ties_rule``).
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+        DamagedError: when one is not what was written.
+    """
+    frames = []
+    for run in runs:
+        check_summed(run.folder, ACCURACY.path(run.folder))
+        if ACCURACY.path(run.folder).is_file():
+            frames.append(_scores(run, where))
+    return _stack(frames, ["run", "group", *SCORE_COLUMNS])
+
+
+def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """Read the training metrics of many runs.
+
+    Args:
+        runs: run folders; those without ``metrics.jsonl`` add no rows.
+
+    Returns:
+        Columns ``run``, ``group`` and ``METRIC_COLUMNS``, one row per run and step.
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+        DamagedError: when that of a finished run is not what was written.
+    """
+    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
+    return _stack(frames, ["run", "group", *METRIC_COLUMNS])
+
+
+def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+    """Add an empty row for every checkpoint that a run planned or saved but that has no score.
+
+    Args:
+        frame: rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only.
+        runs: the runs in the frame, and possibly others.
+
+    Returns:
+        Columns ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low`` and
+        ``ci_high``, every phenomenon at every checkpoint of a run, ordered by run, phenomenon and step. In an added
+        row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's
+        tokens and FLOPs per step.
+    """
+    grid = [_checkpoints(frame[frame["run"] == run.label], run) for run in runs]
+    phenomena = frame[["run", "phenomenon"]].drop_duplicates().astype(str)
+    rows = pd.concat([part for part in grid if not part.empty], ignore_index=True).merge(phenomena, on="run")
+    values = frame[["run", "phenomenon", "step", "accuracy", "ci_low", "ci_high"]]
+    values = values.astype({"run": str, "phenomenon": str})
+    merged = rows.merge(values, on=["run", "phenomenon", "step"], how="left")
+    return merged.sort_values(["run", "phenomenon", "step"], ignore_index=True)
+
+
+def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of the last scored step of each run, benchmark and linking function."""
+    last = frame.groupby(["run", "benchmark", "scorer", "linking"], observed=True)["step"].transform("max")
+    return frame[frame["step"] == last]
+
+
+def overall(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the overall rows: all pairs of the benchmark, whatever their length (the mean over pairs)."""
+    return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
+
+
+def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
+
+    Args:
+        frame: rows of ``score_frame``.
+
+    Returns:
+        The rows of the first of ``half``, ``wrong`` and ``right`` that all runs with a score were scored under.
+
+    Raises:
+        UserError: naming runs and rules, when the runs of a benchmark share no rule.
+    """
+    parts = []
+    for benchmark, scorer in targets(frame):
+        rows = frame[(frame["benchmark"] == benchmark) & (frame["scorer"] == scorer)]
+        parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark)])
+    return frame[frame.index.isin([place for part in parts for place in part])]
+
+
+def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return every benchmark with the way it was scored, in order."""
+    pairs = frame[["benchmark", "scorer"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
+    return sorted(cast(Iterable[tuple[str, str]], pairs))
+
+
+def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
+    return _named(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
+
+
+def _metrics(run: Run) -> pd.DataFrame:
+    path, digest = run.folder / METRICS, run.record.get(METRICS_SHA256)
+    if not path.is_file():
+        raise DamagedError(f"{path}: missing; restore it from a copy")
+    records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
+    if digest not in (None, sha256_file(path)):
+        raise DamagedError(f"{path}: not what was written; restore it from a copy")
+    return _named(run, records.drop_duplicates("step", keep="last"))
+
+
+def _named(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+    names = {"run": run.label, "group": run.group}
+    columns = {name: pd.Categorical([value] * len(frame), categories=[value]) for name, value in names.items()}
+    return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
+
+
+def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
+    pairs = rows[["run", "ties_rule"]].drop_duplicates().astype(str)
+    rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
+    shared: set[str] = set.intersection(*rules_of.values())
+    if not shared:
+        raise UserError(_no_shared_rule(benchmark, rules_of))
+    return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))
+
+
+def _no_shared_rule(benchmark: str, rules_of: Mapping[str, set[str]]) -> str:
+    found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
+    return (
+        f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give the "
+        "runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of runs="
+    )
+
+
+def _stack(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Concatenate frames whose categories differ, keeping the columns categorical."""
+    if not frames:
+        return pd.DataFrame(columns=list(columns))
+    stacked = {}
+    for name in columns:
+        parts = [frame[name] for frame in frames]
+        categorical = isinstance(parts[0].dtype, pd.CategoricalDtype)
+        stacked[name] = union_categoricals(parts) if categorical else pd.concat(parts, ignore_index=True)
+    return pd.DataFrame(stacked)
+
+
+def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return every checkpoint of a run, scored or not, with its tokens and FLOPs; both grow evenly with the steps."""
+    if rows.empty:
+        return pd.DataFrame()
+    known = rows.drop_duplicates("step").set_index("step")[["tokens", "flops"]]
+    trained = known[known.index > 0]
+    per_step = trained.iloc[-1] / trained.index[-1] if len(trained) else known.iloc[-1] * float("nan")
+    steps = pd.Index(sorted({*run.planned, *run.saved, *known.index}), name="step")
+    derived = pd.DataFrame({name: steps * per_step[name] for name in known.columns}, index=steps)
+    whole = known.reindex(steps).fillna(derived).reset_index()
+    return whole.assign(run=run.label, group=run.group)
+
+
+BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens

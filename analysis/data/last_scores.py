@@ -1,0 +1,116 @@
+"""What several models judged of the same pairs at their last scored checkpoints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.files import PAIR_COLUMNS, known_linking
+from analysis.data.study import LastScores, Scored
+from eval.metrics.accuracy import TiesRule, items, pair_credits
+from eval.metrics.levels import levels_of
+from eval.metrics.significance import certainty
+from eval.pairs import identical
+from eval.store.scores import score_path
+from ucurve.errors import UserError
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Pairs of a benchmark with the judgments of models.
+
+    Attributes:
+        benchmark: its name.
+        pairs: the pair table without identical pairs, one row per pair.
+        scores: the score tables by model, with the rows of ``pairs``.
+        credit: what each pair counts, one column per model, with the rows of ``pairs``.
+        left_out: models whose scores are not there, or are of other pairs.
+    """
+
+    benchmark: str
+    pairs: pd.DataFrame
+    scores: dict[str, pd.DataFrame]
+    credit: pd.DataFrame
+    left_out: tuple[str, ...]
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the order of the study."""
+        return list(self.credit.columns)
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Accuracy and certainty of each model on each paradigm.
+
+        ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``accuracy``, ``delta_lp`` and ``delta_nll``; for
+        what the certainties are see ``analysis.models.certainty``.
+        """
+        levels = levels_of(self.pairs)
+        suites = levels.labels.iloc[: levels.paradigms].rename(columns={"paradigm": "suite"})
+        n = levels.sums(np.ones(len(self.pairs)))
+        parts = []
+        for model in self.models:
+            values = {"accuracy": self.credit[model].to_numpy(), **certainty(self.scores[model])}
+            means = {name: levels.sums(value) / n for name, value in values.items()}
+            parts.append(suites.assign(model=model, n=n.astype(np.int64), **means))
+        return pd.concat(parts, ignore_index=True)
+
+
+def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
+    """Read the last scored checkpoint of every model of a benchmark.
+
+    Args:
+        scored: the benchmark.
+        linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
+
+    Returns:
+        The judgments, ties counted by the rule of the study; None where no model's scores are there.
+
+    Raises:
+        UserError: when a file is broken.
+    """
+    function = known_linking(linking or scored.linking)
+    rows = scored.rows
+    rows = rows[rows["linking"] == (linking or scored.linking)]
+    if function is None or rows.empty:
+        return None
+    rule = cast(TiesRule, str(rows["ties_rule"].iloc[0]))
+    stored = scored.last_scores(linking or scored.linking)
+    if not stored:
+        return None
+    pairs = stored[0].pairs
+    kept = pairs[~identical(pairs)].reset_index(drop=True)
+    alike = [one for one in stored if one.pairs is pairs or _same_pairs(pairs, one.pairs)]
+    tables = {one.run.label: _joined(scored, one, pairs, len(kept)) for one in alike}
+    scores = {run: table for run, table in tables.items() if not function.missing(table)}
+    credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
+    left_out = tuple(run.label for run in scored.study.runs if _was_scored(run.label, rows) and run.label not in scores)
+    return Judged(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
+
+
+def _was_scored(run: str, rows: pd.DataFrame) -> bool:
+    return bool((rows["run"] == run).any())
+
+
+def _same_pairs(pairs: pd.DataFrame, others: pd.DataFrame) -> bool:
+    names = list(PAIR_COLUMNS)
+    return others[names].equals(pairs[names])
+
+
+def _joined(scored: Scored, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
+    table = items(pairs, one.scores).reset_index(drop=True)
+    if len(table) != expected:
+        path = score_path(one.run.folder, scored.benchmark, scored.scorer, one.step)
+        raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs; score it again")
+    return table
+
+
+def families(scored: Sequence[Scored]) -> dict[tuple[str, str], list[Scored]]:
+    """Group benchmarks that are languages of one, by the name before the stroke and the scorer."""
+    groups: dict[tuple[str, str], list[Scored]] = {}
+    for one in scored:
+        groups.setdefault((one.benchmark.partition("/")[0], one.scorer), []).append(one)
+    return groups

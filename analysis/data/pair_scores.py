@@ -1,0 +1,140 @@
+"""What every pair counts at every scored checkpoint of a run, from the score files below ``eval/``."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.clusters import names_a_column, pair_clusters
+from analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
+from analysis.data.runs import Run
+from analysis.data.settings import BY_EDITS
+from eval.linking import Linking
+from eval.metrics.accuracy import TiesRule, pair_credits
+from eval.pairs import identical
+from eval.store.checksums import check_scores, check_summed
+from eval.store.scores import pairs_path, score_path
+from ucurve.errors import UserError
+
+HALVES = 2  # half points in a whole one
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What every pair of a benchmark counts at every scored checkpoint of one run.
+
+    Attributes:
+        run: label of the run.
+        steps: int64[steps], ascending; those without a score file are not there.
+        tokens: float64[steps], training tokens.
+        half_points: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
+        pairs: the items: ``pair``, ``phenomenon``, ``paradigm``, ``cluster`` (a number, equal for pairs that are drawn
+            together); identical pairs are left out.
+    """
+
+    run: str
+    steps: npt.NDArray[np.int64]
+    tokens: npt.NDArray[np.float64]
+    half_points: npt.NDArray[np.uint8]
+    pairs: pd.DataFrame
+
+
+def read_runs(
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
+    cluster: str = BY_EDITS,
+) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
+    """Read the credits of many runs, one run at a time.
+
+    Args:
+        runs: the runs.
+        rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
+        benchmark: name of the benchmark.
+        scorer: the way it was scored.
+        linking: linking function.
+        rule: what a tie counts.
+        cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
+
+    Yields:
+        Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, the stored
+        scores lack what the linking function reads, or that function is not known here.
+
+    Raises:
+        UserError: with the path, when a file is broken or its pairs have no such column as ``cluster``.
+        DamagedError: with the path, when one is not what was written.
+    """
+    known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    for run in runs:
+        own = known[known["run"] == run.label].sort_values("step")
+        if not own.empty:
+            yield run, read_items(run, own, benchmark, scorer, linking, rule, cluster)
+
+
+def read_items(
+    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
+    cluster: str = BY_EDITS,
+) -> Items | None:  # fmt: skip
+    """Read the credits of one run; the arguments and errors are those of ``read_runs``.
+
+    Args:
+        run: the run.
+        checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
+        benchmark: name of the benchmark.
+        scorer: the way it was scored.
+        linking: linking function.
+        rule: what a tie counts.
+        cluster: which pairs are drawn together.
+    """
+    paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
+    for path in paths:
+        check_scores(run.folder, path)
+    there = np.array([path.is_file() for path in paths], dtype=bool)
+    pairs_file = pairs_path(run.folder, benchmark)
+    check_summed(run.folder, pairs_file)
+    if not there.any() or not pairs_file.is_file():
+        return None
+    function = known_linking(linking)
+    if function is None or not _has_columns(paths[int(there.argmax())], function):
+        return None
+    pairs, kept = _pairs(pairs_file, cluster)
+    half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
+    files = [path for path, present in zip(paths, there, strict=True) if present]
+    for row, path in zip(half_points, files, strict=True):
+        row[:] = _half_points(path, pairs, function, rule)[kept]
+    chosen = checkpoints[there]
+    return Items(
+        run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
+        pairs[kept].reset_index(drop=True),
+    )  # fmt: skip
+
+
+def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+    """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
+    pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
+    kept = ~identical(pairs).to_numpy()
+    named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
+    return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
+
+
+def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
+    scores = read_stored(path, ("pair", *_columns(linking)))
+    if not np.array_equal(scores["pair"], pairs["pair"]):
+        if sorted(scores["pair"]) != sorted(pairs["pair"]):
+            raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
+        scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
+    if missing := linking.missing(scores):
+        raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
+    return HALVES * pair_credits(scores, linking, rule)
+
+
+def _columns(linking: Linking) -> list[str]:
+    return [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
+
+
+def _has_columns(path: Path, linking: Linking) -> bool:
+    """Say whether scores hold what a linking function reads; a column without any value does not."""
+    scores = read_stored(path)
+    return all(name in scores for name in _columns(linking)) and not linking.missing(scores)

@@ -1,0 +1,220 @@
+"""Finds run folders and says what each one is: its identity, the line it belongs to, and how far it got."""
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from analysis.data.files import check_types
+from eval.store.checksums import is_summed
+from eval.store.tables import ACCURACY
+from ucurve.counts import format_count
+from ucurve.errors import DamagedError, UserError, nearest
+from ucurve.storage import sealed
+from ucurve.storage.files import read_json_object
+from ucurve.storage.run_folder import (
+    CONFIGURATION,
+    MANIFEST,
+    RECORD,
+    checkpoints,
+    match_folders,
+    parse_step,
+    read_manifest,
+    read_run_record,
+)
+
+_MARKS = (RECORD, str(ACCURACY.place))
+_TYPES = {
+    "model": str, "tokenizer": str, "data": str, "status": str, "tokens_budget": int, "checkpoint_steps": list,
+    "parameters": dict, "seeds": dict, "versions": dict, "hardware": dict, "cell_sha256": str,
+}  # fmt: skip
+_SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, or a folder of scores of a model that was not trained here.
+
+    Attributes:
+        folder: where it is.
+        label: the shortest end of its path that no other run of the analysis has.
+        group: label of the line it belongs to: the runs that differ from it in the seed only.
+        status: ``finished``, ``running``, ``failed``, ``unknown``, or ``not trained here``.
+        planned: steps at which checkpoints were planned; empty when the run does not say.
+        saved: steps of the checkpoints that are complete.
+        record: what run.json holds.
+    """
+
+    folder: Path
+    label: str
+    group: str
+    status: str
+    planned: tuple[int, ...]
+    saved: tuple[int, ...]
+    record: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The model's size, as named in the configuration."""
+        return str(self.record.get("model") or self.label)
+
+    @property
+    def parameters(self) -> int | None:
+        """All parameters of the model, where run.json counts them."""
+        total: int | None = (self.record.get("parameters") or {}).get("total")
+        return total
+
+    @property
+    def variant(self) -> str:
+        """What besides size and budget makes the model: its tokenizer and its training text."""
+        named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
+        return ", ".join(named) or self.group
+
+    @property
+    def series(self) -> str:
+        """Label of the line without the token budget; lines that share it are the budgets of one model."""
+        budget = self.record.get("tokens_budget")
+        return self.group if budget is None else self.group.replace(f"-{format_count(budget)}-", "-", 1)
+
+
+def find_runs(patterns: Iterable[str]) -> list[Run]:
+    """Read every run folder that matches one of the patterns.
+
+    Args:
+        patterns: paths of run folders, with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name
+            written is meant literally.
+
+    Returns:
+        The runs by size, then token budget, then the name of their folder.
+
+    Raises:
+        UserError: when a pattern matches no run folder, or a file of a run is broken.
+        DamagedError: when ``run.json`` or a manifest is not what was written.
+    """
+    folders = {folder.resolve(): folder for pattern in patterns for folder in _matching(pattern)}
+    ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
+    labels = _labels([folder.resolve() for folder in ordered])
+    runs = [_read(folder, label) for folder, label in zip(ordered, labels, strict=True)]
+    return _grouped(sorted(runs, key=_by_size))
+
+
+def unvouched_files(run: Run) -> list[str]:
+    """Name what is read of a run although no digest says that it is what was written."""
+    record, table = run.folder / RECORD, ACCURACY.path(run.folder)
+    found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
+    return found + ([f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else [])
+
+
+def _matching(pattern: str) -> list[Path]:
+    paths = match_folders(pattern)
+    found = [path for path in paths if _is_run(path)]
+    if not found:
+        raise UserError(_no_match(pattern, paths))
+    return found
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and any((path / mark).is_file() for mark in _MARKS)
+
+
+def _no_match(pattern: str, paths: Sequence[Path]) -> str:
+    inner = [path for path in paths if path.is_dir() and any(_is_run(child) for child in path.iterdir())]
+    if inner:
+        return f"{pattern!r} is not a run folder but holds some: give runs='{inner[0]}/*'"
+    close = _nearest_folder(pattern)
+    hint = f" The nearest folder is {str(close)!r}." if close else ""
+    return f"no run folder matches {pattern!r}; a run folder holds {', '.join(_MARKS[:-1])} or {_MARKS[-1]}.{hint}"
+
+
+def _nearest_folder(pattern: str) -> Path | None:
+    reached = Path()
+    for part in Path(pattern).parts:
+        if (reached / part).is_dir():
+            reached = reached / part
+            continue
+        children = [child.name for child in reached.iterdir() if child.is_dir()]
+        close = nearest(re.sub(r"[*?\[\]]", "", part), children)
+        reached = reached / close if close else reached
+        break
+    return None if reached == Path() else reached
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
+        labels = ["/".join(folder.parts[-length:]) for folder in folders]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _read(folder: Path, label: str) -> Run:
+    there = (folder / RECORD).is_file()
+    if not there and (folder / CONFIGURATION).is_file():
+        raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
+    record = _record(folder) if there else {}
+    status = str(record.get("status") or "unknown") if record else "not trained here"
+    planned = tuple(record.get("checkpoint_steps") or ())
+    return Run(folder, label, label, status, planned, _saved_steps(folder), record)
+
+
+def _record(run: Path) -> dict[str, Any]:
+    path = run / RECORD
+    read_json_object(path)  # says of a broken file in which line
+    record = read_run_record(run)
+    check_types(path, record, _TYPES)
+    check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")
+    for step in record.get("checkpoint_steps") or ():
+        if type(step) is not int:
+            raise UserError(f"{path}: checkpoint_steps holds {step!r}, which is not a whole number")
+    return record
+
+
+def _by_size(run: Run) -> tuple[float, float]:
+    budget = run.record.get("tokens_budget")
+    return run.parameters or math.inf, math.inf if budget is None else budget
+
+
+def _saved_steps(folder: Path) -> tuple[int, ...]:
+    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
+    return tuple(sorted(_step_of(path, step) for path in whole if (step := parse_step(path.name)) is not None))
+
+
+def _step_of(checkpoint: Path, named: int) -> int:
+    """Return the step of a checkpoint, which its folder's name and its manifest both say."""
+    said = read_manifest(checkpoint, older=True).get("step")
+    if said != named:
+        raise DamagedError(f"{checkpoint / MANIFEST}: of step {said}, in the folder of step {named}")
+    return named
+
+
+def _grouped(runs: Sequence[Run]) -> list[Run]:
+    alike: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[run.record.get("cell_sha256") or run.label].append(run)
+    lines = [line for members in alike.values() for line in _without_repeats(members)]
+    names = [_line_name(line) for line in lines]
+    uses = Counter(names)
+    group = {
+        run.label: name if uses[name] == 1 else line[0].label
+        for line, name in zip(lines, names, strict=True)
+        for run in line
+    }
+    return [replace(run, group=group[run.label]) for run in runs]
+
+
+def _without_repeats(members: list[Run]) -> list[list[Run]]:
+    """Runs of equal seeds are copies of one run, not independent draws: each is a line of its own."""
+    return [members] if len({_seeds(run) for run in members}) == len(members) else [[run] for run in members]
+
+
+def _line_name(line: list[Run]) -> str:
+    names = {_SEED_IN_NAME.sub("", run.label, count=1) for run in line}
+    return names.pop() if len(names) == 1 else line[0].label
+
+
+def _seeds(run: Run) -> str:
+    return json.dumps(run.record.get("seeds"), sort_keys=True)

@@ -1,0 +1,207 @@
+"""A study: what is read of the runs, once, and each benchmark in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+import pyarrow.compute
+import pyarrow.dataset
+
+from analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
+from analysis.data.frames import AGGREGATES, metric_frame, one_ties_rule, score_frame, targets
+from analysis.data.runs import Run
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.user_tables import read_human
+from eval.metrics.levels import MEANS
+from eval.store.checksums import check_summed
+from eval.store.scores import pairs_path
+from eval.store.tables import ACCURACY
+from ucurve.errors import UserError, unknown_name
+from ucurve.storage.files import sha256_file
+from ucurve.storage.run_folder import METRICS
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was read; further files are read when a figure or table first needs them, and kept.
+
+    Attributes:
+        runs: the runs, in the order in which figures name them.
+        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties.
+        metrics: their training metrics.
+        settings: what was asked for.
+    """
+
+    runs: Sequence[Run]
+    scores: pd.DataFrame
+    metrics: pd.DataFrame
+    settings: AnalyzeSettings
+    _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
+
+    def benchmarks(self) -> list["Scored"]:
+        """Return every benchmark with each way it was scored."""
+        return self._benchmarks
+
+    @cached_property
+    def _benchmarks(self) -> list["Scored"]:
+        return [Scored(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+
+    @cached_property
+    def human(self) -> pd.DataFrame | None:
+        """What the user's file says of people's answers, see ``covariates.read_human``; None without ``human=``."""
+        return None if self.settings.human is None else read_human(self.settings.human)
+
+    def pairs(self, run: Run, benchmark: str) -> pd.DataFrame | None:
+        """Return the pairs of a benchmark in a run's folder, with all that is published; None where there are none.
+
+        Runs of which the files are equal have the same table, not a copy of it.
+
+        Raises:
+            UserError: when the file is broken.
+            DamagedError: when it is not what was written.
+        """
+        path = pairs_path(run.folder, benchmark)
+        check_summed(run.folder, path)
+        if not path.is_file():
+            return None
+        digest = sha256_file(path)
+        if digest not in self._pairs:
+            self._pairs[digest] = read_stored(path, needed=PAIR_COLUMNS)
+        return self._pairs[digest]
+
+
+@dataclass(frozen=True, eq=False)
+class LastScores:
+    """What is stored of a run's last scored checkpoint.
+
+    Attributes:
+        run: the run.
+        step: of the checkpoint.
+        pairs: see ``Study.pairs``.
+        scores: see ``stored.stored_scores``.
+    """
+
+    run: Run
+    step: int
+    pairs: pd.DataFrame
+    scores: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A benchmark of a study, scored in one way.
+
+    Attributes:
+        study: the study.
+        benchmark: its name.
+        scorer: the way it was scored.
+    """
+
+    study: Study
+    benchmark: str
+    scorer: str
+    _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)  # by run and step
+
+    @property
+    def linking(self) -> str:
+        """The linking function of the figures."""
+        return self.study.settings.linking
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of ``study.scores`` that are about it."""
+        scores = self.study.scores
+        return scores[(scores["benchmark"] == self.benchmark) & (scores["scorer"] == self.scorer)]
+
+    @property
+    def file_name(self) -> str:
+        """What its files are named after; the scorer is added where the benchmark was scored in several ways."""
+        several = sum(name == self.benchmark for name, _ in targets(self.study.scores)) > 1
+        return self.benchmark.replace("/", "-") + (f"-{self.scorer}" if several else "")
+
+    @property
+    def title(self) -> str:
+        """What the numbers are, for people: benchmark, linking function, what a tie counts."""
+        return f"{self.benchmark}, {self.linking}, ties counted {self.rows['ties_rule'].iloc[0]}"
+
+    def curve_rows(self) -> pd.DataFrame:
+        """Return the rows of checkpoints under the linking function of the figures, all lengths together."""
+        rows = self.rows
+        return rows[(rows["linking"] == self.linking) & (rows["split"] == "all") & (rows["step"] >= 0)]
+
+    @cached_property
+    def paradigms(self) -> pd.DataFrame:
+        """``paradigm`` and ``phenomenon`` of every paradigm, as the first run that has the benchmark says."""
+        first = self.rows[["run", "step"]].iloc[0]
+        (run,) = [run for run in self.study.runs if run.label == first["run"]]
+        named = score_frame([run], self.all_lengths([int(first["step"])]))[["paradigm", "phenomenon"]].astype(str)
+        return named[~named["paradigm"].isin(("all", *MEANS))].drop_duplicates().reset_index(drop=True)
+
+    def all_lengths(self, steps: Sequence[int]) -> pyarrow.dataset.Expression:
+        """Return what finds in ``accuracy.csv`` the rows over all lengths at some steps, under the ties rule."""
+        column = pyarrow.compute.field
+        rule = str(self.rows["ties_rule"].iloc[0])
+        names = (column("benchmark") == self.benchmark) & (column("scorer") == self.scorer)
+        return names & (column("split") == "all") & (column("ties_rule") == rule) & column("step").isin(list(steps))
+
+    def last_scores(self, linking: str) -> list[LastScores]:
+        """Return the pairs and scores of the last scored checkpoint of every run that has them, in the study's order.
+
+        Args:
+            linking: a checkpoint counts as scored if it was scored with this linking function.
+
+        Raises:
+            UserError: when a file is broken.
+            DamagedError: when one is not what was written.
+        """
+        rows = self.rows[self.rows["linking"] == linking]
+        last = {str(run): int(step) for run, step in rows.groupby("run", observed=True)["step"].max().items()}
+        found = []
+        for run in self.study.runs:
+            scores = self._read_scores(run, last[run.label]) if run.label in last else None
+            pairs = None if scores is None else self.study.pairs(run, self.benchmark)
+            if scores is not None and pairs is not None:
+                found.append(LastScores(run, last[run.label], pairs, scores))
+        return found
+
+    def _read_scores(self, run: Run, step: int) -> pd.DataFrame | None:
+        key = run.label, step
+        if key not in self._scores:
+            self._scores[key] = stored_scores(run.folder, self.benchmark, self.scorer, step)
+        return self._scores[key]
+
+
+def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
+    """Read what the figures and tables need, and check the names that were asked for.
+
+    Raises:
+        UserError: when a file is broken, the linking function or benchmark is unknown, or there is nothing to draw.
+    """
+    scores = score_frame(runs, AGGREGATES)
+    metrics = metric_frame(runs)
+    if scores.empty and metrics["bits_per_byte"].dropna().empty:
+        raise UserError(_nothing_to_draw(runs))
+    if not scores.empty:
+        scores = _chosen(scores, settings)
+    return Study(runs, scores, metrics, settings)
+
+
+def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
+    if settings.benchmark is not None:
+        present = set(scores["benchmark"].astype(str))
+        if settings.benchmark not in present:
+            raise unknown_name("benchmark", settings.benchmark, present, "benchmark")
+        scores = scores[scores["benchmark"] == settings.benchmark]
+    functions = set(scores["linking"].astype(str))
+    if settings.linking not in functions:
+        raise unknown_name("linking function", settings.linking, functions, "linking")
+    return one_ties_rule(scores)
+
+
+def _nothing_to_draw(runs: Sequence[Run]) -> str:
+    folders = ", ".join(str(run.folder) for run in runs)
+    return (
+        f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
+        f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
+    )

@@ -1,0 +1,219 @@
+"""Reads the tables a user gives about models, languages, pairs and phenomena: csv files with a header."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ucurve.errors import UserError, unknown_name
+from ucurve.storage.tabular import Rows, read_rows
+
+PHENOMENON = "phenomenon"
+RESPONSE = "delta_lp"
+LANGUAGE, SENTENCE = "language", "sentence"
+NO_FACTORS = (PHENOMENON, RESPONSE, LANGUAGE, SENTENCE)  # columns of the table that are none
+
+_TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
+
+
+def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
+    """Read which family each model belongs to and how large it is.
+
+    Args:
+        path: csv with the columns ``model`` (a run as the report names it), ``family`` and ``parameters``. A model with
+            an empty family belongs to none; that is how one is left out of a line.
+        known: the models there are.
+
+    Returns:
+        ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or stands
+            twice, or the parameters are no number above 0.
+    """
+    rows = _rows(path, "models", ("model", "family", "parameters"))
+    _unique(path, rows, ("model",))
+    names = set(known)
+    for line, row in rows:
+        if row["model"] not in names:
+            raise unknown_name("model", row["model"], names, f"{path}:{line}")
+    return pd.DataFrame({
+        "model": [row["model"] for _, row in rows],
+        "family": [row["family"] or None for _, row in rows],
+        "parameters": [_number(path, line, row, "parameters", positive=True) for line, row in rows],
+    })  # fmt: skip
+
+
+def read_languages(path: Path) -> pd.DataFrame:
+    """Read names, frequencies and sets of languages.
+
+    Args:
+        path: csv with the column ``language`` (ISO 639-3, as in ``multiblimp/nld``) and any of ``name``, ``frequency``
+            (a number above 0, such as sentences in Common Crawl) and further columns, each the set of languages in
+            which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
+
+    Returns:
+        ``language``, ``name`` (the code where none is given), ``frequency`` (NaN where it is not given), and the sets
+        as truth values.
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or stands twice, a
+            frequency is no number above 0, or a cell of a set says neither yes nor no.
+    """
+    rows = _rows(path, "languages", ("language",))
+    _unique(path, rows, ("language",))
+    columns = list(rows[0][1])
+    table = pd.DataFrame({"language": [row["language"] for _, row in rows]})
+    table["name"] = [row.get("name") or row["language"] for _, row in rows]
+    given = "frequency" in columns
+    table["frequency"] = [
+        _number(path, line, row, "frequency", positive=True) if given else math.nan for line, row in rows
+    ]
+    for name in columns:
+        if name not in ("language", "name", "frequency"):
+            table[name] = [_truth(path, line, row, name) for line, row in rows]
+    return table
+
+
+def read_factors(path: Path) -> pd.DataFrame:
+    """Read numbers about pairs, to be factors of the linear model.
+
+    Args:
+        path: csv with the columns ``benchmark``, ``pair`` (its number in ``pairs.parquet``) and one column of numbers
+            for each factor; ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
+
+    Returns:
+        ``benchmark``, ``pair`` (int64) and the factors (float64).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
+            the model has beside factors, a pair stands twice, or a cell is no number.
+    """
+    rows = _rows(path, "factors", ("benchmark", "pair"))
+    _unique(path, rows, ("benchmark", "pair"))
+    table = pd.DataFrame({
+        "benchmark": [row["benchmark"] for _, row in rows],
+        "pair": np.array([_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
+    })  # fmt: skip
+    factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
+    if not factors:
+        raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
+    if taken := [name for name in factors if name in NO_FACTORS]:
+        raise UserError(
+            f"factors: {path}:1: a factor cannot be called {taken[0]!r}, the model has a column of that name; rename it"
+        )
+    for name in factors:
+        table[name] = [_factor(path, line, row, name) for line, row in rows]
+    return table
+
+
+def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Read which phenomena of several benchmarks are about the same thing.
+
+    Args:
+        path: csv with the columns ``match``, ``benchmark`` and ``phenomenon``.
+        known: benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over.
+
+    Returns:
+        The three columns.
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a line stands twice, or a
+            benchmark that was scored has no such phenomenon.
+    """
+    rows = _rows(path, "matches", ("match", "benchmark", "phenomenon"))
+    _unique(path, rows, ("match", "benchmark", "phenomenon"))
+    scored = set(known)
+    benchmarks = {benchmark for benchmark, _ in scored}
+    for line, row in rows:
+        benchmark, phenomenon = row["benchmark"], row["phenomenon"]
+        if benchmark in benchmarks and (benchmark, phenomenon) not in scored:
+            there = [name for other, name in scored if other == benchmark]
+            raise unknown_name(f"phenomenon of {benchmark}", phenomenon, there, f"{path}:{line}")
+    return pd.DataFrame([row for _, row in rows])[["match", "benchmark", "phenomenon"]]
+
+
+def read_human(path: Path) -> pd.DataFrame:
+    """Read how many of people's answers agree with a benchmark, by paradigm.
+
+    Args:
+        path: csv with a line for each paradigm: ``UID`` (its name in the benchmark), ``correct`` and ``total``
+            (answers). Other columns are not read: phenomena are those of the benchmark.
+
+    Returns:
+        ``paradigm``, ``correct`` and ``total`` (float64).
+
+    Raises:
+        UserError: with file and line, when the file cannot be read, a column is missing, a paradigm is empty or stands
+            twice, or its numbers are no counts of answers.
+    """
+    rows = _rows(path, "human", ("UID", "correct", "total"))
+    _unique(path, rows, ("UID",))
+    table = pd.DataFrame({
+        "paradigm": [row["UID"] for _, row in rows],
+        **{name: [_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
+    })  # fmt: skip
+    right = table["correct"].between(0, table["total"]) & (table["total"] >= 1)
+    for place in table.index[~right]:
+        name, correct, total = table.loc[place]
+        counts = f"{correct:g} correct of {total:g}"
+        raise UserError(f"{path}:{rows[place][0]}: {name}: {counts} is no count of answers; allowed: 0 to the total")
+    return table
+
+
+def _rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
+    rows = read_rows(path, setting, required)
+    return [(line, {name: cell.strip() for name, cell in row.items()}) for line, row in rows]
+
+
+def _unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
+    seen: dict[tuple[str, ...], int] = {}
+    for line, row in rows:
+        key = tuple(row[name] for name in keys)
+        for name in keys:
+            if not row[name]:
+                raise UserError(f"{path}:{line}: {name!r} is empty")
+        if key in seen:
+            raise UserError(f"{path}:{line}: {', '.join(key)} stands in line {seen[key]} already")
+        seen[key] = line
+
+
+def _number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:
+    text = row[name]
+    if not text:
+        return math.nan
+    number = _parsed(float, text)
+    if number is None or not math.isfinite(number) or (positive and number <= 0):
+        wanted = "a number above 0" if positive else "a number"
+        raise UserError(f"{path}:{line}: {name!r} is {text!r}; {wanted} is expected, or nothing")
+    return number
+
+
+def _factor(path: Path, line: int, row: dict[str, str], name: str) -> float:
+    text = row[name].lower()
+    if text in ("yes", "true", "no", "false"):
+        return float(_TRUTH[text])
+    return _number(path, line, row, name)
+
+
+def _whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
+    number = _parsed(int, row[name])
+    if number is None:
+        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a whole number is expected")
+    return int(number)
+
+
+def _parsed(kind: Callable[[str], float], text: str) -> float | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def _truth(path: Path, line: int, row: dict[str, str], name: str) -> bool:
+    text = row[name].lower()
+    if text not in _TRUTH:
+        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a set of languages takes yes or no")
+    return _TRUTH[text]

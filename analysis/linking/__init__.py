@@ -1,0 +1,1 @@
+"""Linking functions, length bias, tokenizers, and people's ratings."""

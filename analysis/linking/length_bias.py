@@ -1,0 +1,225 @@
+"""How accuracy and length bias depend on the alpha of SLLN-LP (ZhoBLiMP, section 4.5, Figure 2)."""
+
+from collections.abc import Iterable
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from analysis.data.runs import Run
+from analysis.data.study import Scored, Study
+from analysis.plotting.figures import Drawing, Sheet
+from analysis.plotting.style import LineStyle, drawing_style, line_styles, readable
+from analysis.report.report import Column, Part, Section, TableView
+from eval.linking import parse_linking, slor
+from eval.metrics.accuracy import TiesRule, items
+from eval.metrics.alpha import alpha_curve, best_alpha
+
+SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
+_CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
+
+
+def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compute from the stored scores of the last scored checkpoint of every run what alpha does.
+
+    Args:
+        scored: the benchmark.
+
+    Returns:
+        The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each
+        length split, ``accuracy_unequal`` (mean of the two unequal splits) and ``delta_acc``. And a row per run with
+        ``model, budget, tokenizer, data``, for each criterion the best alpha with its interval (``delta_acc_alpha,
+        delta_acc_low, delta_acc_high``, ...) and ``sign_flipped`` of ``sign_flips``. Runs without stored scores are in
+        neither.
+    """
+    curves, best = [], []
+    rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
+    linking = parse_linking("slln_lp")
+    for one in scored.last_scores(scored.linking):
+        run, pairs, scores = one.run, one.pairs, one.scores
+        if linking.missing(scores):
+            continue
+        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": one.step}
+        curve = alpha_curve(pairs, scores, ties_rule=rule)
+        curves.append(curve.assign(benchmark=scored.benchmark, run=run.label, group=run.group, variant=run.variant))
+        best.append({**named, **_facts(run), **_best(pairs, scores, rule), "sign_flipped": sign_flips(pairs, scores)})
+    return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
+
+
+def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
+    """Average the curves over models.
+
+    Args:
+        curves: of ``alpha_tables``, of any number of benchmarks.
+
+    Returns:
+        One row per benchmark, ``variant`` (tokenizer and text, or a model from elsewhere) and alpha: ``models``, mean
+        and sample standard deviation over models of ``accuracy``, ``accuracy_unequal`` and ``delta_acc`` (``_sd``, NaN
+        for one model). A model is a line of runs; its seeds are averaged first.
+    """
+    keys = ["benchmark", "variant", "alpha"]
+    models = curves.groupby([*keys, "group"], as_index=False, sort=False)[list(_CURVE)].mean()
+    means = {name: (name, "mean") for name in _CURVE} | {f"{name}_sd": (name, "std") for name in _CURVE}
+    return models.groupby(keys, as_index=False, sort=False).agg(models=("group", "nunique"), **means)
+
+
+def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
+    """Find the alpha at which the mean curve of each line is best.
+
+    Returns:
+        ``benchmark``, ``variant``, ``models``, ``accuracy_alpha`` (highest accuracy over all pairs),
+        ``accuracy_unequal_alpha`` (highest on the unequal ones) and ``delta_acc_alpha`` (lowest); NaN where a split has
+        no pairs.
+    """
+    rows = []
+    for (benchmark, variant), part in bands.groupby(["benchmark", "variant"], sort=False):
+        best = {f"{name}_alpha": _at_best(part, name) for name in _CURVE}
+        rows.append({"benchmark": benchmark, "variant": variant, "models": part["models"].iloc[0], **best})
+    return pd.DataFrame(rows)
+
+
+def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
+    """Return the share of sentences whose sign SLOR turns (ZhoBLiMP, footnote 6).
+
+    A log probability is negative; less its log unigram probability it may be positive, and then dividing by the length
+    lowers the value of a longer sentence instead of raising it.
+
+    Args:
+        pairs: the pairs; both members count, those of identical pairs do not.
+        scores: their scores.
+
+    Returns:
+        The share with SLOR above 0, a fraction; NaN without unigram probabilities.
+    """
+    merged = items(pairs, scores)
+    linking = parse_linking("slor")
+    if linking.missing(merged) or merged.empty:
+        return float("nan")
+    sides = (tuple(merged[f"{name}_{side}"].to_numpy(np.float64) for name in linking.reads) for side in ("good", "bad"))
+    return float(np.mean([slor(*side) > 0 for side in sides]))
+
+
+def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:
+    found = best_alpha(pairs, scores, ties_rule=rule, samples=SAMPLES)
+    return {
+        f"{one.criterion}_{name}": value
+        for one in found
+        for name, value in (("alpha", one.alpha), ("low", one.low), ("high", one.high))
+    }
+
+
+def _facts(run: Run) -> dict[str, object]:
+    record = run.record
+    named = {key: record.get(key) or "" for key in ("tokenizer", "data")}
+    return {"model": run.model, "parameters": run.parameters, "budget": record.get("tokens_budget"), **named}
+
+
+def _at_best(part: pd.DataFrame, name: str) -> float:
+    values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
+    return float("nan") if np.isnan(values).any() else float(part["alpha"].iloc[int(np.argmax(values))])
+
+
+_Y = {"accuracy_unequal": "Accuracy on unequal pairs (%)", "delta_acc": "Δacc (percentage points)"}
+_TITLES = {"accuracy_unequal": "Accuracy on pairs of unequal length by alpha", "delta_acc": "Length bias by alpha"}
+_BAND = "± 1 sample sd over models"
+_CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accuracy_unequal": "unequal pairs highest"}
+_NOTE = (
+    "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs "
+    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the very pairs it is judged "
+    "by: an oracle, which describes a model and is no result of it. Sign turned: sentences whose SLOR is above 0. "
+    "Numbers: best_alpha.csv; of the mean curves: best_alpha_of_means.csv."
+)
+
+
+def length_bias_parts(study: Study) -> Iterable[Part]:
+    """Make the figures and the table of alpha over all benchmarks; none where no scores of sentences are stored."""
+    if study.scores.empty:
+        return
+    found = [alpha_tables(scored) for scored in study.benchmarks()]
+    curves = [curve for curve, _ in found if not curve.empty]
+    if not curves:
+        return
+    bands = alpha_bands(pd.concat(curves, ignore_index=True))
+    best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
+    drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
+    section = Section("Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _shown(best))))
+    yield Part(section, {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)})
+
+
+def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
+    """Draw a curve against alpha, a panel for each benchmark.
+
+    Args:
+        bands: from ``alpha_bands``.
+        name: ``accuracy_unequal`` or ``delta_acc``.
+    """
+    band = f"Band: {_BAND}" if bands[f"{name}_sd"].notna().any() else "No band: one model for each line"
+    what = {
+        "accuracy_unequal": "Mean of the accuracies on pairs whose good and whose bad member is longer",
+        "delta_acc": "Mean absolute difference of the accuracies on the two unequal splits to that on the equal split",
+    }
+    note = (
+        f"{what[name]}, under SLLN-LP, against its exponent alpha: 0 is LP, 1 mean LP. Last scored checkpoint of each "
+        "run. Line: mean over the models of a tokenizer and text (sizes and budgets; seeds are averaged first). "
+        f"{band}."
+    )
+    table = bands[["benchmark", "variant", "alpha", "models", name, f"{name}_sd"]]
+    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw(table, name, band), table)
+
+
+def _draw(table: pd.DataFrame, name: str, band: str) -> Figure:
+    styles, benchmarks = line_styles(table["variant"]), list(dict.fromkeys(table["benchmark"]))
+    models = table.groupby("variant", sort=False)["models"].max()
+    legend = {
+        f"{variant} ({models[variant]} models)" if models[variant] > 1 else variant: Line2D(
+            [], [], color=style.colour, linestyle=style.dashes
+        )
+        for variant, style in styles.items()
+    }
+    with drawing_style():
+        sheet = Sheet(len(benchmarks), legend, f"Line: mean over models. {band}")
+        for axes, benchmark in zip(sheet.panels, benchmarks, strict=True):
+            _draw_panel(axes, table[table["benchmark"] == benchmark], name, styles)
+            axes.set_title(readable(benchmark) if len(benchmarks) > 1 else "", pad=3, parse_math=False)
+        return sheet.finish("alpha", _Y[name])
+
+
+def _draw_panel(axes: Axes, table: pd.DataFrame, name: str, styles: dict[str, LineStyle]) -> None:
+    for variant, rows in table.groupby("variant", sort=False):
+        style, sd = styles[str(variant)], rows[f"{name}_sd"]
+        axes.fill_between(rows["alpha"], rows[name] - sd, rows[name] + sd, color=style.colour, alpha=0.18, linewidth=0)
+        axes.plot(rows["alpha"], rows[name], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.5)
+    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
+    if name == "delta_acc":
+        axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
+
+
+_COLUMNS = (
+    Column("benchmark", "Benchmark"),
+    Column("run", "Run"),
+    Column("model", "Model"),
+    Column("budget", "Token budget", "count"),
+    Column("tokenizer", "Tokenizer"),
+    Column("step", "Step", "count"),
+    *(Column(name, f"alpha, {words}") for name, words in _CRITERIA.items()),
+    Column("sign_flipped", "Sign turned by SLOR (%)", "percent"),
+)
+
+
+def _shown(best: pd.DataFrame) -> pd.DataFrame:
+    """Write each best alpha with its interval."""
+    texts = {
+        name: [_interval(row) for row in best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()]
+        for name in _CRITERIA
+    }
+    return best.assign(**texts)
+
+
+def _interval(row: Iterable[float]) -> str:
+    alpha, low, high = row
+    return "–" if pd.isna(alpha) else f"{alpha:.2f} ({low:.2f} to {high:.2f})"

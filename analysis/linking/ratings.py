@@ -1,0 +1,178 @@
+"""Correlation of linking functions with people's ratings of sentences (ZhoBLiMP, appendix A, Table 7)."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.files import known_linking, scored_steps, stored_pairs, stored_scores
+from analysis.data.runs import Run
+from analysis.data.study import Study
+from analysis.linking.tables import linking_order
+from analysis.report.report import Column, Part, Section, TableView
+from eval.linking import FAMILIES, Linking
+from eval.metrics.ratings import SENTENCE, rating_correlation, read_ratings
+from ucurve.errors import UserError, nearest
+from ucurve.storage.run_folder import EVAL
+from ucurve.storage.tabular import read_rows
+
+_PAIR_COLUMNS = ("good", "bad")
+_FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
+_VIEW = (
+    Column("model", "Model"),
+    Column("runs", "Runs", "count"),
+    Column("scorer", "Scored by"),
+    Column("step", "Step", "count"),
+    Column("linking", "Linking function"),
+    Column("sentences", "Sentences", "count"),
+    Column("pointwise", "Point-wise (r x 100)", "percent"),
+    Column("pairs", "Pairs", "count"),
+    Column("pairwise", "Pair-wise (r x 100)", "percent"),
+)
+
+
+def rating_correlations(
+    rated: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Correlate linked values with ratings, and their differences within pairs with differences of ratings.
+
+    Args:
+        rated: scores of rated sentences (``lp_good``, ``n_good``, ... of each) with ``rating``, the mean of the raters'
+            z-scores (``eval.metrics.ratings.read_ratings``).
+        linkings: linking functions; one that reads what the scores lack is left out.
+        pairs: ``good`` and ``bad``: places of the rows of ``rated`` that are the members of each pair.
+
+    Returns:
+        One row per linking function: ``linking``, ``sentences``, ``pointwise`` (Pearson's r), ``pairs`` and
+        ``pairwise`` (Pearson's r of f(good) - f(bad) with the difference of the ratings; NaN without pairs, or where
+        differences do not vary). Signs are turned for functions whose lower values are better.
+    """
+    rows = [
+        {
+            "linking": linking.name,
+            "sentences": len(rated),
+            "pointwise": rating_correlation(rated, linking),
+            "pairs": 0 if pairs is None else len(pairs),
+            "pairwise": math.nan if pairs is None else _pairwise(rated, linking, pairs),
+        }
+        for linking in linkings
+        if not linking.missing(rated)
+    ]
+    return pd.DataFrame(rows, columns=["linking", "sentences", "pointwise", "pairs", "pairwise"])
+
+
+def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
+    """Read which rated sentences are the members of a pair.
+
+    Args:
+        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, as they stand in the file of ratings.
+        sentences: the rated sentences.
+
+    Returns:
+        ``good`` and ``bad``: the places of the sentences, int64[pairs]; of a sentence rated twice, the first.
+
+    Raises:
+        UserError: naming file and line, when the file is missing or broken, a sentence has no rating, or there are
+            fewer than three pairs.
+    """
+    rows = read_rows(path, "rating_pairs", _PAIR_COLUMNS)
+    place_of = {sentence: place for place, sentence in reversed(list(enumerate(sentences)))}
+    for line, row in rows:
+        for sentence in (row["good"], row["bad"]):
+            if sentence not in place_of:
+                raise _not_rated(f"{path}:{line}", sentence, place_of)
+    if len(rows) < 3:
+        raise UserError(f"{path}: {len(rows)} pairs; 3 at least are needed")
+    return pd.DataFrame({name: np.array([place_of[row[name]] for _, row in rows]) for name in _PAIR_COLUMNS})
+
+
+def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None) -> pd.DataFrame:
+    """Correlate what runs stored for rated sentences with the ratings, at the last scored checkpoint.
+
+    The sentences were scored by ``score.py`` with ``fit.on=ratings`` and the same file.
+
+    Args:
+        runs: the runs; those without scores of these sentences add no rows.
+        ratings: csv of ``sentence`` and a column of numbers for each rater.
+        names: linking functions.
+        pairs: csv of ``good`` and ``bad``, see ``read_rating_pairs``; None for the point-wise correlation alone.
+
+    Returns:
+        ``rating_correlations`` by ``model`` (line), ``scorer`` and ``step``, the mean over its runs, with ``runs``.
+
+    Raises:
+        UserError: when a file is missing or broken, or no run has scores of the sentences.
+    """
+    if not ratings.is_file():
+        raise UserError(f"ratings: no file {ratings}")
+    human = read_ratings(ratings)
+    places = None if pairs is None else read_rating_pairs(pairs, human[SENTENCE].tolist())
+    linkings = [linking for name in names if (linking := known_linking(name)) is not None]
+    parts = [part for run in runs for part in _of_run(run, human, linkings, places)]
+    if not parts:
+        raise UserError(
+            f"ratings={ratings}: no run has scores of its sentences; make them with: python score.py run=... "
+            f"fit.on=ratings fit.ratings={ratings}"
+        )
+    table = pd.concat(parts, ignore_index=True)
+    keys = ["model", "scorer", "step", "linking", "sentences", "pairs"]
+    means = table.groupby(keys, as_index=False, sort=False).agg(
+        runs=("run", "nunique"), pointwise=("pointwise", "mean"), pairwise=("pairwise", "mean")
+    )
+    return means[[column.name for column in _VIEW]]
+
+
+def correlation_parts(study: Study) -> Iterable[Part]:
+    """Make the table of correlations with ratings; none without ``ratings=``."""
+    ratings = study.settings.ratings
+    if ratings is None:
+        return
+    table = correlation_table(study.runs, ratings, _functions(study), study.settings.rating_pairs)
+    note = (
+        "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the "
+        "differences within pairs with the differences of ratings (rating_pairs=FILE). Last scored checkpoint, mean "
+        "over the runs that differ in the seed only. Numbers: rating_correlations.csv."
+    )
+    section = Section("Correlation with human ratings", (TableView(note, _VIEW, table),))
+    yield Part(section, {"rating_correlations": table})
+
+
+def _functions(study: Study) -> list[str]:
+    """Name the paper's functions and those the study was scored with, such as a MORCELA of its own parameters."""
+    scored = set(study.scores["linking"].astype(str)) if len(study.scores) else set()
+    known = {name for name in scored if name.partition(":")[0] in FAMILIES}
+    return sorted(known | set(_FUNCTIONS), key=linking_order)
+
+
+def _of_run(
+    run: Run, human: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None
+) -> Iterable[pd.DataFrame]:
+    for folder in sorted((run.folder / EVAL).glob("ratings-*")):
+        stored = stored_pairs(run.folder, folder.name)
+        if stored is None or stored["good"].tolist() != human[SENTENCE].tolist():
+            continue
+        for scorer in sorted(path.name for path in folder.iterdir() if path.is_dir()):
+            steps = scored_steps(run.folder, folder.name, scorer)
+            scores = stored_scores(run.folder, folder.name, scorer, steps[-1]) if steps else None
+            if scores is not None:
+                rated = scores.sort_values("pair", ignore_index=True).assign(rating=human["rating"])
+                table = rating_correlations(rated, linkings, pairs)
+                yield table.assign(run=run.label, model=run.group, scorer=scorer, step=steps[-1])
+
+
+def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> float:
+    values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
+    good, bad = pairs["good"].to_numpy(), pairs["bad"].to_numpy()
+    ratings = rated["rating"].to_numpy(np.float64)
+    differences = values[good] - values[bad], ratings[good] - ratings[bad]
+    if any(np.ptp(one) == 0 for one in differences):
+        return math.nan
+    return float(np.corrcoef(*differences)[0, 1])
+
+
+def _not_rated(place: str, sentence: str, rated: Iterable[str]) -> UserError:
+    close = nearest(sentence, rated)
+    hint = f" Did you mean {close!r}?" if close else ""
+    return UserError(f"{place}: {sentence!r} is no sentence of the file of ratings.{hint}")

@@ -1,0 +1,104 @@
+"""Accuracies by linking function and length split, with the length bias (ZhoBLiMP, Table 5)."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.frames import last_scored
+from eval.linking import FAMILIES
+from eval.metrics.accuracy import delta_acc
+
+SPLITS = ("equal", "good_longer", "bad_longer")
+_LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
+
+
+def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
+
+    Args:
+        scores: rows of ``score_frame``, all linking functions and splits.
+
+    Returns:
+        One row per run, benchmark, scorer and linking function: ``step``, ``tokens``, ``n`` (pairs), ``ties``,
+        ``ties_rule`` (what a tie counts), ``accuracy`` (all pairs), then accuracy and pairs of each length split, and
+        ``delta_acc``: the mean of the two absolute differences to the equal split (section 4.2). A split without pairs
+        leaves NaN.
+    """
+    rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
+    keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
+    rows = rows.astype({key: str for key in keys if key not in ("step", "tokens")} | {"split": str})
+    whole = rows[rows["split"] == "all"][[*keys, "n", "ties", "accuracy"]]
+    on = [key for key in keys if key not in ("group", "tokens")]
+    for split in SPLITS:
+        part = rows[rows["split"] == split][[*on, "accuracy", "n"]]
+        whole = whole.merge(part.rename(columns={"accuracy": split, "n": f"n_{split}"}), on=on, how="left")
+    return _ordered(whole.assign(delta_acc=_biases(whole)), "run")
+
+
+def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
+    """Compute from the length splits what they come to (ZhoBLiMP, section 4.2 and Table 5).
+
+    Args:
+        cells: accuracy (``equal``, ``good_longer``, ``bad_longer``) and pairs (``n_equal``, ...) of each split; the
+            accuracy of a split without pairs is NaN.
+
+    Returns:
+        The table with ``accuracy`` (over all pairs: that of the splits weighted by their pairs; NaN without pairs) and
+        ``delta_acc``.
+    """
+    n = cells[[f"n_{split}" for split in SPLITS]].fillna(0).to_numpy(dtype=float)
+    right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)
+    total = n.sum(axis=1)
+    accuracy = right.sum(axis=1) / np.where(total > 0, total, np.nan)
+    return cells.assign(accuracy=accuracy, delta_acc=_biases(cells))
+
+
+def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
+    """Average ``linking_by_run`` over the runs of each line that stand at the same step.
+
+    Returns:
+        One row per line, step, benchmark, scorer, linking function and ties rule: ``runs``, mean ``accuracy``, its
+        sample standard deviation ``accuracy_sd``, and the means of the splits' accuracies and of ``delta_acc``.
+    """
+    keys = ["benchmark", "scorer", "group", "step", "tokens", "linking", "ties_rule"]
+    means = {name: (name, "mean") for name in (*SPLITS, "delta_acc")}
+    table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
+        runs=("run", "count"), accuracy=("accuracy", "mean"), accuracy_sd=("accuracy", "std"), **means
+    )
+    return _ordered(table, "group")
+
+
+def linking_order(name: str) -> tuple[int, float, str]:
+    """Return what sorts linking functions as ZhoBLiMP's Table 5 does: by function, then by its first parameter."""
+    function, *parameters = name.split(":")
+    place = _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
+    defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
+    first = next(iter((*parameters, *defaults)), 0.0)
+    return place, _number(first), name
+
+
+def _number(parameter: object) -> float:
+    try:
+        return float(str(parameter))
+    except ValueError:
+        return math.inf
+
+
+def _biases(cells: pd.DataFrame) -> list[float]:
+    return [_delta(row) for row in cells[list(SPLITS)].itertuples(index=False, name=None)]
+
+
+def _delta(row: Sequence[float]) -> float:
+    equal, good_longer, bad_longer = row
+    if any(pd.isna(value) for value in row):
+        return float("nan")
+    return float(delta_acc(good_longer, bad_longer, equal))
+
+
+def _ordered(table: pd.DataFrame, line: str) -> pd.DataFrame:
+    """Order by benchmark, then by line as the lines come in, then the linking functions as the paper does."""
+    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
+    ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place"])
+    return ordered.drop(columns=["line", "place"]).reset_index(drop=True)

@@ -1,0 +1,190 @@
+"""Models that differ in the tokenizer only: what their tokens are, and how they score (ZhoBLiMP, Tables 4 and 5)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.data.files import check_types
+from analysis.data.runs import Run
+from analysis.data.study import Scored, Study
+from analysis.linking.tables import SPLITS, linking_by_run, linking_order, with_overall
+from analysis.report.report import Column, Part, Section, TableView
+from ucurve.huggingface.tokenizer_files import STATISTICS
+from ucurve.storage.files import read_json_object
+from ucurve.storage.run_folder import TOKENIZER, own_faults, refuse_faults
+
+_CONDITION = ["setting", "step", "benchmark", "scorer", "linking", "ties_rule"]
+_TUNED, _OWN = "morcela:", "morcela:own"
+_SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
+
+
+def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+    """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
+
+    Args:
+        by_run: from ``tables.linking_by_run``.
+        runs: the runs.
+
+    Returns:
+        One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall
+        ``accuracy``, ``delta_acc`` and ``runs``. The setting is the name of the run without tokenizer and seed; runs
+        of one setting differ in the tokenizer and seed only, as far as names tell. Where each tokenizer was scored with
+        one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
+    """
+    named = [run for run in runs if run.record.get("tokenizer")]
+    facts = {"setting": {run.label: _setting(run) for run in named}}
+    facts["tokenizer"] = {run.label: str(run.record["tokenizer"]) for run in named}
+    cells = with_overall(by_run.assign(**{name: by_run["run"].map(values) for name, values in facts.items()}))
+    means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
+    counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
+    keys = [*_CONDITION, "tokenizer"]
+    return (
+        _own_parameters(cells).groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **counts, **means)
+    )
+
+
+def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
+    """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
+
+    Args:
+        cells: from ``cells_of``.
+
+    Returns:
+        One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
+        ``<tokenizer>_<split>`` (accuracies), ``accuracy`` and ``delta_acc``: means over tokenizers of the accuracy over
+        all pairs and of the length bias (ZhoBLiMP, Table 5, the right-hand columns).
+    """
+    rows = cells.groupby(_CONDITION, sort=False).agg(
+        tokenizers=("tokenizer", "nunique"), accuracy=("accuracy", "mean"), delta_acc=("delta_acc", "mean")
+    )
+    wide = cells.pivot(index=_CONDITION, columns="tokenizer", values=list(SPLITS))
+    order = [(split, name) for name in dict.fromkeys(cells["tokenizer"]) for split in SPLITS]
+    wide = wide[order].set_axis([f"{name}_{split}" for split, name in order], axis=1)
+    table = rows[["tokenizers"]].join(wide).join(rows[["accuracy", "delta_acc"]]).reset_index()
+    table = table[table["tokenizers"] > 1]
+    placed = table.assign(line=pd.factorize(table["setting"])[0], place=table["linking"].map(linking_order))
+    return placed.sort_values(["line", "step", "place"]).drop(columns=["line", "place"])
+
+
+def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
+    """Count the pairs of each length split in the tokens of each tokenizer (ZhoBLiMP, Table 5, row # pairs).
+
+    Returns:
+        ``benchmark``, ``tokenizer``, a column for each split, and ``all``.
+    """
+    columns = [f"n_{split}" for split in SPLITS]
+    counts = cells.groupby(["benchmark", "tokenizer"], as_index=False, sort=False)[columns].first()
+    counts[columns] = counts[columns].fillna(0).astype(int)
+    table = counts.rename(columns=dict(zip(columns, SPLITS, strict=True)))
+    return table.assign(all=table[list(SPLITS)].sum(axis=1))
+
+
+def tokenizer_parts(scored: Scored) -> Iterable[Part]:
+    """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
+    cells = cells_of(linking_by_run(scored.rows), scored.study.runs)
+    table = over_tokenizers(cells)
+    if table.empty:
+        return
+    pairs = pairs_by_tokenizer(cells)
+    names = [f"linking_tokenizers_{scored.file_name}", f"length_pairs_{scored.file_name}"]
+    note = (
+        "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
+        "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
+        f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
+        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}. "
+        f"Numbers: {names[0]}.csv."
+    )
+    counted = f"Pairs by length split, counted in the tokens of each tokenizer. Numbers: {names[1]}.csv."
+    views = (TableView(note, _columns(cells["tokenizer"].tolist()), table), TableView(counted, _PAIRS, pairs))
+    section = Section(f"Linking functions over tokenizers on {scored.benchmark}", views)
+    yield Part(section, dict(zip(names, (table, pairs), strict=True)))
+
+
+_PAIRS = (
+    Column("tokenizer", "Tokenizer"),
+    *(Column(split, name.capitalize(), "count") for split, name in _SPLIT_NAMES.items()),
+    Column("all", "All", "count"),
+)
+
+
+def _columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
+    first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
+    splits = [
+        Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
+        for tokenizer in dict.fromkeys(tokenizers)
+        for split, name in _SPLIT_NAMES.items()
+    ]
+    last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
+    return (*first, *splits, *last)
+
+
+def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
+    tuned = cells[cells["linking"].str.startswith(_TUNED)]
+    condition = [name for name in _CONDITION if name != "linking"]
+    of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
+    of_setting = tuned.groupby(condition)["linking"].transform("nunique")
+    most = of_tokenizer.groupby([tuned[name] for name in condition]).transform("max")
+    renamed = tuned.index[(most == 1) & (of_setting > 1)]
+    return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
+
+
+def _setting(run: Run) -> str:
+    return run.group.replace(f"-{run.record['tokenizer']}-", "-", 1)
+
+
+_COUNTS = ("all", "single_character", "multi_character")
+_VIEW = (
+    Column("tokenizer", "Tokenizer"),
+    Column("data", "Data"),
+    Column("all", "All tokens", "count"),
+    Column("single_character", "One Chinese character", "count"),
+    Column("multi_character", "Longer, with a Chinese character", "count"),
+    Column("runs", "Runs", "count"),
+)
+_NOTE = (
+    "Tokens by kind, as tokenizer/statistics.json of the runs says. The last two kinds count only tokens that contain "
+    "a Chinese character; digits, letters, punctuation and special tokens are in neither. Numbers: tokenizers.csv."
+)
+
+
+def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Tabulate the tokenizers of runs.
+
+    Returns:
+        One row per tokenizer and training text: ``tokenizer``, ``data``, ``all``, ``single_character`` and
+        ``multi_character`` (NaN where the run does not say; ``all`` is then the vocabulary of run.json) and ``runs``.
+
+    Raises:
+        UserError: when a ``tokenizer/statistics.json`` is broken.
+        DamagedError: when one is not what was written.
+    """
+    rows = [_row(run) for run in runs if run.record.get("tokenizer")]
+    table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
+    keys = list(table.columns)
+    return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
+
+
+def tokenizer_table_parts(study: Study) -> Iterable[Part]:
+    """Make the table of tokenizers; none where no run names its own."""
+    table = tokenizer_table(study.runs)
+    if not table.empty:
+        yield Part(Section("Tokenizers", (TableView(_NOTE, _VIEW, table),)), {"tokenizers": table})
+
+
+def _row(run: Run) -> dict[str, Any]:
+    counts = _counts(run)
+    named = {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or ""}
+    return named | {name: counts.get(name, float("nan")) for name in _COUNTS}
+
+
+def _counts(run: Run) -> dict[str, Any]:
+    path = run.folder / TOKENIZER / STATISTICS
+    refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
+    if not path.is_file():
+        return {"all": run.record.get("vocabulary", float("nan"))}
+    record = read_json_object(path)
+    check_types(path, record, {"tokens": dict})
+    counts: dict[str, Any] = record.get("tokens") or {}
+    check_types(path, counts, dict.fromkeys(_COUNTS, int), "tokens.")
+    return counts

@@ -1,0 +1,90 @@
+"""The parts about several benchmarks: models by benchmark, one phenomenon across them (RuBLiMP, appendix G)."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.data.frames import last_scored, overall
+from analysis.data.study import Study
+from analysis.models.categories import benchmark_table, largest_gaps, matched_phenomena
+from analysis.report.report import Column, Part, Section, TableView
+
+_SPA, _AA = "subject-predicate agreement", "anaphor agreement"
+# What RuBLiMP's Table 12 sets side by side, by our names of benchmarks and phenomena.
+AGREEMENT = pd.DataFrame(
+    [
+        (_SPA, "rublimp", "Subject-Predicate Agreement"),
+        (_SPA, "blimp", "subject_verb_agreement"),
+        *((_SPA, f"clams/{language}", "subject_verb_agreement") for language in ("eng", "rus", "deu", "fra", "heb")),
+        (_AA, "rublimp", "Anaphor Agreement"),
+        (_AA, "blimp", "anaphor_agreement"),
+        (_AA, "climp", "anaphor_agreement"),
+        (_AA, "sling", "Anaphor"),
+        (_AA, "clams/eng", "reflexive_anaphora"),
+        ("noun phrase agreement", "rublimp", "Noun Phrase Agreement"),
+        ("noun phrase agreement", "blimp", "determiner_noun_agreement"),
+    ],
+    columns=["match", "benchmark", "phenomenon"],
+)
+_MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
+
+
+def benchmark_parts(study: Study) -> Iterator[Part]:
+    """Tabulate models by benchmark; none where there is one benchmark."""
+    table = benchmark_table(_pooled(overall(_last(study))))
+    benchmarks = [name for name in table.columns if name not in ("model", "mean")]
+    if len(benchmarks) < 2:
+        return
+    columns = (Column("model", "Model"), *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
+    note = (
+        f"Overall accuracy over pairs at the last scored checkpoint under {study.settings.linking}, and its mean over "
+        "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. Numbers: "
+        "benchmarks.csv. A benchmark of many languages is one column, over the pairs of all of them."
+    )
+    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table)
+    yield Part(Section("Models by benchmark", (view,)), {"benchmarks": table})
+
+
+def match_parts(study: Study, matches: pd.DataFrame | None) -> Iterator[Part]:
+    """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
+    rows = _last(study)
+    rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
+    table = matched_phenomena(rows, AGREEMENT if matches is None else matches)
+    shared = table.groupby("match")["benchmark"].nunique()
+    table = table[table["match"].map(shared) > 1].reset_index(drop=True)
+    if table.empty:
+        return
+    gaps = largest_gaps(table)
+    shown = table.merge(gaps, on=["match", "model"])
+    columns = (
+        Column("match", "Phenomenon"), Column("model", "Model"), Column("benchmark", "Benchmark"),
+        Column("n", "Pairs", "count"), Column("accuracy", "Accuracy (%)", "percent"),
+        Column("gap", "Largest gap (points)", "percent"),
+    )  # fmt: skip
+    source = "RuBLiMP's agreement phenomena (Table 12)" if matches is None else "the file matches="
+    note = (
+        f"One phenomenon in several benchmarks, as matched by {source}, under {study.settings.linking}: mean over its "
+        "pairs, and the gap between the benchmarks where a model is best and worst. Numbers: matched_phenomena.csv."
+    )
+    view = TableView(note, columns, shown)
+    yield Part(Section("One phenomenon in several benchmarks", (view,)), {"matched_phenomena": shown})
+
+
+def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
+    family = rows["benchmark"].str.partition("/")[0]
+    languages = rows["benchmark"].groupby(family).transform("nunique")
+    named = rows.assign(
+        benchmark=rows["benchmark"].where(languages <= _MOST, family), right=rows["accuracy"] * rows["n"]
+    )
+    table = named.groupby(["model", "benchmark"], as_index=False, sort=False)[["right", "n"]].sum()
+    return table.assign(accuracy=table["right"] / table["n"])
+
+
+def _last(study: Study) -> pd.DataFrame:
+    """Return the last aggregate rows of every run under the linking function of the figures, as ``model``."""
+    rows = last_scored(study.scores[study.scores["linking"] == study.settings.linking])
+    names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)
+    rows = rows.astype(names).rename(columns={"run": "model"})
+    several = rows.groupby("benchmark")["scorer"].transform("nunique") > 1
+    return rows.assign(benchmark=rows["benchmark"].where(~several, rows["benchmark"] + " (" + rows["scorer"] + ")"))

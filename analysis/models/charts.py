@@ -1,0 +1,233 @@
+"""Drawings of models side by side: heat map, certainty boxes, certainty against accuracy, one model against others."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from analysis.models.mcnemar import PAIR_LEVEL, turned
+from analysis.plotting.figures import Drawing, NamedRows, Sheet
+from analysis.plotting.style import drawing_style, line_styles, percent_axis
+
+WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
+PANELS = 8
+_COLOURS = {"": "0.6", "base": "#0072B2", "other": "#D55E00"}  # by the model that is significantly better
+_SHAPES = "^sD"
+
+
+def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Drawing:
+    """Draw accuracies by suite and model (TSE, Figure 1).
+
+    Args:
+        tested: from ``intervals.with_tests``, with ``suite`` and ``model``.
+        level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
+        name: of the files.
+        title: what the numbers are.
+    """
+    models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
+    shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
+    shown += ", below it the exact 95 % interval over pairs" if len(models) <= WITH_INTERVALS else ""
+    note = (
+        f"Accuracy by {level} and model, {title}. Cells: {shown}. Blue is above chance (50 %), red below. The tests "
+        "against chance in the CSV are one-sided, exact and uncorrected."
+    )
+    with drawing_style():
+        figure = _heat_map(tested, models, suites, note)
+    return Drawing(name, f"Accuracy by {level} and model", note, figure, tested)
+
+
+def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str, unit: str) -> Drawing:
+    """Draw one box over models for each category (Swe-BLiMP, Figure 2).
+
+    Args:
+        boxes: from ``certainty.box_table``.
+        points: what the boxes are made of: ``suite`` and ``delta_nll``.
+        name: of the files.
+        title: what the numbers are.
+        unit: of the certainty.
+    """
+    note = (
+        f"Certainty by category, {title}: ln PPL(bad) - ln PPL(good), mean over the pairs of a category. One box over "
+        "the models: quartiles and median; whiskers reach the last model within 1.5 interquartile ranges; circles are "
+        "models beyond (named in the CSV). Above 0 the model prefers the good sentence."
+    )
+    with drawing_style():
+        rows = NamedRows(list(boxes["category"]), note)
+        stats = [
+            {"q1": box.q1, "med": box.median, "q3": box.q3, "whislo": box.whisker_low, "whishi": box.whisker_high}
+            for box in boxes.itertuples()
+        ]
+        rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        rows.axes.bxp(
+            stats, positions=range(len(stats)), orientation="horizontal", widths=0.6, showfliers=False,
+            medianprops={"color": _COLOURS["other"], "linewidth": 1.2}, manage_ticks=False,
+        )  # fmt: skip
+        beyond = points.merge(boxes.rename_axis("row").reset_index(), left_on="suite", right_on="category")
+        inside = beyond["delta_nll"].between(beyond["whisker_low"], beyond["whisker_high"])
+        outliers = beyond[~inside & beyond["delta_nll"].notna()]
+        rows.axes.plot(outliers["delta_nll"], outliers["row"], "o", color="black", markerfacecolor="none", markersize=3)
+        figure = rows.finish(f"Certainty ({unit})")
+    return Drawing(name, "Certainty by category", note, figure, boxes)
+
+
+def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tuple[float, float]) -> Drawing:
+    """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3).
+
+    Args:
+        table: from ``certainty.confidence_table``.
+        name: of the files.
+        title: what the numbers are.
+        correlations: Pearson's r and Spearman's rho.
+    """
+    r, rho = correlations
+    note = (
+        f"Certainty against accuracy, {title}. Each point is a category, both means over the models. Pearson's r = "
+        f"{r:.2f}, Spearman's rho = {rho:.2f} over {len(table)} categories."
+    )
+    with drawing_style():
+        sheet = Sheet(1, {}, "Points: categories, means over the models")
+        axes = sheet.panels[0]
+        axes.plot(table["delta_nll"], table["accuracy"], "o", color=_COLOURS["base"], markersize=2.8, alpha=0.8)
+        axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        percent_axis(axes, float(table["accuracy"].min()))
+        figure = sheet.finish("Certainty (nats per token)", "Accuracy (%)")
+    return Drawing(name, "Certainty against accuracy", note, figure, table)
+
+
+def draw_scatter(
+    compared: pd.DataFrame, base: str, groups: str, name: str, title: str, sets: Mapping[str, str] | None = None
+) -> Drawing:
+    """Draw one model against others over languages or paradigms (MultiBLiMP, Figure 4).
+
+    Args:
+        compared: from ``model_comparison.mcnemar_table``.
+        base: the model on the horizontal axes.
+        groups: what a point is: ``"languages"``, ``"paradigms"``.
+        name: of the files.
+        title: what the numbers are.
+        sets: the named set that a group is in; the first three sets have marks of their own.
+    """
+    table = _against(compared, base)
+    shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}
+    table["set"] = [(sets or {}).get(group, "") for group in table["group"]]
+    table["set"] = table["set"].where(table["set"].isin(list(shapes)), "")
+    others = list(table["other"].unique())[:PANELS]
+    note = (
+        f"Accuracy of {base} (across) against other models (up), {title}. Each point is one of the {groups}; coloured "
+        f"where McNemar's exact test finds one model better (two-sided, p < {PAIR_LEVEL}, uncorrected). Dotted: equal."
+    )
+    legend = {f"{base} better": _marker(_COLOURS["base"]), "the other better": _marker(_COLOURS["other"])}
+    legend |= {"no significant difference": _marker(_COLOURS[""])}
+    legend |= {f"in {name}": _marker("0.3", shape) for name, shape in shapes.items() if name}
+    low = float(min(table["accuracy_base"].min(), table["accuracy_other"].min()))
+    with drawing_style():
+        sheet = Sheet(len(others), legend, f"Each point: one of the {groups}")
+        for axes, other in zip(sheet.panels, others, strict=True):
+            _scatter_panel(axes, table[table["other"] == other], low, shapes)
+            axes.set_title(other, pad=3, parse_math=False)
+        figure = sheet.finish(f"Accuracy of {base} (%)", "Accuracy of the other (%)")
+    return Drawing(name, f"{base} against other models", note, figure, table)
+
+
+def draw_lines(
+    table: pd.DataFrame, x: str, name: str, title: str, note: str, labels: tuple[str, str], line: str = "model"
+) -> Drawing:
+    """Draw accuracies in order along a few named places, a panel for each ``panel`` and a line for each model.
+
+    Args:
+        table: columns ``panel``, ``line``, ``x`` (place), ``accuracy``, ``low`` and ``high``; NaN leaves a gap. The
+            places stand in the order in which they come.
+        x: name of the column of places.
+        name: of the files.
+        title: of the figure.
+        note: how to read it.
+        labels: of the axes.
+        line: name of the column that tells the lines apart.
+    """
+    panels, places = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table[x].astype(str)))
+    styles = line_styles(table[line].astype(str))
+    legend = {name: Line2D([], [], color=style.colour, linestyle=style.dashes) for name, style in styles.items()}
+    at = {place: number for number, place in enumerate(places)}
+    with drawing_style():
+        sheet = Sheet(len(panels), legend, note)
+        for axes, panel in zip(sheet.panels, panels, strict=True):
+            for own, style in styles.items():
+                rows = table[(table["panel"] == panel) & (table[line].astype(str) == own)]
+                xs = rows[x].astype(str).map(at)
+                bars = [(rows["accuracy"] - rows["low"]).clip(lower=0), (rows["high"] - rows["accuracy"]).clip(lower=0)]
+                axes.errorbar(
+                    xs, rows["accuracy"], yerr=np.array(bars, dtype=np.float64), color=style.colour,
+                    linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
+                )  # fmt: skip
+            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
+            slanted = max(map(len, places)) > 6
+            crowded = max(map(len, places)) * len(places) * min(len(panels), 4) > 120
+            axes.set_xticks(
+                range(len(places)),
+                places,
+                rotation=45 * slanted,
+                ha="right" if slanted else "center",
+                fontsize=4.6 if crowded else 5.5,
+            )
+            axes.set_title(str(panel), pad=3, parse_math=False)
+        figure = sheet.finish(*labels)
+    return Drawing(name, title, note, figure, table)
+
+
+def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str], note: str) -> Figure:
+    intervals = len(models) <= WITH_INTERVALS
+    top = 0.12 + 0.054 * max(map(len, models))
+    rows = NamedRows(suites, note, row=0.24 if intervals else 0.14, top=top)
+    axes = rows.axes
+    grid = tested.pivot_table(index="suite", columns="model", values="accuracy", observed=True, dropna=False)
+    values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(dtype=np.float64)
+    axes.imshow(values, cmap=colormaps["RdBu"], norm=Normalize(0, 1), aspect="auto", interpolation="nearest")
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(len(models)), models, rotation=90, parse_math=False)
+    axes.tick_params(axis="x", length=0, pad=1)
+    axes.spines[:].set_visible(False)
+    if len(models) <= WITH_NUMBERS:
+        places = {suite: place for place, suite in enumerate(suites)}
+        across = {model: place for place, model in enumerate(models)}
+        for cell in tested.dropna(subset="accuracy").to_dict("records"):
+            colour = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
+            axes.text(
+                across[cell["model"]], places[cell["suite"]], _cell_text(cell, intervals=intervals), ha="center",
+                va="center", fontsize=4.8, color=colour, linespacing=1.0,
+            )  # fmt: skip
+    return rows.finish("")
+
+
+def _cell_text(cell: Mapping[Hashable, Any], *, intervals: bool) -> str:
+    text = f"{100 * cell['accuracy']:.1f}"
+    return f"{text}\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}" if intervals else text
+
+
+def _against(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    rows = turned(compared, base)
+    ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
+    named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
+    named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}
+    return rows.rename(columns=named).assign(better=np.where(rows["p"] < PAIR_LEVEL, ahead, ""))
+
+
+def _scatter_panel(axes: Axes, rows: pd.DataFrame, low: float, shapes: Mapping[str, str]) -> None:
+    for better, colour in _COLOURS.items():
+        for name, shape in shapes.items():
+            part = rows[(rows["better"] == better) & (rows["set"] == name)]
+            axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=colour, markersize=2.4, alpha=0.8)
+    percent_axis(axes, low)
+    axes.set_xlim(axes.get_ylim())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+    axes.plot([0, 1], [0, 1], ":", color="0.4", linewidth=0.7, zorder=0)
+
+
+def _marker(colour: str, shape: str = "o") -> Line2D:
+    return Line2D([], [], color=colour, marker=shape, linestyle="", markersize=3)

@@ -1,0 +1,93 @@
+"""Perplexity against prompts (Swe-BLiMP, section 6, Table 3)."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.data.last_scores import last_judged
+from analysis.data.study import Scored, Study
+from analysis.report.report import Column, Part, Section, TableView
+from eval.store.checksums import check_scores, read_key
+from eval.store.scores import score_path
+
+PROMPTS = ("grammaticality", "acceptability")
+AVERAGE = "Average"
+
+
+def prompt_differences(points: pd.DataFrame) -> pd.DataFrame:
+    """Subtract each model's accuracy by perplexity from its accuracies by prompts.
+
+    Args:
+        points: columns ``model``, ``perplexity``, ``grammaticality``, ``acceptability`` (accuracies in any unit, NaN
+            where a model was not asked).
+
+    Returns:
+        ``model``, ``perplexity``, ``delta_grammaticality`` and ``delta_acceptability``, positive where prompting is
+        better, most accurate by perplexity first; then the row ``Average`` over the models.
+    """
+    table = points[["model", "perplexity"]].copy()
+    for name in PROMPTS:
+        table[f"delta_{name}"] = points[name] - points["perplexity"]
+    ranked = table.sort_values("perplexity", ascending=False, kind="stable")
+    return add_average(ranked)
+
+
+def add_average(differences: pd.DataFrame) -> pd.DataFrame:
+    """Add a row of the means over the models."""
+    means = differences.drop(columns="model").mean().to_frame().T.assign(model=AVERAGE)
+    return pd.concat([differences, means[list(differences.columns)]], ignore_index=True)
+
+
+_PERPLEXITY = ("ppl", "mean_lp", "nll")  # the first that was asked for; the first two decide every pair alike
+_COLUMNS = (
+    Column("model", "Model"),
+    Column("perplexity", "Perplexity (%)", "percent"),
+    Column("delta_grammaticality", "Δ grammaticality (points)", "percent"),
+    Column("delta_acceptability", "Δ acceptability (points)", "percent"),
+)
+
+
+def prompt_parts(study: Study) -> Iterator[Part]:
+    """Compare prompts with perplexity on every benchmark that was scored both ways."""
+    scored = study.benchmarks()
+    asked = {one.benchmark: one for one in scored if one.scorer == "prompt"}
+    for plain in (one for one in scored if one.scorer == "sentence" and one.benchmark in asked):
+        yield from _part(plain, asked[plain.benchmark])
+
+
+def _part(plain: Scored, asked: Scored) -> Iterator[Part]:
+    function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
+    accuracies = {name: _macro(asked, name) for name in PROMPTS}
+    if function is None or all(values.empty for values in accuracies.values()):
+        return
+    points = pd.DataFrame({"perplexity": _macro(plain, function), **accuracies}).dropna(how="any")
+    excluded = [model for model in points.index if _excluded(asked, str(model))]
+    points = points.drop(index=excluded)
+    if points.empty:
+        return
+    table = prompt_differences(points.rename_axis("model").reset_index())
+    note = (
+        f"Macro accuracy by {function} of the whole sentence, and how much more or less accurate either prompt is "
+        "(Swe-BLiMP, Table 3), ties by the rule of each."
+    )
+    if excluded:
+        note += f" Left out for over 10 % invalid answers (footnote 4): {', '.join(map(str, excluded))}."
+    name = plain.benchmark.replace("/", "-")
+    view = TableView(f"{note} Numbers: prompts_{name}.csv.", _COLUMNS, table)
+    yield Part(Section(f"Perplexity and prompts on {plain.benchmark}", (view,)), {f"prompts_{name}": table})
+
+
+def _macro(scored: Scored, linking: str) -> pd.Series:
+    judged = last_judged(scored, linking)
+    if judged is None:
+        return pd.Series(dtype="float64")
+    return judged.credit.groupby(judged.pairs["paradigm"].to_numpy()).mean().mean()
+
+
+def _excluded(asked: Scored, model: str) -> bool:
+    """Say whether the record of a score calls its model excluded."""
+    run = next(run for run in asked.study.runs if run.label == model)
+    step = int(asked.rows.loc[asked.rows["run"] == model, "step"].max())
+    scores = score_path(run.folder, asked.benchmark, asked.scorer, step)
+    check_scores(run.folder, scores)
+    return bool((read_key(scores) or {}).get("excluded"))

@@ -1,0 +1,228 @@
+"""The part of the report that sets the models of one benchmark side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.last_scores import Judged
+from analysis.data.study import Scored
+from analysis.models.categories import CategoryTable, category_table
+from analysis.models.certainty import CERTAINTIES, agreement, box_table, confidence_table
+from analysis.models.chance import count_significant, with_tests
+from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
+from analysis.models.mcnemar import (  # fmt: skip
+    BEST_LEVEL,
+    PAIR_LEVEL,
+    best_by_group,
+    count_best,
+    count_better,
+    leads_or_ties,
+    mcnemar_table,
+    turned,
+)
+from analysis.plotting.figures import Drawing
+from analysis.report.report import Column, Part, Section, TableView
+
+SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
+_SUMMARY = (
+    Column("model", "Model"),
+    Column("accuracy", "Over pairs (%)", "percent"),
+    Column("over_paradigms", "Over paradigms (%)", "percent"),
+    Column("over_phenomena", "Over phenomena (%)", "percent"),
+    Column("above", "Above chance", "count"),
+    Column("below", "Below chance", "count"),
+    Column("leads_or_ties", "Leads or ties", "count"),
+    Column("best", "Significantly best", "count"),
+    Column("delta_lp", "Δ (nats per sentence)", "number"),
+    Column("delta_nll", "ΔNLL (nats per token)", "number"),
+)
+_CATEGORIES = (
+    Column("category", "Paradigm"),
+    Column("mean", "Mean (%)", "percent"),
+    Column("sd", "sd", "percent"),
+    Column("leader", "Most accurate"),
+    Column("highest", "its accuracy (%)", "percent"),
+)
+_VERSUS = (
+    Column("first", "Model"),
+    Column("second", "Other model"),
+    Column("accuracy_first", "Model (%)", "percent"),
+    Column("accuracy_second", "Other (%)", "percent"),
+    Column("first_better", "Pairs the model wins", "count"),
+    Column("second_better", "Pairs the other wins", "count"),
+    Column("p", "p", "p"),
+    Column("groups_first", "Paradigms: model better", "count"),
+    Column("groups_second", "Paradigms: other better", "count"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Models of one benchmark against each other.
+
+    Attributes:
+        tested: accuracy with interval and tests by model and paradigm.
+        categories: the same as a table.
+        summary: one row per model, most accurate first.
+        best: best against second best by paradigm.
+        versus: every two of the most accurate models on all pairs, with the number of paradigms either is better on.
+        by_paradigm: every two of them by paradigm.
+    """
+
+    tested: pd.DataFrame
+    categories: CategoryTable
+    summary: pd.DataFrame
+    best: pd.DataFrame
+    versus: pd.DataFrame
+    by_paradigm: pd.DataFrame
+
+
+def compare_models(judged: Judged) -> Comparison:
+    """Compute everything that the part shows; McNemar's tests are between ``MODELS`` of the models."""
+    tested = with_tests(judged.points)
+    categories = category_table(tested)
+    paradigm = judged.pairs["paradigm"]
+    best = best_by_group(judged.credit, paradigm)
+    summary = _summary(judged, tested, categories, best)
+    leading = judged.credit[list(summary["model"][:MODELS])]
+    by_paradigm = mcnemar_table(leading, paradigm)
+    versus = mcnemar_table(leading, pd.Series("all", index=leading.index)).drop(columns="group")
+    counts = count_better(by_paradigm).rename(
+        columns={"first_better": "groups_first", "second_better": "groups_second"}
+    )
+    versus = versus.merge(counts.drop(columns="groups"), on=["first", "second"])
+    return Comparison(tested, categories, summary, best, versus, by_paradigm)
+
+
+def comparison_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+    """Make the part of a benchmark with several models; none for one model."""
+    if len(judged.models) < 2:
+        return
+    compared, name = compare_models(judged), scored.file_name
+    first, last = _summary_view(scored, judged, compared.summary), (_category_view(compared), _versus_view(compared))
+    wide = compared.categories.rows
+    tables = {
+        f"models_{name}": compared.summary, f"paradigms_by_model_{name}": wide, f"best_{name}": compared.best,
+        f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm,
+    }  # fmt: skip
+    yield Part(
+        Section(
+            f"Models side by side on {scored.benchmark}{_by(scored)}", (first, *_drawings(scored, compared), *last)
+        ),
+        tables,
+    )
+
+
+def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
+    """Return accuracies by paradigm, or by phenomenon where the paradigms are too many for a figure.
+
+    Args:
+        tested: by model and paradigm.
+        most: paradigms.
+
+    Returns:
+        The rows, and what a suite is: ``paradigm`` or ``phenomenon``. A phenomenon is the mean over its pairs.
+    """
+    if tested["suite"].nunique() <= most:
+        return tested, "paradigm"
+    values = ["accuracy", *CERTAINTIES]
+    summed = tested.assign(**{name: tested[name] * tested["n"] for name in values})
+    table = summed.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", *values]].sum()
+    table[values] = table[values].div(table["n"], axis=0)
+    return with_tests(table.assign(suite=table["phenomenon"])), "phenomenon"
+
+
+def _summary(judged: Judged, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame) -> pd.DataFrame:
+    pairs, phenomenon = judged.pairs, judged.pairs["phenomenon"].to_numpy()
+    counts = count_significant(tested, "model").set_index("model")
+    n = tested.set_index("model")["n"].groupby(level=0).sum()
+    table = pd.DataFrame({
+        "accuracy": judged.credit.mean(),
+        "over_paradigms": categories.means,
+        "over_phenomena": judged.credit.groupby(phenomenon).mean().mean(),
+        "paradigms": pairs["paradigm"].nunique(),
+        "above": counts["above"],
+        "below": counts["below"],
+        "leads_or_ties": leads_or_ties(categories.rows[judged.models]),
+        "best": count_best(best, judged.models),
+        **{name: (tested[name] * tested["n"]).groupby(tested["model"]).sum() / n for name in CERTAINTIES},
+    }).reindex(judged.models)  # fmt: skip
+    return table.sort_values("accuracy", ascending=False, kind="stable").reset_index(names="model")
+
+
+def _summary_view(scored: Scored, judged: Judged, summary: pd.DataFrame) -> TableView:
+    note = (
+        f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
+        f"{summary['paradigms'].iloc[0]} paradigms and over the phenomena. Paradigms significantly above and below "
+        "chance by one-sided exact binomial tests at p < .05, uncorrected; in which a model leads or ties; in which it "
+        f"is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL}). Δ is the mean "
+        "difference of the log probabilities of a pair, summed over tokens (MultiBLiMP); ΔNLL is the same per token "
+        f"(Swe-BLiMP). Numbers: models_{scored.file_name}.csv."
+    )
+    if judged.left_out:
+        note += f" Without stored scores of these pairs, so not in this table: {', '.join(judged.left_out)}."
+    return TableView(note, _SUMMARY, summary.head(ROWS))
+
+
+def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
+    leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
+    rows, level = at_level(compared.tested, SUITES)
+    rows = rows[rows["model"].isin(leading)]
+    title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
+    drawings = [draw_heat_map(_ordered(rows, leading), level, f"heat_map_{name}", scored.title)]
+    drawings.append(draw_scatter(compared.by_paradigm, leading[0], "paradigms", f"against_{name}", scored.title))
+    certain = compared.tested.dropna(subset="delta_nll")
+    if len(leading) > 2 and not certain.empty:
+        boxes = box_table(rows)
+        unit = CERTAINTIES["delta_nll"]
+        drawings.append(draw_boxes(boxes, rows, f"certainty_{name}", title, unit))
+        confidence = confidence_table(certain)
+        drawings.append(draw_confidence(confidence, f"confidence_{name}", scored.title, agreement(confidence)))
+    return drawings
+
+
+def _ordered(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Order models by accuracy and suites by their mean, easiest first."""
+    mean = rows.groupby("suite", sort=False)["accuracy"].transform("mean")
+    place = rows["model"].map({model: place for place, model in enumerate(models)})
+    ordered = rows.assign(_mean=-mean, _place=place).sort_values(["_mean", "suite", "_place"], kind="stable")
+    return ordered.drop(columns=["_mean", "_place"]).reset_index(drop=True)
+
+
+def _category_view(compared: Comparison) -> TableView:
+    table, models = compared.categories.rows, list(compared.summary["model"])
+    values = table[models]
+    shown = table[["category", "mean", "sd"]].assign(leader=values.idxmax(axis=1), highest=values.max(axis=1))
+    note = (
+        f"Paradigms by their mean over {len(models)} models, sd the sample standard deviation over them. The mean over "
+        f"the models' means over paradigms is {100 * compared.categories.overall:.2f} % (population sd over the models "
+        f"{100 * compared.categories.overall_sd:.2f}, as Swe-BLiMP's Table 2 has it)."
+    )
+    if len(shown) > ROWS:
+        note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
+        shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
+    return TableView(note, _CATEGORIES, shown)
+
+
+def _versus_view(compared: Comparison) -> TableView:
+    base = str(compared.summary["model"].iloc[0])
+    rows = turned(compared.versus, base).sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
+    note = (
+        "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
+        f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "
+        "a tie a pair counts for the model that gets more credit. Every two models: the CSV files mcnemar_..."
+    )
+    return TableView(note, _VERSUS, rows)
+
+
+def _by(scored: Scored) -> str:
+    return "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
+
+
+def overall_rows(points: pd.DataFrame) -> pd.DataFrame:
+    """Pool the paradigms of each model: ``model``, ``n`` and ``accuracy`` over all pairs."""
+    right = (points["accuracy"] * points["n"]).groupby(points["model"], sort=False).sum()
+    n = points.groupby("model", sort=False)["n"].sum()
+    return pd.DataFrame({"n": n, "accuracy": right / np.maximum(n, 1)}).reset_index()

@@ -1,0 +1,256 @@
+"""Accuracy by model size, and by the complexity of the intervening phrase (TSE, sections 5.2 and 5.3)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from analysis.data.last_scores import Judged
+from analysis.data.runs import Run
+from analysis.data.study import Scored
+from analysis.models.charts import draw_lines
+from analysis.models.side_by_side import at_level
+from analysis.plotting.figures import Drawing, Sheet
+from analysis.plotting.style import drawing_style, line_styles, log_axis, percent_axis, power_label, readable
+from analysis.report.report import Column, Part, Section, TableView
+from ucurve.counts import format_count
+
+AVERAGE = "average"
+_PER = 1e9  # parameters
+
+
+def slope_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Fit a line through the accuracies of each family's models on each suite, by least squares.
+
+    Args:
+        points: columns ``family``, ``suite``, ``parameters`` (above 0) and ``accuracy`` (fraction), one row per model
+            and suite. A missing accuracy or family leaves its row out.
+
+    Returns:
+        ``family``, ``suite``, ``models`` (points of the line) and ``slope``, in percentage points per 10^9 parameters
+        (TSE, Table 1), in the order of the points. A family whose models have fewer than two sizes has no line and no
+        row.
+    """
+    rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
+    groups = rows.groupby(["family", "suite"], sort=False, observed=True)
+    lines = [
+        {"family": family, "suite": suite, "models": len(part), "slope": _slope(part)}
+        for (family, suite), part in groups
+        if part["parameters"].nunique() > 1
+    ]
+    return pd.DataFrame(lines, columns=["family", "suite", "models", "slope"])
+
+
+def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Lay slopes out as TSE's Table 1 does.
+
+    Args:
+        slopes: from ``slope_table``.
+
+    Returns:
+        One row per suite: ``suite``, a column for each family, and ``average``, the mean over the families that have a
+        slope there.
+    """
+    suites, families = slopes["suite"].unique(), slopes["family"].unique()
+    wide = slopes.pivot_table(index="suite", columns="family", values="slope", observed=True)
+    wide = wide.reindex(index=suites, columns=families)
+    table = wide.assign(**{AVERAGE: wide.mean(axis=1)}).reset_index()
+    table.columns.name = None
+    return table
+
+
+def _slope(part: pd.DataFrame) -> float:
+    x = part["parameters"].to_numpy(dtype=np.float64) / _PER
+    y = part["accuracy"].to_numpy(dtype=np.float64) * 100
+    centred = x - x.mean()
+    return float(centred @ (y - y.mean()) / (centred @ centred))
+
+
+# What stands between, simplest first (sections 3.2 and 3.3), by the name of a suite; one list for each predicate type.
+TSE_LEVELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "tse/hin": {
+        "perfective after ne": ("S_ne_O_V", "S_ne_PossPRN_O_V", "S_ne_PossPRN_PossN_O_V"),
+        "habitual without ne": ("S_O_V", "S_PossPRN_O_V", "S_PossPRN_PossN_O_V"),
+    },
+    "tse/swa": {
+        "verbal predicate": ("N_of_Poss_V", "N_of_Poss_D_V", "N_of_Poss_D_A_V", "N_of_Poss_D_A_V1_V2"),
+        "adjectival predicate": (
+            "N_of_Poss_ni_A", "N_of_Poss_D_ni_A", "N_of_Poss_D_AP_ni_AN", "N_of_Poss_D_AP_V_ni_AN",
+        ),
+    },
+}  # fmt: skip
+
+STANDARD_ERRORS = 1.959963984540054  # of the paper's bars, either way
+
+
+def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Write lists of suites as a table: ``predicate``, ``level`` (1 is the simplest) and ``suite``."""
+    rows = [(name, level, suite) for name, suites in series.items() for level, suite in enumerate(suites, start=1)]
+    return pd.DataFrame(rows, columns=["predicate", "level", "suite"])
+
+
+def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+    """Average the versions of each family at each level.
+
+    Args:
+        points: columns ``family``, ``model``, ``suite`` and ``accuracy`` (fraction); a model without a family stands
+            for itself.
+        levels: from ``levels_table``; suites without accuracies leave gaps.
+
+    Returns:
+        ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and
+        ``high``: 1.96 standard errors of that mean either way, as in the paper's figure; NaN for one version. That is
+        the normal law's and not Student's: with 2, 3 and 4 versions such bars hold the mean in 70, 81 and 86 % of
+        cases.
+    """
+    rows = points.assign(family=points["family"].fillna(points["model"])).merge(levels, on="suite")
+    keys = ["predicate", "level", "suite", "family"]
+    table = rows.groupby(keys, as_index=False, sort=False, observed=True).agg(
+        models=("accuracy", "count"), accuracy=("accuracy", "mean"), error=("accuracy", "sem")
+    )
+    half = STANDARD_ERRORS * table.pop("error")
+    table = table.assign(low=table["accuracy"] - half, high=table["accuracy"] + half)
+    return table.sort_values(["predicate", "family", "level"], kind="stable", ignore_index=True)
+
+
+def mean_change(points: pd.DataFrame, before: str, after: str, pairs: int = 1000) -> float:
+    """Average over models the change in correct selections from one suite to another (TSE, section 5.3).
+
+    Args:
+        points: columns ``model``, ``suite`` and ``accuracy`` (fraction).
+        before: a suite.
+        after: another suite; only models with both count.
+        pairs: of a suite.
+
+    Returns:
+        The mean change, in pairs out of ``pairs``; NaN where no model has both.
+    """
+    wide = points.pivot_table(index="model", columns="suite", values="accuracy", observed=True)
+    if not {before, after} <= set(wide.columns):
+        return float("nan")
+    return float(np.nanmean((wide[after] - wide[before]).to_numpy(dtype=np.float64)) * pairs)
+
+
+def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate the mean change in correct selections per 1,000 pairs from each level to the next.
+
+    Returns:
+        ``predicate``, ``before``, ``after`` (suites) and ``change``; a step whose suites were not both scored is left
+        out.
+    """
+    rows = []
+    for predicate, part in levels.groupby("predicate", sort=False):
+        suites = [suite for suite in part.sort_values("level")["suite"] if suite in set(points["suite"])]
+        rows += [(predicate, first, second, mean_change(points, first, second)) for first, second in pairwise(suites)]
+    return pd.DataFrame(rows, columns=["predicate", "before", "after", "change"]).dropna(subset="change")
+
+
+_PANELS, _ROWS = 16, 60
+
+
+def models_of(runs: list[Run]) -> pd.DataFrame:
+    """Say of runs which family they belong to: those alike in tokenizer, data and token budget, sizes apart.
+
+    Returns:
+        ``model`` (the run), ``family`` and ``parameters``; None and NaN for models that were not trained here. Only
+        runs that have ended belong to a family: on the way the learning rate has not come down yet.
+    """
+    rows: list[tuple[str, str | None, float]] = []
+    for run in runs:
+        budget = run.record.get("tokens_budget")
+        if run.status == "finished" and run.parameters is not None and budget is not None:
+            rows.append((run.label, f"{run.variant}, {format_count(budget)} tokens", run.parameters))
+        else:
+            rows.append((run.label, None, np.nan))
+    return pd.DataFrame(rows, columns=["model", "family", "parameters"])
+
+
+def slope_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+    """Fit accuracy on parameters within families; none where no family has two sizes."""
+    points = judged.points.merge(models, on="model", how="left")
+    slopes = slope_table(points)
+    if slopes.empty:
+        return
+    name, table = scored.file_name, slopes_by_suite(slopes)
+    families = [column for column in table.columns if column not in ("suite", AVERAGE)]
+    columns = (Column("suite", "Paradigm"), *(Column(family, family, "number") for family in families))
+    columns += (Column(AVERAGE, "Average of families", "number"),)
+    up = int((table[AVERAGE] > 0).sum())
+    note = (
+        "Slope of a least squares line of accuracy on the number of parameters, in percentage points per 10^9 "
+        f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms. Numbers: "
+        f"slopes_{name}.csv."
+    )
+    shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
+    note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
+    parts = (TableView(note, columns, shown), _draw_slopes(points, f"parameters_{name}", scored.title))
+    yield Part(Section(f"Accuracy and model size on {scored.benchmark}", parts), {f"slopes_{name}": table})
+
+
+def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+    """Draw accuracy against the complexity of the intervening phrase; none for other benchmarks than TSE's."""
+    series = TSE_LEVELS.get(scored.benchmark)
+    if series is None:
+        return
+    levels = levels_table(series)
+    points = judged.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
+    table, name = complexity_table(points, levels), scored.file_name
+    if table.empty:
+        return
+    note = (
+        "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
+        "A line is the mean over the versions of a family; bars: 1.96 standard errors of that mean either way, as in "
+        "the paper. With 2, 3 or 4 versions such bars hold the mean in 70, 81 or 86 % of cases, not in 95."
+        f"{_failed(judged)}"
+    )
+    drawing = draw_lines(
+        table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
+        f"Accuracy and complexity on {scored.benchmark}", note, ("Level of complexity", "Accuracy (%)"), line="family",
+    )  # fmt: skip
+    steps = steps_of_complexity(points, levels)
+    columns = (
+        Column("predicate", "Predicate"), Column("before", "From"), Column("after", "To"),
+        Column("change", "Change in correct selections per 1,000", "number"),
+    )  # fmt: skip
+    view = TableView("Mean change over all models from each level to the next.", columns, steps)
+    section = Section(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
+    yield Part(section, {f"complexity_steps_{name}": steps})
+
+
+def _failed(judged: Judged) -> str:
+    """Name the suites that are marked as having failed people's check (TSE, section 3.5)."""
+    mark = judged.pairs.get("human_check_failed")
+    names = [] if mark is None else list(judged.pairs.loc[mark.astype(bool), "paradigm"].unique())
+    return f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
+
+
+def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:
+    rows, _ = at_level(points.drop(columns=["family", "parameters"]), _PANELS)
+    if rows["suite"].nunique() > _PANELS:
+        rows = rows[rows["suite"].isin(list(rows["suite"].unique())[:_PANELS])]
+    about = points[["model", "family", "parameters"]].drop_duplicates()
+    rows = rows.merge(about, on="model").dropna(subset=["family", "parameters"])
+    styles = line_styles(rows["family"])
+    legend = {name: Line2D([], [], color=style.colour, marker="o", markersize=3) for name, style in styles.items()}
+    note = (
+        f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares within a family, "
+        "which are straight in parameters and so bend on this logarithmic axis."
+    )
+    suites = list(rows["suite"].unique())
+    with drawing_style():
+        sheet = Sheet(len(suites), legend, note)
+        for axes, suite in zip(sheet.panels, suites, strict=True):
+            for family, style in styles.items():
+                part = rows[(rows["suite"] == suite) & (rows["family"] == family)]
+                axes.plot(part["parameters"], part["accuracy"], "o", color=style.colour, markersize=2.5)
+                if part["parameters"].nunique() > 1:
+                    x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
+                    line = np.polyfit(part["parameters"] / 1e9, part["accuracy"], 1)
+                    axes.plot(x, np.polyval(line, x / 1e9), color=style.colour, linestyle=style.dashes, linewidth=0.8)
+            percent_axis(axes, float(rows["accuracy"].min()))
+            log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
+            axes.set_title(readable(suite), pad=3, parse_math=False)
+        figure = sheet.finish("Parameters (log scale)", "Accuracy (%)")
+    return Drawing(name, "Accuracy and parameters", note, figure, rows)

@@ -1,0 +1,1 @@
+"""Kinds of pairs: lengths, subsets, filtering, factors of certainty."""

@@ -1,0 +1,270 @@
+"""The linear model of certainty on factors of pairs (MultiBLiMP, section 7.3, Figure 5)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import t as student
+
+from analysis.data.last_scores import Judged
+from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
+from analysis.pairs.clustered_errors import clustered_errors
+from analysis.plotting.figures import Drawing, NamedRows
+from analysis.plotting.style import drawing_style, line_styles
+from analysis.report.report import Column, Part, Section, TableView
+from eval.linking import nll_per_token
+from eval.metrics.accuracy import CONFIDENCE
+
+OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
+PUBLISHED = (
+    "distance",
+    "has_attractors",
+    "congruent_attractors",
+    "incongruent_attractors",
+)  # where a benchmark has them
+
+
+@dataclass(frozen=True, eq=False)
+class FactorModel:
+    """A fitted linear model.
+
+    Attributes:
+        betas: one row per term: ``term``, ``kind`` (``phenomenon`` or ``factor``), ``beta``, ``low``, ``high`` (95 %
+            interval), ``p`` and ``beta_standardised`` (in standard deviations of the response; NaN for phenomena).
+            Interval and p are NaN for a term that one cluster determines alone.
+        n: pairs.
+        clustered_by: ``language`` or ``sentence``: what intervals and p take as independent of each other.
+        clusters: how many there are.
+        r_squared: share of the variance explained, about the mean.
+        left_out: factors that do not vary, or follow from the others.
+    """
+
+    betas: pd.DataFrame
+    n: int
+    clustered_by: str
+    clusters: int
+    r_squared: float
+    left_out: tuple[str, ...]
+
+
+def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Gather what pairs and scores say of each pair.
+
+    Args:
+        pairs: the pair table.
+        scores: the score table, one row per pair in the same order.
+
+    Returns:
+        ``phenomenon``; ``sentence`` (the good one); ``delta_lp`` (MultiBLiMP, section 6.3); ``sentence_length`` (scored
+        tokens of the good sentence), ``perplexity`` (of the good sentence, per token), ``subword_delta`` (tokens of the
+        good sentence less those of the bad one, which is the difference of the key item where they differ in nothing
+        else); and of ``distance`` (without its sign, which is the word order) and the marks of attractors what is
+        published.
+    """
+    lp, n = scores["lp_good"].to_numpy(np.float64), scores["n_good"].to_numpy(np.float64)
+    table = pd.DataFrame({
+        PHENOMENON: pairs[PHENOMENON].astype(str).to_numpy(),
+        SENTENCE: pairs["good"].astype(str).to_numpy(),
+        RESPONSE: lp - scores["lp_bad"].to_numpy(np.float64),
+        "sentence_length": n,
+        "perplexity": np.exp(nll_per_token(lp, n)),
+        "subword_delta": n - scores["n_bad"].to_numpy(np.float64),
+    })  # fmt: skip
+    for name in PUBLISHED:
+        if name in pairs:
+            table[name] = pd.to_numeric(pairs[name], errors="coerce").to_numpy(np.float64)
+    if "distance" in table:
+        table["distance"] = table["distance"].abs()
+    return table
+
+
+def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | None:
+    """Fit Delta on phenomena and standardised factors by ordinary least squares (MultiBLiMP, section 7.3).
+
+    Every phenomenon has a term of its own and there is no intercept, so that its beta is the Delta expected of it where
+    all factors are at their means. Pairs of a language, and pairs of a sentence, are not independent of each other:
+    intervals and p come from the t distribution with ``clustered_errors`` by language where the pairs are of several,
+    else by good sentence.
+
+    Args:
+        table: ``phenomenon``, ``language``, ``sentence``, ``delta_lp`` and the factors, one row per pair; a row with a
+            missing value is left out.
+        factors: columns of numbers, the binary ones 0 and 1; each is scaled to mean 0 and sample standard deviation 1.
+
+    Returns:
+        The model; its betas are in nats of Delta per standard deviation of the factor. None where fewer pairs are left
+        than terms.
+    """
+    from statsmodels.regression.linear_model import OLS
+
+    rows = table[[*NO_FACTORS, *factors]].replace([np.inf, -np.inf], np.nan).dropna()
+    phenomena = pd.get_dummies(rows[PHENOMENON], dtype=np.float64)
+    design, left_out = _independent(phenomena, rows, factors)
+    if len(rows) <= design.shape[1]:
+        return None
+    fit = OLS(rows[RESPONSE].to_numpy(np.float64), design.to_numpy(), hasconst=True).fit()
+    by = LANGUAGE if rows[LANGUAGE].nunique() > 1 else SENTENCE
+    clusters = pd.factorize(rows[by])[0]
+    errors, freedom = clustered_errors(design.to_numpy(), fit.resid, clusters)
+    half = student.ppf((1 + CONFIDENCE) / 2, freedom) * errors
+    distance = np.divide(np.abs(fit.params), errors, out=np.full(len(errors), np.nan), where=errors > 0)
+    p = 2 * student.sf(distance, freedom)
+    kinds = ["phenomenon"] * phenomena.shape[1] + ["factor"] * (design.shape[1] - phenomena.shape[1])
+    betas = pd.DataFrame({
+        "term": list(design.columns), "kind": kinds, "beta": fit.params, "low": fit.params - half,
+        "high": fit.params + half, "p": p,
+    })  # fmt: skip
+    scaled = betas["beta"] / rows[RESPONSE].std(ddof=1)
+    betas["beta_standardised"] = scaled.where(betas["kind"] == "factor")
+    return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
+
+
+def _independent(
+    phenomena: pd.DataFrame, rows: pd.DataFrame, factors: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Add the standardised factors one by one, those left out that the columns before them determine."""
+    design, left_out = phenomena, []
+    for name in factors:
+        values = rows[name].to_numpy(np.float64)
+        spread = values.std(ddof=1) if len(values) > 1 else 0.0
+        wider = design.assign(**{name: (values - values.mean()) / spread}) if spread > 0 else None
+        if wider is not None and _full_rank(wider.to_numpy()):
+            design = wider
+        else:
+            left_out.append(name)
+    return design, tuple(left_out)
+
+
+def _full_rank(design: npt.NDArray[np.float64]) -> bool:
+    unit = design / np.linalg.norm(design, axis=0)
+    return bool(np.linalg.matrix_rank(unit.T @ unit, tol=1e-10) == design.shape[1])
+
+
+FREQUENCY = "language_frequency"
+_MODELS = 2  # drawn; the paper's figure has its two best models
+_ROWS = 60
+
+
+def factor_parts(
+    name: str, file_name: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
+) -> Iterator[Part]:
+    """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
+
+    Args:
+        name: of the benchmark, or of the family of languages.
+        file_name: what its files are named after.
+        judged: the judgments by language; of a benchmark of one language, one.
+        languages: with frequencies, from ``covariates.read_languages``.
+        factors: from ``covariates.read_factors``.
+
+    Yields:
+        The part, where there is a factor beyond what the scores themselves hold.
+    """
+    shared = [model for model in _models(judged) if all(model in one.credit for one in judged.values())]
+    fitted = {}
+    for model in shared:
+        table = factor_table(model, judged, languages, factors)
+        terms = [column for column in table.columns if column not in NO_FACTORS]
+        if set(terms) <= set(OF_SCORES):
+            return
+        fit = factor_model(table, terms)
+        if fit is not None:
+            fitted[model] = fit
+    if fitted:
+        yield _part(name, file_name, fitted)
+
+
+def factor_table(
+    model: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Gather Delta and the factors of all pairs of one model; the language's frequency enters as its logarithm."""
+    parts = []
+    frequency = None if languages is None else languages.set_index("language")["frequency"]
+    for language, one in judged.items():
+        part = pair_factors(one.pairs, one.scores[model]).assign(**{LANGUAGE: language})
+        if frequency is not None and frequency.notna().any():
+            part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
+        if factors is not None:
+            part = _with_factors(part, one, factors)
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
+    return table.dropna(axis="columns", how="all")
+
+
+def _with_factors(part: pd.DataFrame, one: Judged, given: pd.DataFrame) -> pd.DataFrame:
+    own = given[given["benchmark"] == one.benchmark].drop(columns="benchmark")
+    joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
+    return part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
+
+
+def _models(judged: dict[str, Judged]) -> list[str]:
+    accuracy = pd.concat([one.credit for one in judged.values()]).mean()
+    return [str(name) for name in accuracy.sort_values(ascending=False, kind="stable").index]
+
+
+def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
+    facts = ["n", "r_squared", "clustered_by", "clusters"]
+    betas = pd.concat(
+        [fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts}) for model, fit in fitted.items()]
+    )
+    columns = ["model", *facts, "term", "kind", "beta", "low", "high", "p", "beta_standardised"]
+    table = betas[columns].reset_index(drop=True)
+    without = sorted({factor for fit in fitted.values() for factor in fit.left_out})
+    note = (
+        "Ordinary least squares of Δ (ln P(good) - ln P(bad)) over pairs: a term for each phenomenon, no intercept, "
+        "factors scaled to mean 0 and sample standard deviation 1 (MultiBLiMP, section 7.3). A beta is in nats for one "
+        "standard deviation of its factor, with its 95 % interval; a phenomenon's is the Δ at the means of the "
+        "factors. Language frequency enters as its logarithm. Perplexity, sentence length and subword delta are of the "
+        f"model's own tokens. {_clustering(table)}"
+    )
+    if without:
+        note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
+    shown = (
+        Column("model", "Model"), Column("term", "Term"), Column("beta", "Beta (nats)", "number"),
+        Column("low", "95 % from", "number"), Column("high", "to", "number"), Column("p", "p", "p"),
+        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
+        Column("r_squared", "R² (%)", "percent"),
+    )  # fmt: skip
+    drawn = list(fitted)[:_MODELS]
+    drawing = _draw(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
+    view = TableView(f"{note} Numbers: factor_models_{file_name}.csv.", shown, table.head(_ROWS))
+    return Part(Section(f"What drives certainty on {name}", (drawing, view)), {f"factor_models_{file_name}": table})
+
+
+def _clustering(table: pd.DataFrame) -> str:
+    """Say what intervals and p take as independent, and why one may be missing."""
+    what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
+    clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
+    note = (
+        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
+        "not (CR2 errors, t with Bell and McCaffrey's degrees of freedom)."
+    )
+    gap = " A term that one cluster determines alone has no interval and no p." if table["p"].isna().any() else ""
+    return note + gap
+
+
+def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
+    terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
+    styles = line_styles(models)
+    with drawing_style():
+        rows = NamedRows(terms, note, row=0.16, top=0.28)
+        rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        for place, (model, style) in enumerate(styles.items()):
+            part = table[table["model"] == model].set_index("term").reindex(terms)
+            height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
+            bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
+            rows.axes.errorbar(
+                part["beta"],
+                height,
+                xerr=bars,
+                fmt="o",
+                color=style.colour,
+                markersize=2.6,
+                elinewidth=0.8,
+                label=model,
+            )
+        rows.axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_MODELS, borderpad=0.2)
+        figure = rows.finish("Beta (nats; factors: per standard deviation)")
+    return Drawing(name, "Factors of certainty", note, figure, table.reset_index(drop=True))

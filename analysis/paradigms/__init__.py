@@ -1,0 +1,1 @@
+"""Accuracy by paradigm and phenomenon, beside people."""

@@ -1,0 +1,84 @@
+"""Accuracies by paradigm at the last scored checkpoints, and what they come to by phenomenon and overall."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.data.frames import last_scored, score_frame
+from analysis.data.study import Scored
+from eval.metrics.levels import MEANS, levels_of
+
+AGGREGATE_OF = {"all": "pairs", "macro": "paradigms", "macro_phenomena": "phenomena"}
+_ROW = ["run", "group", "step", "tokens", "linking", "phenomenon", "paradigm", "n", "accuracy"]
+
+
+def last_paradigm_rows(scored: Scored, linkings: Sequence[str]) -> pd.DataFrame:
+    """Read the accuracies by paradigm of every run at its last scored checkpoint, all lengths together.
+
+    Args:
+        scored: the benchmark.
+        linkings: linking functions; those that a run was not scored with add no rows.
+
+    Returns:
+        ``run``, ``group``, ``step``, ``tokens``, ``linking``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``.
+    """
+    rows = scored.rows
+    wanted = last_scored(rows[rows["linking"].isin(list(linkings))])
+    steps = wanted.groupby("run", observed=True)["step"].unique()
+    runs = [run for run in scored.study.runs if run.label in steps.index]
+    parts = [score_frame([run], scored.all_lengths(steps[run.label].tolist())) for run in runs]
+    if not parts:
+        return pd.DataFrame(columns=_ROW)
+    names = ["run", "group", "linking", "phenomenon", "paradigm"]
+    table = pd.concat([part.astype(dict.fromkeys(names, str))[_ROW] for part in parts], ignore_index=True)
+    last = wanted[["run", "linking", "step"]].drop_duplicates().astype({"run": str, "linking": str})
+    named = table[~table["paradigm"].isin(("all", *MEANS))]
+    return named.merge(last, on=["run", "linking", "step"]).reset_index(drop=True)
+
+
+def line_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average each paradigm over the runs of a line.
+
+    Args:
+        rows: from ``last_paradigm_rows``.
+
+    Returns:
+        ``group``, ``linking``, ``step``, ``tokens``, ``phenomenon``, ``paradigm``, ``runs``, ``n`` and ``accuracy``. Of
+        a line whose runs stand at different steps, those at the last one count.
+    """
+    furthest = rows.groupby(["group", "linking"])["step"].transform("max")
+    keys = ["group", "linking", "step", "phenomenon", "paradigm"]
+    return (
+        rows[rows["step"] == furthest]
+        .groupby(keys, as_index=False, sort=False)
+        .agg(tokens=("tokens", "first"), runs=("run", "nunique"), n=("n", "first"), accuracy=("accuracy", "mean"))
+    )
+
+
+def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
+    """Compute accuracies by phenomenon and overall from those by paradigm.
+
+    Args:
+        paradigms: ``group``, ``linking``, ``step``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``; one step for
+            each group and linking function.
+
+    Returns:
+        ``group``, ``linking``, ``step``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A
+        phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over
+        ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
+    """
+    parts = [
+        _levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
+        for (group, linking), part in paradigms.groupby(["group", "linking"], sort=False)
+    ]
+    columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def _levels(part: pd.DataFrame) -> pd.DataFrame:
+    levels = levels_of(part)
+    n = levels.sums(part["n"].to_numpy())
+    means = levels.means(levels.sums((part["n"] * part["accuracy"]).to_numpy()), n)
+    table = levels.labels.assign(accuracy=means, paradigms=levels.totals((n > 0).astype(float)).astype(int))
+    table = table[table["paradigm"].isin(list(AGGREGATE_OF))]
+    return table.assign(aggregate=table["paradigm"].map(AGGREGATE_OF))

@@ -1,0 +1,137 @@
+"""Accuracy by phenomenon and model, overall by linking function, beside people (ZhoBLiMP, Table 6)."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.study import Scored
+from analysis.paradigms.human import human_of
+from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
+from analysis.report.report import Column, Part, Section, TableView
+
+OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
+_NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]
+
+
+def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
+    """Lay out phenomena by model.
+
+    Args:
+        levels: from ``paradigms.by_level``.
+        linking: linking function of the phenomena.
+
+    Returns:
+        ``phenomenon``, ``linking``, ``aggregate`` (what the accuracy is a mean over), ``paradigms`` (how many), and a
+        column of accuracies for each line. Phenomena come first, in the order of the alphabet; then the overall rows:
+        the mean over paradigms under ``linking``, ``slln_lp``, ``lp`` and ``mean_lp``, as in the paper, and under
+        ``linking`` the means over pairs and over phenomena.
+    """
+    overall, own = levels["phenomenon"] == "all", levels["linking"] == linking
+    over_paradigms = levels[overall & (levels["aggregate"] == "paradigms")]
+    functions = dict.fromkeys((linking, *OVERALL_LINKINGS))
+    parts = [levels[~overall & own].sort_values("phenomenon", key=lambda names: names.str.casefold(), kind="stable")]
+    parts += [over_paradigms[over_paradigms["linking"] == function] for function in functions]
+    parts += [levels[overall & own & (levels["aggregate"] == name)] for name in ("pairs", "phenomena")]
+    chosen = pd.concat(parts)
+    order = pd.MultiIndex.from_frame(chosen[_NAMED].drop_duplicates())
+    wide = chosen.pivot_table(index=_NAMED, columns="group", values="accuracy", sort=False)
+    lines = list(dict.fromkeys(levels["group"]))
+    table = wide.reindex(index=order, columns=lines).reset_index()
+    table.columns.name = None
+    return table
+
+
+def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Say of each row which model is best, and how far it is from people (ZhoBLiMP, Table 6).
+
+    Args:
+        table: with a column of accuracies for each model and, where there are answers of people, ``human``.
+        models: the columns of the models.
+
+    Returns:
+        The table with ``best`` (the first of several, empty without an accuracy), and with ``gap``, human minus the
+        best model, where there is ``human``.
+    """
+    values = table[list(models)].to_numpy(dtype=np.float64)
+    some = ~np.isnan(values).all(axis=1)
+    places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
+    named = table.assign(best=np.where(some, np.array(models, dtype=object)[places], ""))
+    if "human" not in table:
+        return named
+    best = np.where(some, values[np.arange(len(values)), places], np.nan)
+    return named.assign(gap=table["human"] - best)
+
+
+def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
+    """Add people's agreement to the phenomena and to the overall rows that are means over paradigms.
+
+    Args:
+        table: from ``phenomenon_table``.
+        human: from ``human.human_agreement``.
+
+    Returns:
+        The table with ``human`` (mean over paradigms) and ``human_pooled`` (over answers).
+    """
+    agreement = human.rename(columns={"macro": "human", "pooled": "human_pooled"})
+    merged = table.merge(agreement[["phenomenon", "human", "human_pooled"]], on="phenomenon", how="left")
+    other = (merged["phenomenon"] == "all") & (merged["aggregate"] != "paradigms")
+    merged[["human", "human_pooled"]] = merged[["human", "human_pooled"]].mask(other)
+    return merged
+
+
+def phenomenon_parts(scored: Scored) -> Iterable[Part]:
+    """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
+    linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
+    rows = line_means(last_paradigm_rows(scored, linkings))
+    own = rows[rows["linking"] == scored.linking]
+    rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
+    if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
+        return
+    levels, human = _in_order(by_level(rows), scored), human_of(scored)
+    table = phenomenon_table(levels, scored.linking)
+    models = [name for name in table.columns if name not in _NAMED]
+    table = with_gap(table if human is None else with_human(table, human), models)
+    lines = _lines(own, models)
+    view = TableView(_note(scored, lines, human is not None), _columns(models, table), table)
+    name = f"phenomena_{scored.file_name}"
+    yield Part(Section(f"Phenomena of {scored.benchmark}", (view,)), {name: table, f"{name}_models": lines})
+
+
+def _in_order(levels: pd.DataFrame, scored: Scored) -> pd.DataFrame:
+    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
+    return levels.sort_values("group", key=lambda groups: groups.map(order), kind="stable")
+
+
+def _lines(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    lines = rows.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
+    return lines.reindex(list(models)).rename_axis("model").reset_index()
+
+
+def _note(scored: Scored, lines: pd.DataFrame, people: bool) -> str:
+    seeds = ", the mean over the runs that differ in the seed only" if (lines["runs"] > 1).any() else ""
+    text = (
+        f"Accuracy in percent at the last scored checkpoint{seeds}; {scored.title}. A phenomenon is the mean over its "
+        "pairs; an overall row names its linking function and what it is a mean over (ZhoBLiMP's OVERALL: paradigms)."
+    )
+    if people:
+        text += (
+            " Human: agreement of people, the mean over paradigms, and over all answers. Gap, in percentage points: "
+            "human minus the best model of the row."
+        )
+    name = f"phenomena_{scored.file_name}"
+    return f"{text} Numbers: {name}.csv; steps of the models: {name}_models.csv."
+
+
+def _columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
+    first = [
+        Column("phenomenon", "Phenomenon"),
+        Column("linking", "Linking function"),
+        Column("aggregate", "Mean over"),
+    ]
+    first += [Column("paradigms", "Paradigms", "count")]
+    last = [Column("best", "Best model")]
+    if "human" in table:
+        last += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
+        last += [Column("human_pooled", "Human, pooled", "percent")]
+    return (*first, *(Column(model, model, "percent") for model in models), *last)

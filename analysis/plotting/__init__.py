@@ -1,0 +1,1 @@
+"""How figures look. Imports no other folder of this package."""

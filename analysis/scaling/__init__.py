@@ -1,0 +1,1 @@
+"""Laws fitted over FLOPs, and accuracy against bits per byte."""

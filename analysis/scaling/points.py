@@ -1,0 +1,125 @@
+"""What scaling is fitted to: checkpoints with their FLOPs, bits per byte and accuracy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.frames import BINS_PER_DECADE, with_gaps
+from analysis.data.runs import Run
+
+FINISHED = "finished runs"
+ON_THE_WAY = "checkpoints of one line"
+_WINDOW = 10 ** (-1 / BINS_PER_DECADE)
+
+
+def checkpoint_bits(metrics: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the smoothed training loss at every checkpoint after step 0.
+
+    Args:
+        metrics: from ``metric_frame``.
+        runs: the runs; one without parameters in its run.json has no FLOPs and is left out.
+
+    Returns:
+        Columns ``run``, ``group``, ``step``, ``tokens``, ``flops`` (6ND) and ``bits_per_byte``: the mean over the steps
+        in the last 1/30 of a decade of tokens up to the checkpoint, the width of a point of ``loss_table``. A
+        checkpoint without metrics has no row.
+    """
+    columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte"]
+    by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
+    tables = [_bits(by_run[run.label], run) for run in runs if run.label in by_run and run.parameters]
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+
+
+def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+    """Keep the end of every finished run; a line is a tokenizer and its data, over sizes, budgets and seeds.
+
+    Args:
+        points: columns ``run``, ``step`` and others, one row per run and checkpoint.
+        runs: the runs.
+
+    Returns:
+        The rows with the column ``line``.
+    """
+    last = {run.label: max(run.planned or run.saved, default=None) for run in runs if _has_ended(run)}
+    kept = points[points["step"] == points["run"].astype(str).map(last)]
+    return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))
+
+
+def points_on_the_way(points: pd.DataFrame) -> pd.DataFrame:
+    """Name the lines of checkpoints: runs that differ in the seed only are one line (column ``line``)."""
+    return points.assign(line=points["group"].astype(str))
+
+
+def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep what accuracy is fitted to.
+
+    Args:
+        rows: ``Scored.curve_rows()``.
+
+    Returns:
+        The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.
+    """
+    kept = rows[(rows["phenomenon"] == "all") & (rows["flops"] > 0)]
+    return kept[["run", "group", "step", "flops", "accuracy"]].rename(columns={"accuracy": "value"})
+
+
+def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+    """Join accuracies with bits per byte at equal steps and average the runs of each line.
+
+    Args:
+        rows: ``Scored.curve_rows()``.
+        bits: from ``checkpoint_bits``.
+        runs: the runs.
+
+    Returns:
+        Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``
+        (how many have both), ``bits_per_byte``, ``accuracy`` (means over those), ``low`` and ``high`` (the accuracy
+        minus and plus one sample standard deviation over runs, NaN for one run). Runs without training metrics are left
+        out; any other checkpoint after step 0 keeps its row, with NaN where it lacks a score or metrics.
+    """
+    scored = rows[rows["run"].isin(set(bits["run"])) & (rows["step"] >= 0)]
+    if scored.empty:
+        return pd.DataFrame()
+    facts = pd.DataFrame([{"run": run.label, "variant": run.variant, "model": run.model} for run in runs])
+    measured = bits[["run", "step", "bits_per_byte"]].astype({"run": str})
+    whole = with_gaps(scored, runs).query("step > 0").merge(measured, on=["run", "step"], how="left")
+    both = ["accuracy", "bits_per_byte"]
+    whole[both] = whole[both].where(whole[both].notna().all(axis=1))
+    joined = whole.merge(facts, on="run")
+    keys = ["group", "variant", "model", "phenomenon", "step"]
+    table = joined.groupby(keys, as_index=False, sort=False).agg(
+        tokens=("tokens", "mean"), runs=("accuracy", "count"), bits_per_byte=("bits_per_byte", "mean"),
+        sd=("accuracy", "std"), accuracy=("accuracy", "mean"),
+    )  # fmt: skip
+    table["low"], table["high"] = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]
+    return table.drop(columns="sd").sort_values(["group", "phenomenon", "step"], ignore_index=True)
+
+
+def _has_ended(run: Run) -> bool:
+    return run.status in ("finished", "unknown")
+
+
+def _bits(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
+    rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
+    checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
+    tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)
+    means = _trailing_means(rows["tokens"].to_numpy(dtype=np.float64), rows["bits_per_byte"].to_numpy(), tokens)
+    return pd.DataFrame(
+        {
+            "run": run.label, "group": run.group, "step": checkpoints["step"].to_numpy(), "tokens": tokens,
+            "flops": 6.0 * (run.parameters or 0) * tokens, "bits_per_byte": means,
+        }
+    )  # fmt: skip
+
+
+def _trailing_means(
+    tokens: npt.NDArray[np.float64], values: npt.NDArray[np.float64], ends: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the mean of the values whose tokens lie in the window up to each end; ends are among the tokens."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    first = np.searchsorted(tokens, ends * _WINDOW, side="right")
+    after = np.searchsorted(tokens, ends, side="right")
+    means: npt.NDArray[np.float64] = (sums[after] - sums[first]) / (after - first)
+    return means

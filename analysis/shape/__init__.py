@@ -1,0 +1,1 @@
+"""The shape of learning: rising, U-shaped, falling or flat; onsets; the order of acquisition."""

@@ -1,0 +1,369 @@
+"""The shape of learning: is a curve rising, U-shaped, inverted-U, falling or flat, by stated tests.
+
+The curve is smoothed, and its means over stretches of the log axis are compared, every stretch i with every k after it:
+a fall where i lies above k, a rise where k lies above i, each as a studentised difference t(i, k). A curve falls
+somewhere when the largest of all its falls is beyond what the largest of so many would be by chance (max-t); likewise
+it rises. It is U-shaped when a fall is followed by a rise from the same stretch k:
+
+    T_U = max over k of min(largest fall from before k down to k, largest rise from k up to after k)
+
+and inverted-U when a rise is followed by a fall. Both sides have to hold at once (intersection-union, Berger 1982), and
+each side is held to the max over all pairs, so that the test keeps its level on monotone curves as on flat ones.
+
+A curve is flat when every one of these differences lies within a margin, both ways: two one-sided tests for each
+(Schuirmann 1987), all of which have to hold. Where neither a change nor flatness is shown, it is undetermined.
+
+The p values of many curves are adjusted by Holm's procedure, for each of the five alternatives over all curves. Lines
+of one run, whose p values are over items only, are a family of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from analysis.data.settings import FLAT_MARGIN
+from analysis.shape.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
+from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.levels import Ids
+from eval.metrics.significance import holm
+
+Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat", "undetermined"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+NOT_TESTED = "not tested"
+TURNS: tuple[Shape, ...] = ("U-shaped", "inverted-U")
+LEVEL = 0.05
+_UNKNOWN = {"runs": np.inf, "p_flat": 1.0}
+LEAST_CHECKPOINTS = 4
+_LEAST_RATIO = 10  # of the last tokens to the first
+_WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
+_NEAR = 1e-9
+REFERENCE_DRAWS = 5000  # each counts twice
+_BLOCK = 1000
+_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+TEST_OF = {"rising": "rise", "falling": "fall", "U-shaped": "u", "inverted-U": "inverted_u", "flat": "flat"}
+ALTERNATIVES = tuple(TEST_OF.values())
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The deepest dip, or the highest bump, of a smoothed curve, whether it is significant or not.
+
+    Attributes:
+        depth: the smaller of its two sides, as a fraction; 0 where the curve is monotone.
+        start: tokens of the checkpoint before it that stands highest (for a bump, lowest).
+        place: tokens at its lowest (highest) place, by a parabola through three checkpoints.
+        end: tokens of the checkpoint after it that stands highest (lowest).
+        depth_low, depth_high: basic bootstrap interval of the depth at 95 %.
+        place_low, place_high: percentile interval of the place at 95 %.
+    """
+
+    depth: float
+    start: float
+    place: float
+    end: float
+    depth_low: float
+    depth_high: float
+    place_low: float
+    place_high: float
+
+
+@dataclass(frozen=True)
+class ShapeTest:
+    """The tests of one curve, not yet adjusted for the number of curves.
+
+    Attributes:
+        p_rise: that it rises nowhere.
+        p_fall: that it falls nowhere.
+        p_u: that it does not fall and then rise.
+        p_inverted_u: that it does not rise and then fall.
+        p_flat: that some difference is as large as the margin.
+        dip: its deepest dip.
+        bump: its highest bump.
+    """
+
+    p_rise: float
+    p_fall: float
+    p_u: float
+    p_inverted_u: float
+    p_flat: float
+    dip: Turn
+    bump: Turn
+
+
+def is_testable(tokens: Array) -> bool:
+    """Say whether the trained checkpoints of a curve are enough to tell shapes apart: four, over tenfold tokens."""
+    return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
+
+
+def shape_test(
+    curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
+) -> ShapeTest:
+    """Test the shape of one curve.
+
+    Args:
+        curve: with the checkpoints of ``is_testable``.
+        draws: of the largest difference, which p values are read from.
+        seed: of the draws.
+        margin: within which the differences of a flat curve lie, as a fraction.
+
+    Returns:
+        p values and turns.
+    """
+    return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(curve, seed))
+
+
+def change_tests(
+    curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
+) -> tuple[float, float, float, float, float]:
+    """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``."""
+    compared = _compare(curve)
+    reference = _Reference(_largest(compared, draws, seed), compared.ratio.size, compared.freedom)
+    rise, fall, u, inverted = (reference(statistic) for statistic in _largest_changes(compared))
+    return rise, fall, u, inverted, _flatness(compared, margin)
+
+
+def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+    """Adjust the p values of many curves and name the class of each by a test that is significant.
+
+    A curve is U-shaped or inverted-U when that test is significant; when both are, it has the shape with the larger
+    depth, and where one and the same fall limits both depths the fall is a dip in a rising curve (U-shaped), one and
+    the same rise a bump in a falling one (inverted-U). Otherwise it is rising or falling by the one of these tests that
+    is significant, by the smaller p where both are. Otherwise it is flat when that test is significant, and
+    undetermined when it is not.
+
+    Args:
+        tests: one row per curve, with ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``, ``dip``,
+            ``bump`` (depths), ``dip_place``, ``bump_place`` and ``runs``. A curve that was not tested has NaN and
+            counts in no family. Curves of one run are a family, and those of several. Without ``runs`` all are taken
+            for curves of several runs, without ``p_flat`` none is shown to be flat.
+        level: of each family.
+
+    Returns:
+        The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
+        ``holm_fall``, ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
+    """
+    tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
+    tested, alone = tests["p_rise"].notna().to_numpy(), (tests["runs"] == 1).to_numpy()
+    adjusted = {}
+    for name in ALTERNATIVES:
+        values = np.full(len(tests), np.nan)
+        for family in (tested & alone, tested & ~alone):
+            values[family] = holm(tests[f"p_{name}"].to_numpy(np.float64)[family])
+        adjusted[f"holm_{name}"] = values
+    table = tests.assign(**adjusted)
+    both = (table["holm_u"] <= level) & (table["holm_inverted_u"] <= level)
+    names = [_name(row, level) for row in table.to_dict("records")]
+    return table.assign(shape=names, both=both)
+
+
+def _name(row: Mapping[Any, Any], level: float) -> str:
+    if np.isnan(row["p_rise"]):
+        return NOT_TESTED
+    rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= level for name in ALTERNATIVES)
+    if u and inverted:
+        return _deeper(row)
+    if u or inverted:
+        return "U-shaped" if u else "inverted-U"
+    if rise and fall:
+        return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
+    if rise or fall:
+        return "rising" if rise else "falling"
+    return "flat" if flat else "undetermined"
+
+
+def _deeper(row: Mapping[Any, Any]) -> str:
+    if not np.isclose(row["dip"], row["bump"], rtol=0, atol=1e-9):
+        return "U-shaped" if row["dip"] > row["bump"] else "inverted-U"
+    return "inverted-U" if row["dip_place"] < row["bump_place"] else "U-shaped"
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """Stretches of the axis, and every two of them of which one ends before the other begins.
+
+    Attributes:
+        count: number of stretches.
+        before, after: int64[J], which two.
+        contrasts: float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one.
+    """
+
+    count: int
+    before: Ids
+    after: Ids
+    contrasts: Array
+
+
+@lru_cache(maxsize=8)  # the curves of a line share their axis
+def _stretches(tokens: tuple[float, ...]) -> _Stretches:
+    """Find the stretches: the checkpoints within each width of the axis, as many together as it holds."""
+    logs = np.log10(tokens)
+    weights = smoothing_weights(logs)
+    ends = sorted({stretch for width in _WIDTHS for stretch in _within(logs, width + _NEAR)})
+    firsts, lasts = np.array(ends, dtype=np.int64).T
+    means = np.stack([weights[first : last + 1].mean(axis=0) for first, last in ends])
+    before, after = np.nonzero(lasts[:, None] < firsts[None, :])
+    return _Stretches(len(means), before, after, means[before] - means[after])
+
+
+def _within(logs: Array, width: float) -> list[tuple[int, int]]:
+    lasts = np.searchsorted(logs, logs + width) - 1
+    return [(first, int(last)) for first, last in enumerate(lasts) if first == 0 or last > lasts[first - 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """The differences of a curve between every two stretches, and their error.
+
+    Attributes:
+        stretches: of its axis.
+        difference: float64[J], the earlier stretch less the later one.
+        error: float64[J], standard errors.
+        freedom: degrees of freedom of the errors.
+        loadings: float64[T, J], the draws of the differences as sums of T independent normal numbers.
+    """
+
+    stretches: _Stretches
+    difference: Array
+    error: Array
+    freedom: float
+    loadings: Array
+
+    @property
+    def ratio(self) -> Array:
+        """Studentised differences, float64[J]: positive for a fall."""
+        return self.difference / self.error
+
+
+def _compare(curve: Curve) -> _Comparison:
+    stretches = _stretches(tuple(curve.tokens))
+    contrasts = stretches.contrasts
+    found = errors(curve, contrasts)
+    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
+    return _Comparison(stretches, contrasts @ curve.mean, np.sqrt(found.variance), found.freedom, loadings)
+
+
+def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
+    """Return the largest rise, the largest fall, T_U and T of the inverted U."""
+    stretches, ratio = compared.stretches, compared.ratio
+    falls = np.full((stretches.count, stretches.count), -np.inf)
+    rises = falls.copy()
+    falls[stretches.before, stretches.after] = ratio
+    rises[stretches.before, stretches.after] = -ratio
+    u = np.minimum(falls.max(axis=0), rises.max(axis=1)).max()
+    inverted = np.minimum(rises.max(axis=0), falls.max(axis=1)).max()
+    return float(rises.max()), float(falls.max()), float(u), float(inverted)
+
+
+def _flatness(compared: _Comparison, margin: float) -> float:
+    """Return the p value of the test that every difference lies within the margin.
+
+    All of the one-sided tests have to be significant (intersection-union, Berger 1982), so that the largest of their p
+    values is that of the test, without an adjustment for their number.
+    """
+    nearest = (margin - np.abs(compared.difference)) / compared.error
+    return float(student.sf(nearest.min(), compared.freedom))
+
+
+def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
+    """Draw the largest of all studentised differences when nothing rises or falls, float64[2 * draws], sorted.
+
+    A draw and its negative are equally likely, so that each draw gives two.
+    """
+    random = np.random.default_rng(seed)
+    loadings, freedom = compared.loadings, compared.freedom
+    unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
+    largest = []
+    for start in range(0, draws, _BLOCK):
+        size = min(_BLOCK, draws - start)
+        drawn = random.standard_normal((size, len(unit)), dtype=np.float32) @ unit
+        spread = np.sqrt(random.chisquare(freedom, size) / freedom)
+        largest += [drawn.max(axis=1) / spread, -drawn.min(axis=1) / spread]
+    return np.sort(np.concatenate(largest))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """The law of the largest difference under no change.
+
+    Beyond what the draws reach, p is the bound of Bonferroni: no smaller than the exact one, and small enough for
+    families of many curves.
+    """
+
+    drawn: Array
+    differences: int
+    freedom: float
+
+    def __call__(self, statistic: float) -> float:
+        beyond = len(self.drawn) - int(np.searchsorted(self.drawn, statistic, side="left"))
+        counted = (1 + beyond) / (1 + len(self.drawn))
+        bound = self.differences * float(student.sf(statistic, self.freedom))
+        return min(1.0, counted, bound)
+
+
+def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
+    """Find the deepest dip and the highest bump of the smoothed curve, with intervals."""
+    weights = smoothing_weights(curve.log_tokens)
+    smooth = weights @ curve.mean
+    drawn = smooth + curve_draws(curve, weights, DRAWS, seed)
+    return _turn(curve, smooth, drawn), _turn(curve, -smooth, -drawn)
+
+
+def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
+    (depth,), (place,) = _deepest(smooth[None, :])
+    depths, places = _deepest(drawn)
+    low, high = np.quantile(depths, _TAILS)
+    logs = curve.log_tokens
+    where = np.quantile(_vertices(logs, drawn, places), _TAILS)
+    vertex = float(_vertices(logs, smooth[None, :], np.array([place]))[0])
+    return Turn(
+        depth=float(depth),
+        start=float(curve.tokens[int(np.argmax(smooth[: place + 1]))]),
+        place=10**vertex,
+        end=float(curve.tokens[place + int(np.argmax(smooth[place:]))]),
+        # Noise deepens the dip of a draw once more than that of the curve: the basic interval takes it back.
+        depth_low=float(np.clip(2 * depth - high, 0, depth)),
+        depth_high=float(np.clip(2 * depth - low, depth, 1)),
+        place_low=10 ** min(vertex, float(where[0])),
+        place_high=10 ** max(vertex, float(where[1])),
+    )
+
+
+def _deepest(curves: Array) -> tuple[Array, Ids]:
+    """Return depth and place of the deepest dip of each curve, float64[N, T]: the largest of the smaller sides."""
+    before = np.maximum.accumulate(curves, axis=1) - curves
+    after = np.maximum.accumulate(curves[:, ::-1], axis=1)[:, ::-1] - curves
+    sides = np.minimum(before, after)
+    sides[sides < _NEAR] = 0  # what rounding leaves of a monotone curve
+    place = sides.argmax(axis=1)
+    return sides[np.arange(len(curves)), place], place
+
+
+def _vertices(logs: Array, curves: Array, places: Ids) -> Array:
+    """Return where the parabola through the lowest checkpoint and its neighbours is lowest, on the log axis."""
+    middle = np.clip(places, 1, len(logs) - 2)
+    rows = np.arange(len(curves))
+    left, right = logs[middle - 1] - logs[middle], logs[middle + 1] - logs[middle]
+    down, up = (curves[rows, middle + step] - curves[rows, middle] for step in (-1, 1))
+    determinant = left * right * (left - right)
+    square = (down * right - up * left) / determinant
+    slope = (left**2 * up - right**2 * down) / determinant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.where(square > 0, -slope / (2 * square), 0.0)
+    inner = (places == middle) & (square > 0)
+    return np.asarray(np.where(inner, logs[middle] + np.clip(vertex, left, right), logs[places]))
+
+
+def p_values(test: ShapeTest) -> dict[str, float]:
+    """Name the p values of a curve for a table: ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``."""
+    return {f"p_{name}": getattr(test, f"p_{name}") for name in ALTERNATIVES}
+
+
+def turn_columns(name: str, turn: Turn) -> dict[str, float]:
+    """Name the numbers of a dip or bump for a table: ``dip``, ``dip_start``, ``dip_place``, ..."""
+    values = {field.name: getattr(turn, field.name) for field in fields(turn)}
+    return {name: values.pop("depth"), **{f"{name}_{key}": value for key, value in values.items()}}

@@ -1,0 +1,99 @@
+"""When a curve leaves chance for good, and when it has arrived.
+
+Onset: the tokens at which the smoothed curve crosses a level above chance for the last time upwards. Saturation: the
+tokens from which the smoothed curve stays within a margin of its last value, where that is not chance. Both are read
+between checkpoints by a straight line over log tokens.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.shape.smoothing import DRAWS, Array, Curve, curve_draws, smoothing_weights
+from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.significance import CHANCE
+
+ONSET_ABOVE_CHANCE = 0.05
+SATURATION_MARGIN = 0.02
+_LATEST_SATURATION = 0.5  # of the tokens: a curve that moved after half of them has not settled
+_TAIL = (1 - CONFIDENCE) / 2
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A place on the token axis; NaN when it is not reached.
+
+    Attributes:
+        tokens: where.
+        low, high: percentile interval at 95 %; ``high`` is infinite when more than 2.5 % of the draws do not reach it.
+    """
+
+    tokens: float
+    low: float
+    high: float
+
+
+def onset(curve: Curve, above: float = ONSET_ABOVE_CHANCE, draws: int = DRAWS, seed: int = 0) -> Milestone:
+    """Return the tokens at which a curve comes to stay above chance by a stated amount.
+
+    Args:
+        curve: the curve.
+        above: how far above chance, as a fraction.
+        draws: for the interval.
+        seed: of the draws.
+
+    Returns:
+        Where the smoothed curve comes above ``0.5 + above`` to stay; the first trained checkpoint when it is never
+        below. NaN when it does not end above that level by the one-sided test at 5 %.
+    """
+    weights = smoothing_weights(curve.log_tokens)
+    smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws, seed)
+    reached = _ends_above(smooth - CHANCE, deviations, above)
+    return _milestone(curve, smooth - CHANCE - above, deviations, reached, np.inf)
+
+
+def saturation(curve: Curve, margin: float = SATURATION_MARGIN, draws: int = DRAWS, seed: int = 0) -> Milestone:
+    """Return the tokens from which a curve stays within ``margin`` of its last value.
+
+    Returns:
+        Where the rest of the smoothed curve comes within the margin (a fraction, both ways). NaN when that is later
+        than half of the tokens, the curve was then still on the move; and when the curve does not end 5 points above
+        or below chance by the one-sided test at 5 %, as then nothing was learned that could be complete.
+    """
+    weights = smoothing_weights(curve.log_tokens)
+    smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws, seed)
+    inside = margin - np.abs(smooth - smooth[-1])
+    drawn = smooth + deviations
+    drawn_inside = margin - np.abs(drawn - drawn[:, -1:])
+    left = any(_ends_above(sign * (smooth - CHANCE), sign * deviations, ONSET_ABOVE_CHANCE) for sign in (1, -1))
+    return _milestone(curve, inside, drawn_inside - inside, left, _LATEST_SATURATION * curve.tokens[-1])
+
+
+def _ends_above(heights: Array, deviations: Array, level: float) -> bool:
+    """Test at 5 %, one-sided, whether a curve ends above a level, from the deviations of its draws."""
+    return bool(heights[-1] > level and np.mean(heights[-1] + deviations[:, -1] <= level) <= 1 - CONFIDENCE)
+
+
+def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, latest: float) -> Milestone:
+    """Return where ``height`` becomes positive for good, unless that is after ``latest`` tokens."""
+    logs = curve.log_tokens
+    (place,) = _last_crossing(logs, height[None, :])
+    if not reached or not 10**place <= latest:
+        return Milestone(np.nan, np.nan, np.nan)
+    drawn = np.sort(_last_crossing(logs, height + deviations))
+    low, high = (drawn[round(share * (len(drawn) - 1))] for share in (_TAIL, 1 - _TAIL))
+    return Milestone(10**place, 10 ** min(low, place), 10 ** max(high, place))
+
+
+def _last_crossing(logs: Array, heights: Array) -> Array:
+    """Return where each row of ``heights`` comes above 0 for good, on the log axis; infinite where it ends below."""
+    below = heights < 0
+    steps = len(logs)
+    last = steps - 1 - below[:, ::-1].argmax(axis=1)
+    inner = np.minimum(last, steps - 2)
+    rows = np.arange(len(heights))
+    left, right = heights[rows, inner], heights[rows, inner + 1]
+    share = np.divide(-left, right - left, out=np.zeros_like(left), where=right > left)
+    crossing = logs[inner] + share * (logs[inner + 1] - logs[inner])
+    crossing = np.where(below[:, -1], np.inf, crossing)
+    return np.asarray(np.where(below.any(axis=1), crossing, logs[0]))

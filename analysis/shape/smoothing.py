@@ -1,0 +1,310 @@
+"""Curves over log tokens: their smoothed estimate and what is known of its error, over items and over seeds.
+
+The error of a curve that is the mean of S runs on the same I items has three parts, as in any crossed design: the
+items drawn, the seeds drawn, and what is left (Owen 2007, "The pigeonhole bootstrap": drawing both again naively counts
+what is left three times). Each is estimated from its own mean products, whole covariance matrices over checkpoints.
+Items that are alike, such as the pairs of a template that differ in the same word, are drawn together as one cluster.
+Drawing 3 seeds again cannot stand for the second part: such draws have two thirds of its variance and take 10 values.
+Draws are of the multiplier bootstrap: every item and seed gets a normal weight, and its deviation is multiplied with
+it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are normal with the estimated covariance, so
+they are drawn from that law.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.clusters import PAIR, PARADIGM, names_a_column
+from analysis.data.pair_scores import HALVES
+from analysis.data.settings import BY_EDITS
+from eval.metrics.levels import Ids
+
+Array = npt.NDArray[np.float64]
+SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
+DRAWS = 1000
+_SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Accuracy of a line at its trained checkpoints, mean over seeds, with the parts of its error.
+
+    Attributes:
+        tokens: float64[T], above 0 and ascending.
+        mean: float64[T], accuracy over all items, mean over seeds.
+        seeds: number of runs.
+        items: number of items.
+        item_cov: float64[T, T], covariance of ``mean`` over draws of clusters of items, the seeds as they are.
+        seed_cov: float64[T, T], covariance of ``mean`` over draws of seeds, the items as they are; zeros for one seed.
+        rest_cov: float64[T, T], the part that both hold: what is peculiar to a cluster in one run.
+        item_freedom: degrees of freedom of ``item_cov``.
+        effective_items: how many clusters of equal size would weigh as these do; ``items`` where none is shared.
+    """
+
+    tokens: Array
+    mean: Array
+    seeds: int
+    items: int
+    item_cov: Array
+    seed_cov: Array
+    rest_cov: Array
+    item_freedom: float
+    effective_items: float
+
+    @property
+    def log_tokens(self) -> Array:
+        """Decimal logarithms of the tokens, float64[T]."""
+        return np.log10(self.tokens)
+
+
+def of_these_runs(curve: Curve) -> Curve:
+    """Return a curve whose error is over items only: what can be said of these runs, not of other seeds."""
+    nothing = np.zeros_like(curve.item_cov)
+    return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Error of some linear functions of a curve.
+
+    Attributes:
+        variance: float64[J].
+        freedom: degrees of freedom of the variances, one number for all.
+        seed_share: share of the seeds' covariance that is not in the items' already, 0 to 1.
+    """
+
+    variance: Array
+    freedom: float
+    seed_share: float
+
+
+def estimate_curve(
+    tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids | None = None
+) -> Curve:
+    """Estimate a curve and its error from the credits of every item.
+
+    Args:
+        tokens: float64[T], above 0 and ascending.
+        half_points: uint8[S, T, I], half points by seed, checkpoint and item.
+        strata: int64[I], the paradigm of each item; clusters vary within it.
+        clusters: int64[I], the cluster of each item; items of two strata are never of one cluster, whatever the
+            numbers say. None draws every item by itself.
+
+    Returns:
+        The curve.
+    """
+    seeds, steps, items = half_points.shape
+    design = _design(strata, np.arange(items) if clusters is None else clusters)
+    total, within = np.zeros((steps, items)), np.zeros((steps, steps))
+    for one in half_points:
+        share = one.astype(np.float64) / HALVES
+        total += share
+        apart = _deviations(share, design)
+        within += apart @ apart.T
+    deviations = _deviations(total / seeds, design)
+    item_cov = deviations @ deviations.T
+    # One item more that changes at every checkpoint by itself: where no item changes, that is not certain to stay so.
+    item_cov += np.eye(steps) / (2 * items**2)
+    means = half_points.mean(axis=2) / HALVES
+    mean = means.mean(axis=0)
+    freedom = (_freedom(deviations, design), design.effective)
+    if seeds == 1:
+        return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov), *freedom)
+    runs_apart = means - mean
+    seed_cov = runs_apart.T @ runs_apart / (seeds * (seeds - 1))
+    rest_cov = (within / seeds - item_cov) / (seeds - 1)
+    return Curve(tokens, mean, seeds, items, item_cov, seed_cov, rest_cov, *freedom)
+
+
+def effective_clusters(strata: Ids, clusters: Ids) -> float:
+    """Return how many clusters of equal size would weigh as these do; the arguments are those of ``estimate_curve``."""
+    return _design(strata, clusters).effective
+
+
+def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:
+    """Return the weights of a normal kernel on the log axis, each row summing to 1, float64[T, T].
+
+    Normal kernels are totally positive and so are these weights: a curve has no more turns after smoothing than before
+    (Karlin 1968, "Total Positivity", chapter 5). Smoothing cannot make a dip in a rising curve.
+    """
+    distance = (log_tokens[:, None] - log_tokens[None, :]) / width
+    kernel = np.exp(-(distance**2) / 2)
+    return np.asarray(kernel / kernel.sum(axis=1, keepdims=True))
+
+
+def errors(curve: Curve, functions: Array) -> Errors:
+    """Return the error of linear functions of a curve, over items and, with two seeds or more, over seeds.
+
+    A few seeds tell little of how they vary in one function alone, and of many functions the one where they happen to
+    agree would win: all functions get the mean variance over the seeds. It is a difference of mean squares, that of the
+    seeds less the rest. Degrees of freedom are Satterthwaite's (1946), whose denominator has the squares of the mean
+    squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts S - 1
+    as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
+    docs/shape.md), and for the rest as often as its covariance says.
+
+    Args:
+        curve: the curve.
+        functions: float64[J, T], one function in each row.
+    """
+    parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
+    items, seeds, rest = (np.maximum(0, ((functions @ part) * functions).sum(axis=1)) for part in parts)
+    share = max(0.0, 1 - float(rest.sum() / seeds.sum())) if seeds.sum() else 0.0
+    if not share:
+        return Errors(items, curve.item_freedom, 0.0)
+    of_seeds, of_items = float(seeds.mean()), float(items.mean())
+    between, left = share * of_seeds, (1 - share) * of_seeds
+    doubt_of_seeds = between / np.sqrt(_SMOOTH_TURNS) + left / np.sqrt(_independent(functions, curve.rest_cov))
+    doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
+    return Errors(items + between, (between + of_items) ** 2 / doubt, share)
+
+
+def _independent(functions: Array, covariance: Array) -> float:
+    """Return how many independent functions are worth these, where they vary by ``covariance``."""
+    product = (functions.T @ functions) @ covariance
+    return float(np.trace(product) ** 2 / np.trace(product @ product))
+
+
+def covariance_root(curve: Curve, seed_share: float) -> Array:
+    """Return R, float64[T, T], such that R R' is the covariance of a curve's draws."""
+    return np.asarray(np.linalg.cholesky(curve.item_cov + seed_share * curve.seed_cov))
+
+
+def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0) -> Array:
+    """Draw deviations of linear functions of a curve.
+
+    They are multivariate t with the degrees of freedom of ``errors``.
+
+    Args:
+        curve: the curve.
+        functions: float64[J, T].
+        draws: number of draws.
+        seed: of the draws.
+
+    Returns:
+        float64[draws, J].
+    """
+    found = errors(curve, functions)
+    random = np.random.default_rng(seed)
+    normal = random.standard_normal((draws, len(curve.mean)))
+    spread = np.sqrt(random.chisquare(found.freedom, (draws, 1)) / found.freedom)
+    return np.asarray(normal @ (functions @ covariance_root(curve, found.seed_share)).T / spread)
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """How items are drawn.
+
+    Attributes:
+        strata: int64[I], the stratum of each item.
+        clusters: int64[I], the cluster of each item, numbered from 0 over all strata.
+        scale: float64[I], weight of the deviation of each item, so that products of clusters sum to a variance.
+        effective: effective number of clusters over all items.
+    """
+
+    strata: Ids
+    clusters: Ids
+    scale: Array
+    effective: float
+
+
+def _design(strata: Ids, clusters: Ids) -> _Design:
+    """Number clusters within strata and weigh them.
+
+    The variance is that of a stratified mean over clusters of unequal sizes, linearised (Cochran 1977, "Sampling
+    Techniques", chapters 5 and 9). A stratum of one cluster has no variance of its own: such strata are put together
+    ("collapsed strata", chapter 5A.12), which takes the way in which they differ for error. The effective number of
+    clusters is the inverse Simpson index of their sizes.
+    """
+    kinds = np.unique(np.stack([strata, clusters]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+    sizes = np.bincount(kinds)
+    strata = _collapsed(strata, kinds)
+    if len(sizes) == 1:  # one cluster is all there is: nothing is left to draw but its items
+        kinds = np.arange(len(strata))
+        sizes = np.ones(len(strata), dtype=np.int64)
+    count = np.bincount(_strata_of_clusters(strata, kinds))
+    scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
+    return _Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
+
+
+def _collapsed(strata: Ids, clusters: Ids) -> Ids:
+    """Put the strata that hold one cluster into one; a single one goes to the stratum with the fewest clusters."""
+    count = np.bincount(_strata_of_clusters(strata, clusters))
+    lonely = np.flatnonzero(count == 1)
+    others = np.flatnonzero(count > 1)
+    if not len(lonely):
+        return strata
+    home = lonely[0] if len(lonely) > 1 or not len(others) else others[count[others].argmin()]
+    return np.where(np.isin(strata, lonely), home, strata)
+
+
+def _strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
+    """Return the stratum of each cluster, int64[C], from those of the items."""
+    of_cluster = np.zeros(clusters.max() + 1, dtype=np.int64)
+    of_cluster[clusters] = strata
+    return of_cluster
+
+
+def _deviations(share: Array, design: _Design) -> Array:
+    """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means.
+
+    Args:
+        share: float64[T, I], credit of every item.
+        design: how items are drawn.
+    """
+    n = np.bincount(design.strata)
+    means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
+    apart = np.asarray((share - means[:, design.strata]) * design.scale)
+    clusters = 1 + int(design.clusters.max())
+    if clusters == apart.shape[1]:
+        return apart
+    return np.stack([np.bincount(design.clusters, row, minlength=clusters) for row in apart])
+
+
+def _freedom(deviations: Array, design: _Design) -> float:
+    """Return the degrees of freedom of the variance of differences between checkpoints, 1 at least.
+
+    Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all
+    checkpoints. A stratum has one less than its clusters are worth.
+    """
+    squares = ((deviations - deviations.mean(axis=0)) ** 2).sum(axis=0)
+    if not squares.any():
+        return max(1.0, design.effective - 1)
+    of_cluster = _strata_of_clusters(design.strata, design.clusters)
+    sums, sums_of_squares = np.bincount(of_cluster, squares), np.bincount(of_cluster, squares**2)
+    varying = sums > 0
+    sums, sums_of_squares = sums[varying], sums_of_squares[varying]
+    freedoms = np.maximum(1, sums**2 / sums_of_squares - 1)
+    return float(sums.sum() ** 2 / (sums**2 / freedoms).sum())
+
+
+FEWEST_CLUSTERS = 6  # effective ones; fewer do not tell how much they vary
+PAIRS_OF_FEW_EDITS = "pairs of few edits"
+
+
+def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
+    """Decide what is drawn for one curve, and within what.
+
+    Args:
+        paradigms: int64[pairs], the paradigm of each pair.
+        clusters: int64[pairs], its cluster.
+        cluster: the way of clustering that gave these.
+
+    Returns:
+        Strata and clusters of the pairs for ``estimate_curve``, and what is drawn, for people: ``edits``, ``pairs``,
+        ``paradigms`` or the column. Clusters that go across paradigms are drawn from all pairs. Under ``auto`` pairs
+        are drawn where there are too few edits to tell how much they vary: ``pairs of few edits``.
+    """
+    one_by_one = np.arange(len(clusters), dtype=np.int64)
+    if cluster in (PAIR, PARADIGM):
+        return paradigms, clusters if cluster == PARADIGM else one_by_one, f"{cluster}s"
+    across = pd.Series(paradigms).groupby(clusters).nunique().gt(1).any()
+    strata = np.zeros_like(paradigms) if across else paradigms
+    if names_a_column(cluster):
+        return strata, clusters, cluster
+    if len(np.unique(clusters)) == len(clusters):
+        return strata, one_by_one, "pairs"
+    if cluster == BY_EDITS and effective_clusters(strata, clusters) < FEWEST_CLUSTERS:
+        return strata, one_by_one, PAIRS_OF_FEW_EDITS
+    return strata, clusters, "edits"

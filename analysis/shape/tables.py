@@ -1,0 +1,312 @@
+"""Tables of the shape of learning: from the credits of many runs to classes, onsets and smoothed curves."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import t as student
+
+from analysis.data.pair_scores import HALVES, Items
+from analysis.data.runs import Run
+from analysis.data.settings import BY_EDITS, FLAT_MARGIN
+from analysis.shape.classify import (
+    ALTERNATIVES,
+    NOT_TESTED,
+    TEST_OF,
+    TURNS,
+    change_tests,
+    classify,
+    is_testable,
+    p_values,
+    shape_test,
+    turn_columns,
+)
+from analysis.shape.onset import Milestone, onset, saturation
+from analysis.shape.smoothing import (
+    Array,
+    Curve,
+    drawn_together,
+    errors,
+    estimate_curve,
+    of_these_runs,
+    smoothing_weights,
+)
+from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.levels import Ids
+
+ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
+_OVER_PAIRS = [f"p_{name}_these_runs" for name in ALTERNATIVES]
+_NUMBERS = (
+    *(f"p_{name}" for name in ALTERNATIVES), *_OVER_PAIRS,
+    *(f"{turn}{part}" for turn in ("dip", "bump") for part in
+      ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
+    "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What the credits of a benchmark say of the shape of learning.
+
+    Attributes:
+        classes: one row per line and phenomenon (``all`` is the whole benchmark): see ``shape_table``.
+        curves: the curves: see ``curve_rows``.
+        run_onsets: ``name`` (label of the run), ``phenomenon``, ``onset``.
+        notes: what could not be tested, and why, a sentence each.
+    """
+
+    classes: pd.DataFrame
+    curves: pd.DataFrame
+    run_onsets: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Gathered:
+    """Rows as they come in."""
+
+    classes: list[dict[str, Any]] = field(default_factory=list)
+    curves: list[pd.DataFrame] = field(default_factory=list)
+    onsets: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pairs of one curve.
+
+    Attributes:
+        phenomenon: its name, ``all`` for the whole benchmark.
+        chosen: bool[pairs], which pairs of the benchmark they are.
+        strata: int64[chosen], within what they are drawn.
+        clusters: int64[chosen], what is drawn together.
+        drawn: what that is, for people.
+    """
+
+    phenomenon: str
+    chosen: npt.NDArray[np.bool_]
+    strata: Ids
+    clusters: Ids
+    drawn: str
+
+
+def find_shapes(
+    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+) -> Shapes:
+    """Estimate and classify the curves of every line of runs, overall and by phenomenon.
+
+    Args:
+        items: runs with their credits, one at a time; the runs of a line need not stand together.
+        cluster: the way of clustering that the credits were read with.
+        margin: within which the differences of a flat curve lie, as a fraction.
+
+    Returns:
+        The tables. The p values are adjusted over all curves of ``classes``.
+    """
+    lines: dict[str, list[tuple[Run, Items]]] = {}
+    gathered = _Gathered()
+    without = []
+    for run, half_points in items:
+        if half_points is None:
+            without.append(run.label)
+        else:
+            lines.setdefault(run.group, []).append((run, half_points))
+    if without:
+        gathered.notes.append(
+            "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
+            f"none of {_listed(without)}."
+        )
+    for group, members in lines.items():
+        _add_line(gathered, group, [one for _, one in members], cluster, margin)
+    classes = pd.DataFrame(gathered.classes)
+    return Shapes(
+        shape_table(classes) if len(classes) else classes,
+        pd.concat(gathered.curves, ignore_index=True) if gathered.curves else pd.DataFrame(),
+        pd.DataFrame(gathered.onsets, columns=["name", "phenomenon", "onset"]),
+        tuple(gathered.notes),
+    )
+
+
+def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
+    """Classify curves, say what their classes mean, and give each the depth and place of its own turn.
+
+    Args:
+        tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``drawn`` (what is drawn of them),
+            ``effective_items`` (how many clusters of equal size would weigh as those drawn do), ``checkpoints``,
+            ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), the
+            numbers of ``shapes`` and ``onset``, and with ``_these_runs`` the p values over pairs only.
+
+    Returns:
+        The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
+        says nothing about other seeds; and in ``shape`` what may be said: ``U-shaped (this run)`` of a line of one run,
+        ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``, ``undetermined (these runs: rising)``. Then
+        ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
+        U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its
+        interval and ``turn_to`` (tokens), NaN for other classes.
+    """
+    table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
+    table["class_these_runs"] = _of_these_runs(tests, table["class"])
+    rows = table.to_dict("records")
+    table["shape"] = [reading(row) for row in rows]
+    return pd.concat([table, pd.DataFrame([_own_turn(row) for row in rows], index=table.index)], axis=1)
+
+
+def _of_these_runs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
+    """Name the classes over pairs only: of a line of one run its class, of several a family of Holm's procedure."""
+    several = tests["runs"] > 1
+    own = [f"p_{name}" for name in ALTERNATIVES]
+    over_pairs = tests[several].drop(columns=own).rename(columns=dict(zip(_OVER_PAIRS, own, strict=True)))
+    return classes.where(~several, classify(over_pairs)["shape"])
+
+
+def reading(row: Mapping[Any, Any]) -> str:
+    """Say what a class means with so many runs; ``row`` has ``class``, ``class_these_runs``, ``both`` and ``runs``."""
+    name, in_these = str(row["class"]), str(row["class_these_runs"])
+    if name == "undetermined" and in_these != name:
+        return f"undetermined (these runs: {in_these})"
+    if name in (NOT_TESTED, "undetermined"):
+        return name
+    other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
+    if row["runs"] == 1:
+        return f"{name}{other} (this run)"
+    return f"{name}{other} (2 runs: indicative)" if row["runs"] == 2 and name in TURNS else f"{name}{other}"
+
+
+def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
+    """Lay out a curve.
+
+    Args:
+        group: the line.
+        phenomenon: its name.
+        curve: the trained checkpoints.
+        untrained: accuracy at step 0, NaN when it has no score.
+
+    Returns:
+        ``group``, ``phenomenon``, ``tokens``, ``accuracy``, ``smoothed``, ``low``, ``high`` (95 % at each checkpoint by
+        itself); a first row at 0 tokens holds the accuracy of step 0 alone, which has no place on the log axis.
+    """
+    weights = smoothing_weights(curve.log_tokens)
+    smooth = weights @ curve.mean
+    found = errors(curve, weights)
+    half = student.ppf((1 + CONFIDENCE) / 2, found.freedom) * np.sqrt(found.variance)
+    low, high = smooth - half, smooth + half
+    columns = {"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, "low": low, "high": high}
+    frame = pd.DataFrame(columns)
+    if not np.isnan(untrained):
+        frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
+    frame[["low", "high"]] = frame[["low", "high"]].clip(0, 1)
+    return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns]]
+
+
+def _add_line(gathered: _Gathered, group: str, members: Sequence[Items], cluster: str, margin: float) -> None:
+    first = members[0]
+    if any(not first.pairs.equals(other.pairs) for other in members[1:]):
+        gathered.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
+        return
+    shared = np.array(sorted(set.intersection(*(set(one.steps.tolist()) for one in members))), dtype=np.int64)
+    left_out = len(set().union(*(one.steps.tolist() for one in members))) - len(shared)
+    if left_out:
+        gathered.notes.append(
+            f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
+            f"{'are' if left_out > 1 else 'is'} left out of the tests."
+        )
+    for part in _parts(first.pairs, cluster):
+        _add_curve(gathered, group, part, _credits(members, shared, part.chosen), _tokens(first, shared), margin)
+        if part.phenomenon != "all":
+            _add_run_onsets(gathered, part, members)
+
+
+def _add_curve(
+    gathered: _Gathered, group: str, part: _Part, half_points: npt.NDArray[np.uint8], tokens: Array, margin: float
+) -> None:
+    trained = tokens > 0
+    row: dict[str, Any] = {
+        "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
+        "drawn": part.drawn, "checkpoints": int(trained.sum()),
+        "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
+        "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
+    }  # fmt: skip
+    if is_testable(tokens[trained]):
+        curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
+        untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
+        rows = curve_rows(group, part.phenomenon, curve, untrained)
+        gathered.curves.append(rows)
+        smooth = rows["smoothed"].dropna()
+        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_numbers(curve, margin)}
+    gathered.classes.append(row)
+
+
+def _numbers(curve: Curve, margin: float) -> dict[str, float]:
+    test = shape_test(curve, margin=margin)
+    return {
+        **p_values(test), **_over_pairs(curve, margin),
+        **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
+        **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
+        "effective_items": curve.effective_items,
+    }  # fmt: skip
+
+
+def _over_pairs(curve: Curve, margin: float) -> dict[str, float]:
+    p = change_tests(of_these_runs(curve), margin=margin) if curve.seeds > 1 else [np.nan] * len(ALTERNATIVES)
+    return dict(zip(_OVER_PAIRS, p, strict=True))
+
+
+def _milestone(name: str, found: Milestone) -> dict[str, float]:
+    return {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _add_run_onsets(gathered: _Gathered, part: _Part, members: Sequence[Items]) -> None:
+    for one in members:
+        trained = one.steps > 0
+        if is_testable(one.tokens[trained]):
+            credits_ = one.half_points[trained][None, :, part.chosen]
+            curve = estimate_curve(one.tokens[trained], credits_, part.strata, part.clusters)
+            gathered.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
+
+
+def _parts(pairs: pd.DataFrame, cluster: str) -> Iterator[_Part]:
+    """Yield the whole benchmark and each phenomenon."""
+    phenomena = pairs["phenomenon"].to_numpy()
+    named = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
+    for name in ["all", *named]:
+        chosen = np.ones(len(pairs), dtype=bool) if name == "all" else phenomena == name
+        paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
+        clusters = pairs["cluster"][chosen].to_numpy(np.int64)
+        yield _Part(name, chosen, *drawn_together(paradigms, clusters, cluster))
+
+
+def _credits(
+    members: Sequence[Items], steps: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.uint8]:
+    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in members])
+
+
+def _tokens(one: Items, steps: npt.NDArray[np.int64]) -> Array:
+    return one.tokens[np.searchsorted(one.steps, steps)]
+
+
+def _own_turn(row: Mapping[Any, Any]) -> dict[str, float]:
+    turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["class"])
+    names = {
+        "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
+        "place_low": "_place_low", "place_high": "_place_high", "turn_to": "_end",
+    }  # fmt: skip
+    values = {name: row[turn + part] if turn else np.nan for name, part in names.items()}
+    return {"p": _own_p(row), **values}
+
+
+def _own_p(row: Mapping[Any, Any]) -> float:
+    """Return the adjusted p of the test that named the class."""
+    if row["class"] == NOT_TESTED:
+        return np.nan
+    if row["class"] == "undetermined":
+        return float(min(row["holm_rise"], row["holm_fall"]))
+    return float(row[f"holm_{TEST_OF[row['class']]}"])
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,243 @@
+"""The first and last sections of the report: headline numbers, curves, what the runs are, and what is missing."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from analysis.data.frames import last_scored, overall, targets
+from analysis.data.runs import Run
+from analysis.plotting.figures import Drawing
+from analysis.report.report import Column, Section, TableView
+from eval.metrics.accuracy import winner_by_length
+from eval.store.tables import ACCURACY
+from ucurve.storage.run_folder import METRICS
+
+
+def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.DataFrame:
+    """Tabulate the overall accuracy of each run before training and at its last scored checkpoint.
+
+    Returns:
+        One row per run and benchmark: ``start`` (step 0, NaN where it has no score), ``accuracy``, ``ci_low``,
+        ``ci_high``, ``n`` (pairs), ``ties`` (how many of them score equal), ``ties_rule`` (what a tie counts), ``step``
+        and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score).
+    """
+    rows = overall(scores[scores["linking"] == linking]).astype({"run": str, "benchmark": str, "scorer": str})
+    keys = ["run", "benchmark", "scorer"]
+    last = last_scored(rows)[[*keys, "step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]]
+    start = rows[rows["step"] == 0][[*keys, "accuracy"]].rename(columns={"accuracy": "start"})
+    counts = rows.groupby(keys, as_index=False).agg(checkpoints=("step", "nunique"))
+    status = pd.DataFrame([{"run": run.label, "status": run.status} for run in runs])
+    table = last.merge(start, on=keys, how="left").merge(counts, on=keys).merge(status, on="run")
+    first = ["run", "status", "benchmark", "scorer", "checkpoints", "start", "accuracy", "ci_low", "ci_high"]
+    columns = [*first, "n", "ties", "ties_rule", "step", "tokens"]
+    return table[columns].sort_values(["benchmark", "scorer"], kind="stable", ignore_index=True)
+
+
+def provenance(runs: Iterable[Run]) -> pd.DataFrame:
+    """Tabulate what made each run, as its run.json says; a value it does not give is an empty string."""
+    return pd.DataFrame([_provenance(run) for run in runs])
+
+
+def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
+    """List what is not there: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
+
+    A benchmark is missing of a run when others were scored on it.
+
+    Returns:
+        Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
+    """
+    rows = [(run.label, *problem) for run in runs for problem in _problems(run, scores, linking)]
+    return pd.DataFrame(rows, columns=["run", "missing", "detail"])
+
+
+def _provenance(run: Run) -> dict[str, object]:
+    record = run.record
+    revision = str(record.get("code_revision") or "")
+    versions = record.get("versions") or {}
+    return {
+        "run": run.label,
+        "folder": str(run.folder),
+        "status": run.status,
+        "model": record.get("model", ""),
+        "parameters": run.parameters or "",
+        "tokens": record.get("tokens_budget", ""),
+        "tokenizer": record.get("tokenizer", ""),
+        "data": record.get("data", ""),
+        "seeds": _listed(record.get("seeds") or {}),
+        "configuration": str(record.get("config_sha256", ""))[:12],
+        "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
+        "versions": _listed(versions),
+        "hardware": _listed(record.get("hardware") or {}),
+    }
+
+
+def _listed(values: dict[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
+
+
+def _problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+    problems = []
+    if run.status not in ("finished", "not trained here"):
+        problems.append(("finished run", f"status: {run.status}"))
+    absent = sorted(set(run.planned) - set(run.saved)) if run.saved else []
+    if absent:
+        problems.append(("checkpoints", _steps(absent)))
+    if run.status != "not trained here" and not (run.folder / METRICS).is_file():
+        problems.append(("training metrics", f"no {METRICS}"))
+    own = scores[scores["run"] == run.label]
+    return problems + _unscored(run, own, linking) + _benchmarks_left_out(own, scores)
+
+
+def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+    if scores.empty:
+        there = ACCURACY.path(run.folder).is_file()
+        return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
+    problems = []
+    for benchmark, scorer in targets(scores):
+        rows = scores[(scores["benchmark"] == benchmark) & (scores["scorer"] == scorer)]
+        unscored = sorted(set(run.saved) - set(rows["step"]))
+        if unscored:
+            problems.append((f"scores on {benchmark}", _steps(unscored)))
+        if linking not in set(rows["linking"].unique()):
+            problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
+    return problems
+
+
+def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
+    if own.empty:
+        return []  # said once, of all benchmarks
+    left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
+    return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
+
+
+def _steps(steps: Sequence[int], most: int = 12) -> str:
+    shown = ", ".join(str(step) for step in steps[:most])
+    more = f" and {len(steps) - most} more" if len(steps) > most else ""
+    return f"{len(steps)} without: step{'s' if len(steps) > 1 else ''} {shown}{more}"
+
+
+_HEADLINE = (
+    Column("run", "Run"),
+    Column("status", "Status"),
+    Column("benchmark", "Benchmark"),
+    Column("start", "Step 0 (%)", "percent"),
+    Column("accuracy", "Last scored (%)", "percent"),
+    Column("ci_low", "95 % from", "percent"),
+    Column("ci_high", "to", "percent"),
+    Column("n", "Pairs", "count"),
+    Column("ties", "Ties", "count"),
+    Column("ties_rule", "A tie counts"),
+    Column("step", "Step", "count"),
+    Column("tokens", "Tokens", "count"),
+    Column("checkpoints", "Checkpoints scored", "count"),
+)
+_LINKING = (
+    Column("group", "Model"),
+    Column("runs", "Runs", "count"),
+    Column("step", "Step", "count"),
+    Column("linking", "Linking function"),
+    Column("ties_rule", "A tie counts"),
+    Column("accuracy", "Accuracy (%)", "percent"),
+    Column("accuracy_sd", "sd", "percent"),
+    Column("equal", "Equal length (%)", "percent"),
+    Column("good_longer", "Good longer (%)", "percent"),
+    Column("bad_longer", "Bad longer (%)", "percent"),
+    Column("delta_acc", "Δacc (points)", "percent"),
+)
+_RUNS = (
+    Column("run", "Run"),
+    Column("status", "Status"),
+    Column("model", "Model"),
+    Column("parameters", "Parameters", "count"),
+    Column("tokens", "Token budget", "count"),
+    Column("tokenizer", "Tokenizer"),
+    Column("data", "Data"),
+    Column("seeds", "Seeds"),
+    Column("configuration", "Configuration"),
+    Column("code", "Code"),
+    Column("versions", "Versions"),
+    Column("hardware", "Hardware"),
+    Column("folder", "Folder"),
+)
+_MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
+
+
+def headline_section(table: pd.DataFrame, linking: str) -> Section:
+    """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
+    note = (
+        f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
+        "is 50 %. Click a heading to sort. Numbers: headline.csv."
+    )
+    return Section("Overall accuracy", (_summary(table), TableView(note, _HEADLINE, table)))
+
+
+def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> Section:
+    """The figures of one benchmark."""
+    nothing = ("No checkpoints of a training run were scored on it: no curves.",)
+    return Section(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
+
+
+def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
+    """The table of linking functions of one benchmark, from ``linking_by_line``."""
+    note = (
+        "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
+        "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
+        "Δacc, in percentage points, is the mean absolute difference of the two unequal splits to the equal one: the "
+        "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
+        "differences with their intervals in eval/statistics.csv of each run."
+    )
+    said = [text for text in (_length_alone(table),) if text]
+    return Section(f"Linking functions and length on {benchmark}", (*said, TableView(note, _LINKING, table)))
+
+
+def loss_section(drawing: Drawing) -> Section:
+    """The training curves."""
+    return Section("Training", (drawing,))
+
+
+def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> Section:
+    """What made the numbers, what is not there, and what was read as it is."""
+    note = "As run.json of each run says; the full hashes and versions are there."
+    absent = (
+        TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
+        if len(missing)
+        else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
+    )
+    read_as_it_is = (
+        "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
+        f"{'; '.join(unvouched)}."
+    )
+    parts = (TableView(note, _RUNS, runs), absent, *([read_as_it_is] if unvouched else []))
+    return Section("The runs, and what is missing", parts)
+
+
+def _length_alone(table: pd.DataFrame) -> str:
+    """Name the rows in which length alone decides; nothing where there are none."""
+    splits = zip(table["good_longer"], table["bad_longer"], strict=True)
+    winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
+    if winners.isna().all():
+        return ""
+    found = table[winners.notna()]
+    lines = [
+        f"{group} by {', '.join(dict.fromkeys(rows['linking']))}" for group, rows in found.groupby("group", sort=False)
+    ]
+    return (
+        f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "
+        "one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing does "
+        "that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
+    )
+
+
+def _summary(table: pd.DataFrame) -> str:
+    lines = []
+    for benchmark, rows in table.groupby("benchmark"):
+        start = rows["start"].dropna()
+        before = f"{_span(start)} before training, " if len(start) else ""
+        runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
+        lines.append(f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint.")
+    return " ".join(lines)
+
+
+def _span(values: pd.Series) -> str:
+    low, high = f"{100 * values.min():.1f}", f"{100 * values.max():.1f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"

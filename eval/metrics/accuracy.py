@@ -1,0 +1,208 @@
+"""Accuracies from stored scores: by paradigm, phenomenon and overall, by length split, with intervals.
+
+A pair is right when the good sentence's value is higher than the bad one's (lower where lower is better). Equal values
+are a tie, counted as one half (``ties_rule`` half), as wrong or as right. Pairs of two identical sentences count in
+nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import betaincinv
+
+from eval.linking import Linking, Number
+from eval.metrics.levels import Levels, levels_of
+from eval.pairs import identical
+
+Array = npt.NDArray[np.float64]
+Split = Literal["all", "equal", "good_longer", "bad_longer"]
+TiesRule = Literal["half", "wrong", "right"]
+TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
+TIE_TOLERANCE = 1e-6
+_LENGTH_ALONE = 0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
+CONFIDENCE = 0.95
+COLUMNS = (
+    "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
+)  # fmt: skip
+
+
+def accuracy_table(
+    pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], ties_rules: Sequence[TiesRule] = ("half",)
+) -> pd.DataFrame:
+    """Compute every accuracy row of one scored benchmark.
+
+    Args:
+        pairs: the pair table.
+        scores: the score table: ``pair, n_good, n_bad`` and what the linking functions read, one row per pair.
+        linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
+        ties_rules: what a tie counts; one set of rows for each.
+
+    Returns:
+        Columns ``COLUMNS``. For each linking function, split and ties rule: one row per paradigm; per phenomenon over
+        its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and over
+        phenomena (``macro_phenomena``). A row without a pair is left out. Accuracies are fractions.
+    """
+    merged = items(pairs, scores)
+    linkings = [linking for linking in linkings if not linking.missing(merged)]
+    if not len(merged) or not linkings:
+        return pd.DataFrame(columns=list(COLUMNS))
+    levels = levels_of(merged)
+    masks = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
+    conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
+    judged = [decisions(merged, linking) for linking in linkings]
+    counts = np.stack([_count(levels, *both, mask) for both in judged for mask in masks.values()])
+    tables = [_table(levels, conditions, counts, rule) for rule in ties_rules]
+    return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def items(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Join scores to their pairs and leave out pairs of two identical sentences.
+
+    Args:
+        pairs: the pair table.
+        scores: the score table, one row per pair of it.
+
+    Returns:
+        ``pair, phenomenon, paradigm, good, bad`` and the columns of the score table.
+    """
+    ours = ["pair", "phenomenon", "paradigm", "good", "bad"]  # a published column may have the name of a score
+    merged = pairs[ours].merge(scores, on="pair", validate="one_to_one")
+    return merged[~identical(merged)]
+
+
+def decisions(scores: pd.DataFrame, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Decide every pair of a score table by a linking function.
+
+    Returns:
+        Which pairs are right, and which are ties, bool[pairs].
+    """
+    good, bad = linking.compared_values(scores, "good"), linking.compared_values(scores, "bad")
+    return decide(bad, good) if linking.lower_is_better else decide(good, bad)
+
+
+def pair_credits(scores: pd.DataFrame, linking: Linking, rule: TiesRule) -> Array:
+    """Return what every pair counts, float64[pairs]: 1 when right, 0 when wrong, and the rule's share for a tie."""
+    right, ties = decisions(scores, linking)
+    return right + TIES_CREDIT[rule] * ties
+
+
+def decide(good: Array, bad: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Compare linked values of good and bad sentences, float64[pairs] each.
+
+    Two values are tied when they differ by at most 1e-6 of the larger magnitude, or of 1 where that is larger.
+
+    Returns:
+        Which pairs are right, and which are ties.
+    """
+    magnitude = np.maximum(1.0, np.maximum(np.abs(good), np.abs(bad)))
+    ties = np.abs(good - bad) <= TIE_TOLERANCE * magnitude
+    return (good > bad) & ~ties, ties
+
+
+def split_masks(n_good: npt.NDArray[np.int64], n_bad: npt.NDArray[np.int64]) -> dict[Split, npt.NDArray[np.bool_]]:
+    """Split pairs by scored tokens (ZhoBLiMP, section 4.2); the last three splits partition the first."""
+    masks = (np.ones(len(n_good), dtype=bool), n_good == n_bad, n_good > n_bad, n_good < n_bad)
+    return dict(zip(get_args(Split), masks, strict=True))
+
+
+def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:
+    """Length bias: mean absolute distance of the unequal splits' accuracies to the equal one's (ZhoBLiMP, 4.2)."""
+    bias: Number = (abs(good_longer - equal) + abs(bad_longer - equal)) / 2
+    return bias
+
+
+def winner_by_length(good_longer: float, bad_longer: float) -> Literal["shorter", "longer"] | None:
+    """Return which member wins where length alone decides: nearly every pair of both unequal splits; else None.
+
+    Args:
+        good_longer: accuracy, as a fraction, on the pairs whose good member is longer; NaN without such pairs.
+        bad_longer: likewise on those whose bad member is longer.
+    """
+    if good_longer <= _LENGTH_ALONE and bad_longer >= 1 - _LENGTH_ALONE:
+        return "shorter"
+    return "longer" if good_longer >= 1 - _LENGTH_ALONE and bad_longer <= _LENGTH_ALONE else None
+
+
+def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
+    """Clopper-Pearson interval at 95 % for ``right`` out of ``n``.
+
+    Half credits for ties make ``right`` fractional; the beta quantiles extend to it.
+
+    Returns:
+        Lower and upper bounds in [0, 1], of the shape of the arguments.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    wrong = n - right
+    low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, tail), 0.0)
+    high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def stratified_mean(right: Array, n: Array) -> tuple[Array, Array, Array]:
+    """Mean over strata of their accuracies, with an interval for that same mean.
+
+    The exact interval is taken at the effective sample size (Korn and Graubard 1998): the n of a simple sample whose
+    variance equals that of the stratified mean. Half a right and half a wrong item are added to each stratum for the
+    variance alone, so that strata at 0 or 1 do not pretend to certainty. One stratum gives the plain exact interval.
+
+    Args:
+        right: credits by stratum, float64[..., strata].
+        n: pairs by stratum, of the same shape; strata without pairs do not count.
+
+    Returns:
+        Mean, lower and upper bound, float64[...]; 0 to 1 around a mean of 0 when no stratum counts.
+    """
+    mean, size = effective_sample(right, n)
+    return mean, *exact_interval(mean * size, size)
+
+
+def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
+    """Return the mean over strata and the size of a simple sample that knows it as well; see ``stratified_mean``."""
+    some = n > 0
+    strata = np.maximum(some.sum(axis=-1), 1)
+    size = np.maximum(n, 1)
+    mean = (right / size).sum(axis=-1, where=some) / strata
+    smoothed = (right + 0.5) / (n + 1)
+    center = smoothed.sum(axis=-1, where=some) / strata
+    variance = (smoothed * (1 - smoothed) / size).sum(axis=-1, where=some) / strata**2
+    return mean, np.divide(center * (1 - center), variance, out=np.zeros_like(variance), where=variance > 0)
+
+
+def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
+    """Return the binomial sample each row's accuracy stands on: its pairs, and for a mean the effective sample.
+
+    Args:
+        levels: the rows.
+        right: credits by paradigm, float64[..., paradigms].
+        n: pairs by paradigm, of the same shape.
+
+    Returns:
+        Credits and size, float64[..., rows]; their quotient is the row's accuracy where the size is not 0.
+    """
+    means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
+    credited, size = levels.totals(right), levels.totals(n)
+    for place, (mean, effective) in zip((-2, -1), means, strict=True):
+        credited[..., place], size[..., place] = mean * effective, effective
+    return credited, size
+
+
+def _count(
+    levels: Levels, right: npt.NDArray[np.bool_], ties: npt.NDArray[np.bool_], mask: npt.NDArray[np.bool_]
+) -> Array:
+    """Count right pairs, ties and pairs of one split by paradigm, float64[3, paradigms]."""
+    return np.stack([levels.sums(part & mask) for part in (right, ties, mask)])
+
+
+def _table(levels: Levels, conditions: pd.MultiIndex, counts: Array, rule: TiesRule) -> pd.DataFrame:
+    """Lay out the rows of one ties rule; ``counts`` is float64[conditions, 3, paradigms]."""
+    n = counts[:, 2]
+    right, size = samples_by_level(levels, counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1], n)
+    values = (right / np.where(size > 0, size, 1), *exact_interval(right, size))
+    table = pd.concat([levels.labels] * len(conditions), ignore_index=True)
+    table[["linking", "split"]] = conditions.repeat(len(levels.labels)).to_frame().to_numpy()
+    table["n"], table["ties"] = (levels.totals(counts[:, part]).ravel().astype(np.int64) for part in (2, 1))
+    table["accuracy"], table["ci_low"], table["ci_high"] = (part.ravel() for part in values)
+    return table[table["n"] > 0].assign(ties_rule=rule)

@@ -1,0 +1,121 @@
+"""SLLN-LP over a grid of alpha: accuracy, length bias, and which alpha is best (ZhoBLiMP, section 4.5, Fig. 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from eval.linking import linking_name, parse_linking
+from eval.metrics.accuracy import CONFIDENCE, Split, TiesRule, delta_acc, items, pair_credits, split_masks
+from eval.metrics.bootstrap import SAMPLES, bootstrap_sums
+from eval.metrics.levels import Array, levels_of
+
+ALPHAS = tuple(round(step / 20, 2) for step in range(21))
+_SPLITS: tuple[Split, ...] = ("all", "equal", "good_longer", "bad_longer")
+
+
+@dataclass(frozen=True)
+class BestAlpha:
+    """The alpha that does best by one criterion, on the very pairs it is chosen on.
+
+    Attributes:
+        criterion: ``accuracy``, ``accuracy_unequal`` (to be high) or ``delta_acc`` (to be low).
+        alpha: the best of the grid; the smallest of several, NaN without pairs of each length split.
+        low: lower bound of a 95 % percentile interval, pairs drawn again within their paradigm.
+        high: upper bound.
+    """
+
+    criterion: str
+    alpha: float
+    low: float
+    high: float
+
+
+def alpha_curve(
+    pairs: pd.DataFrame, scores: pd.DataFrame, alphas: Sequence[float] = ALPHAS, ties_rule: TiesRule = "half"
+) -> pd.DataFrame:
+    """Compute accuracies and length bias of SLLN-LP by alpha.
+
+    Args:
+        pairs: the pair table.
+        scores: its score table.
+        alphas: the grid.
+        ties_rule: what a tie counts.
+
+    Returns:
+        ``alpha``, ``accuracy`` (over all pairs), ``equal``, ``good_longer``, ``bad_longer`` (of the length splits),
+        ``accuracy_unequal`` (mean of the last two, the y axis of Fig. 2) and ``delta_acc``; NaN for a split without
+        pairs.
+    """
+    merged = items(pairs, scores)
+    _, values = _by_split(merged, alphas, ties_rule)
+    curve = _curves(values.sum(axis=0), len(alphas))
+    return pd.DataFrame({"alpha": list(alphas), **curve})
+
+
+def best_alpha(
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    alphas: Sequence[float] = ALPHAS,
+    ties_rule: TiesRule = "half",
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> list[BestAlpha]:
+    """Find the best alpha by each criterion, with a bootstrap interval.
+
+    It is found on the pairs it is about: an oracle, to describe a model or a checkpoint, not a parameter to report an
+    accuracy with.
+
+    Args:
+        pairs: the pair table.
+        scores: its score table.
+        alphas: the grid.
+        ties_rule: what a tie counts.
+        samples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
+    found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)
+    drawn = _best(_curves(bootstrap_sums(strata, values, samples, seed).sum(axis=1), len(alphas)), alphas)
+    tail = (1 - CONFIDENCE) / 2
+    return [
+        BestAlpha(name, float(alpha), *map(float, np.nanquantile(drawn[name], [tail, 1 - tail])))
+        if np.isfinite(alpha)
+        else BestAlpha(name, np.nan, np.nan, np.nan)
+        for name, alpha in found.items()
+    ]
+
+
+def _by_split(merged: pd.DataFrame, alphas: Sequence[float], rule: TiesRule) -> tuple[np.ndarray, Array]:
+    """Return the paradigm of every pair and, for each split, its membership and its credit at every alpha."""
+    linkings = [parse_linking(linking_name("slln_lp", [alpha])) for alpha in alphas]
+    credit = np.column_stack([np.ones(len(merged)), *(pair_credits(merged, linking, rule) for linking in linkings)])
+    masks = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
+    return levels_of(merged).paradigm_of, np.concatenate([credit * masks[split][:, None] for split in _SPLITS], axis=1)
+
+
+def _curves(sums: Array, size: int) -> dict[str, Array]:
+    """Turn sums over pairs, float64[..., 4 * (1 + alphas)], into curves, float64[..., alphas]."""
+    parts = sums.reshape(*sums.shape[:-1], len(_SPLITS), 1 + size)
+    with np.errstate(invalid="ignore"):
+        accuracy, equal, longer, shorter = np.moveaxis(parts[..., 1:] / parts[..., :1], -2, 0)
+    return {
+        "accuracy": accuracy,
+        "equal": equal,
+        "good_longer": longer,
+        "bad_longer": shorter,
+        "accuracy_unequal": (longer + shorter) / 2,
+        "delta_acc": delta_acc(longer, shorter, equal),
+    }
+
+
+def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]:
+    signs = {"accuracy": 1, "accuracy_unequal": 1, "delta_acc": -1}
+    grid = np.asarray(alphas, dtype=np.float64)
+    best = {}
+    for name, sign in signs.items():
+        curve = sign * curves[name]
+        defined = ~np.isnan(curve).any(axis=-1)
+        best[name] = np.where(defined, grid[np.where(np.isnan(curve), -np.inf, curve).argmax(axis=-1)], np.nan)
+    return best

@@ -1,0 +1,116 @@
+"""Bootstrap intervals: pairs are drawn again within their paradigm, and a row's number is computed from the draw."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eval.metrics.accuracy import CONFIDENCE, Split, delta_acc, split_masks
+from eval.metrics.levels import Array, Ids, Levels
+
+SAMPLES = 1000
+_TAIL = (1 - CONFIDENCE) / 2
+_SPLITS: tuple[Split, ...] = ("good_longer", "bad_longer", "equal")  # in the order of ``delta_acc``
+LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal")
+
+
+def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
+    """Return the percentile interval at 95 % of every row's mean, pairs drawn again within their paradigm.
+
+    A draw holds what the data hold: near 0 and 1 the interval of a row of few pairs is too narrow, and where all pairs
+    of a paradigm have one value it has no width. The exact interval of ``accuracy.csv`` holds its level there.
+
+    Args:
+        levels: the rows.
+        values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        Lower and upper bounds, float64[rows].
+    """
+    drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
+    n = levels.sums(np.ones(len(values)))
+    low, high = _percentiles(levels.means(drawn, n))
+    return low, high
+
+
+def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
+    """Draw the pairs of every stratum again, with replacement, and sum their values.
+
+    Pairs of a stratum with equal values are drawn as one, by a multinomial, which is the same distribution.
+
+    Args:
+        strata: int64[pairs], from 0 without gaps.
+        values: float64[pairs, K].
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        float64[samples, strata, K].
+    """
+    draw = np.random.default_rng(seed)
+    sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
+    for stratum in range(sums.shape[1]):
+        distinct, counts = _distinct(values[strata == stratum])
+        sums[:, stratum] = draw.multinomial(counts.sum(), counts / counts.sum(), size=samples) @ distinct
+    return sums
+
+
+def length_biases(
+    levels: Levels, scores: pd.DataFrame, credit: Array, samples: int = SAMPLES, seed: int = 0
+) -> dict[str, Array]:
+    """Return the length biases of every row with percentile intervals at 95 %.
+
+    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance differences of either sign make it
+    larger, in the data and in every draw, so that it is too high and its interval lies above the true value. The two
+    signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias.
+
+    Args:
+        levels: the rows. The two means take the accuracies of each split over the paradigms or phenomena that have
+            pairs of it.
+        scores: ``n_good`` and ``n_bad`` of every pair.
+        credit: float64[pairs].
+        samples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row that has no pair
+        of a split it needs.
+    """
+    masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
+    chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)
+    values = np.concatenate([credit[:, None] * chosen, chosen], axis=1)
+    found = _length_biases(levels, np.stack([levels.sums(column) for column in values.T], axis=-1))
+    drawn = _length_biases(levels, bootstrap_sums(levels.paradigm_of, values, samples, seed))
+    columns: dict[str, Array] = {}
+    for name, value, draws in zip(LENGTH_BIASES, found, drawn, strict=True):
+        low, high = _percentiles(np.where(np.isnan(value), np.nan, draws))
+        columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+def _distinct(rows: Array) -> tuple[Array, Ids]:
+    """Return the distinct rows in order, and how many there are of each.
+
+    Sorting whole rows is slow, and of hundreds of pairs a few dozen differ: rows of equal bytes are put together first.
+    """
+    codes, _ = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))
+    _, first = np.unique(codes, return_index=True)
+    distinct, place = np.unique(rows[first], axis=0, return_inverse=True)
+    return distinct, np.bincount(place.ravel()[codes], minlength=len(distinct))
+
+
+def _percentiles(drawn: Array) -> Array:
+    """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw that is NaN is left out."""
+    bounds = np.quantile(drawn, [_TAIL, 1 - _TAIL], axis=0)
+    partial = np.flatnonzero(np.isnan(drawn).any(axis=0) & ~np.isnan(drawn).all(axis=0))
+    for column in partial:  # a draw may miss a split that has few pairs
+        bounds[:, column] = np.nanquantile(drawn[:, column], [_TAIL, 1 - _TAIL])
+    return np.asarray(bounds)
+
+
+def _length_biases(levels: Levels, sums: Array) -> tuple[Array, Array, Array]:
+    """Turn credits and pairs by split, float64[..., paradigms, 2 * splits], into biases, float64[..., rows] each."""
+    credited, n = np.split(np.moveaxis(sums, -1, 0), 2)
+    good_longer, bad_longer, equal = levels.means(credited, n)
+    return delta_acc(good_longer, bad_longer, equal), good_longer - equal, bad_longer - equal

@@ -1,0 +1,200 @@
+"""Parameters of linking functions, fitted on stated data: some of the paradigms, or human ratings of sentences.
+
+A function fitted on the pairs it is then judged by looks better than it is. So the fit sees one part of the paradigms
+and the accuracy is of the other part, or it sees ratings and no pair; a search over all pairs is labelled ``oracle``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass as plain_dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from eval.linking import Linking, linking_name, parse_linking
+from eval.metrics.accuracy import TiesRule, delta_acc, items, pair_credits, split_masks
+from eval.metrics.levels import Array
+from eval.metrics.ratings import rating_correlation
+from ucurve.errors import UserError, unknown_name
+
+_TENTHS = tuple(round(tenth / 10, 1) for tenth in range(1, 11))
+# ZhoBLiMP: alpha of Table 5, beta and gamma of the published code (110 points). PenLP has alphas up to 1 as well.
+GRIDS: Mapping[str, tuple[tuple[float, ...], ...]] = {
+    "slln_lp": tuple((alpha,) for alpha in _TENTHS[:-1]),
+    "pen_lp": tuple((alpha,) for alpha in _TENTHS),
+    "morcela": tuple(product(_TENTHS, (float(gamma) for gamma in range(0, 21, 2)))),
+}
+FIT_COLUMNS = (
+    "family", "linking", "label", "fitted_on", "objective", "objective_value", "n_fitted", "accuracy_fitted",
+    "n_held_out", "accuracy_held_out", "delta_acc", "ties_rule",
+)  # fmt: skip
+Mask = npt.NDArray[np.bool_]
+
+
+def _known_families(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in GRIDS:
+            raise ValueError(str(unknown_name("family to fit", name, GRIDS)))
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class FitSettings:
+    """What to fit, and on what.
+
+    Attributes:
+        families: linking functions whose parameters are fitted.
+        on: ``paradigms``, a part of the paradigms, judged on the others; ``ratings``, human ratings of sentences;
+            ``oracle``, all pairs, an upper bound and no result.
+        share: of the paradigms to fit on.
+        seed: of the draw of these paradigms.
+        ratings: csv with a column ``sentence`` and one numeric column per rater; goes with ``on=ratings``.
+    """
+
+    families: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_families)] = ("slln_lp",)
+    on: Literal["paradigms", "ratings", "oracle"] = "paradigms"
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    seed: int = Field(default=0, ge=0)
+    ratings: Path | None = None
+
+    @model_validator(mode="after")
+    def _ratings_where_needed(self) -> Self:
+        if (self.on == "ratings") != (self.ratings is not None):
+            raise ValueError("fit.on=ratings and fit.ratings=FILE.csv go together")
+        return self
+
+
+@plain_dataclass(frozen=True, eq=False)
+class _Search:
+    """One way to choose parameters.
+
+    Attributes:
+        objective: name of what is made as large as possible.
+        value: of a linking function.
+        fitted: which pairs the search sees, bool[pairs].
+        judged: which pairs the chosen parameters are judged on, bool[pairs].
+        label: ``held_out``, ``ratings`` or ``oracle``.
+        fitted_on: the data of the search, in words.
+    """
+
+    objective: str
+    value: Callable[[Linking], float]
+    fitted: Mask
+    judged: Mask
+    label: str
+    fitted_on: str
+
+
+def fit(
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    settings: FitSettings,
+    rated: pd.DataFrame | None = None,
+    ties_rule: TiesRule = "half",
+) -> pd.DataFrame:
+    """Fit the parameters of linking functions and judge the result on other data.
+
+    On pairs the objective is the accuracy over pairs, on ratings Pearson's correlation of the linked values with them
+    (ZhoBLiMP, appendix A). Of parameters that do equally well, the first of the grid is taken.
+
+    Args:
+        pairs: the pair table.
+        scores: its score table.
+        settings: what to fit, and on what.
+        rated: with ``on=ratings``, the score table of ``rating_pairs`` with the column ``rating`` of ``read_ratings``.
+        ties_rule: what a tie counts.
+
+    Returns:
+        Columns ``FIT_COLUMNS``, one row per family: the linking function with its fitted parameters, what they were
+        fitted on, pairs and accuracy of that part and of the pairs held out, and ``delta_acc`` of the latter. The label
+        ``oracle`` holds nothing out, and ``delta_acc`` is of the pairs it was fitted on. ``ratings`` holds out all
+        pairs.
+
+    Raises:
+        UserError: when the scores lack what a family reads, there are too few paradigms to split, or ratings do not
+            vary.
+    """
+    merged = items(pairs, scores)
+    search = _search(merged, settings, rated, ties_rule)
+    rows = [_fitted(family, merged, search, rated, ties_rule) for family in settings.families]
+    return pd.DataFrame(rows, columns=list(FIT_COLUMNS))
+
+
+def fit_paradigms(paradigms: Iterable[str], settings: FitSettings) -> list[str]:
+    """Draw the paradigms to fit on, whatever the order they come in.
+
+    Raises:
+        UserError: when there are fewer than two, so that none could be held out.
+    """
+    names = sorted(set(paradigms))
+    if len(names) < 2:
+        raise UserError(f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}")
+    size = min(max(1, round(settings.share * len(names))), len(names) - 1)
+    chosen = np.random.default_rng(settings.seed).permutation(len(names))[:size]
+    return sorted(names[place] for place in chosen)
+
+
+def _search(merged: pd.DataFrame, settings: FitSettings, rated: pd.DataFrame | None, rule: TiesRule) -> _Search:
+    everything, nothing = np.ones(len(merged), dtype=bool), np.zeros(len(merged), dtype=bool)
+    if settings.on == "ratings":
+        assert rated is not None, "on=ratings needs the scores of the rated sentences"
+        told = f"ratings of {len(rated)} sentences in {settings.ratings}"
+        return _Search("pearson", partial(rating_correlation, rated), nothing, everything, "ratings", told)
+    if settings.on == "oracle":
+        told = f"all {len(merged)} pairs, which are those it is judged by"
+        return _Search("accuracy", _accuracy_of(merged, rule), everything, nothing, "oracle", told)
+    names = fit_paradigms(merged["paradigm"], settings)
+    fitted = merged["paradigm"].isin(names).to_numpy()
+    told = (
+        f"{len(names)} of {merged['paradigm'].nunique()} paradigms (share {settings.share:g}, seed {settings.seed}), "
+        f"{fitted.sum()} pairs; judged on the others"
+    )
+    return _Search("accuracy", _accuracy_of(merged[fitted], rule), fitted, ~fitted, "held_out", told)
+
+
+def _accuracy_of(part: pd.DataFrame, rule: TiesRule) -> Callable[[Linking], float]:
+    return lambda linking: float(pair_credits(part, linking, rule).mean())
+
+
+def _fitted(
+    family: str, merged: pd.DataFrame, search: _Search, rated: pd.DataFrame | None, rule: TiesRule
+) -> dict[str, object]:
+    tables = [merged] if rated is None else [merged, rated]
+    if missing := {name for table in tables for name in parse_linking(family).missing(table)}:
+        raise UserError(f"fit: {family} needs {', '.join(sorted(missing))}, which the scores do not have")
+    grid = [parse_linking(linking_name(family, point)) for point in GRIDS[family]]
+    values = np.array([search.value(linking) for linking in grid])
+    place = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+    best = grid[place]
+    credit = pair_credits(merged, best, rule)
+    judged = search.judged if search.judged.any() else search.fitted
+    return {
+        "family": family,
+        "linking": best.name,
+        "label": search.label,
+        "fitted_on": search.fitted_on,
+        "objective": search.objective,
+        "objective_value": float(values[place]),
+        "n_fitted": int(search.fitted.sum()),
+        "accuracy_fitted": _mean(credit[search.fitted]),
+        "n_held_out": int(search.judged.sum()),
+        "accuracy_held_out": _mean(credit[search.judged]),
+        "delta_acc": length_bias(merged[judged], credit[judged]),
+        "ties_rule": rule,
+    }
+
+
+def length_bias(scores: pd.DataFrame, credit: Array) -> float:
+    """Return Delta_acc of pairs with given credits; NaN where a length split has no pair."""
+    masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
+    return delta_acc(*(_mean(credit[masks[split]]) for split in ("good_longer", "bad_longer", "equal")))
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else float("nan")

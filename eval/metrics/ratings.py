@@ -1,0 +1,106 @@
+"""Human ratings of sentences: read, averaged over raters, and compared with linked values."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from eval.linking import Linking
+from eval.metrics.levels import Array
+from eval.pairs import pair_table
+from ucurve.errors import UserError
+from ucurve.storage.tabular import read_rows
+
+SENTENCE = "sentence"
+_FEWEST = 3  # sentences; two points correlate perfectly whatever they are
+
+
+def read_ratings(path: Path) -> pd.DataFrame:
+    """Read ratings and average them: every rater's are z-scored first (ZhoBLiMP, appendix A).
+
+    Args:
+        path: csv in UTF-8 with a header: the column ``sentence``, and one column of numbers for each rater. A rater may
+            leave sentences out.
+
+    Returns:
+        ``sentence``, ``rating`` (mean of the z-scores; population standard deviation) and ``raters`` (how many).
+
+    Raises:
+        UserError: naming file and line of what is missing or no number, or when fewer than three sentences are left or
+            the averages are all the same.
+    """
+    places, sentences, numbers = _read(path)
+    if len(sentences) < _FEWEST:
+        raise UserError(f"{path}: {len(sentences)} rated sentences; {_FEWEST} at least are needed")
+    given = ~np.isnan(numbers)
+    for place in np.flatnonzero(~given.any(axis=1)):
+        raise UserError(f"{path}:{places[place]}: no rating of {sentences[place]!r}")
+    raters = given.sum(axis=1)
+    rating = np.where(given, _z_scores(numbers, given), 0.0).sum(axis=1) / raters
+    if np.ptp(rating) < 1e-12:
+        raise UserError(f"{path}: the ratings do not vary, so that nothing can be fitted to them")
+    return pd.DataFrame({SENTENCE: sentences, "rating": rating, "raters": raters})
+
+
+def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Put rated sentences into a pair table, each as both members of its pair, so that scorers can score them.
+
+    Args:
+        ratings: of ``read_ratings``; row i becomes pair i.
+    """
+    names = {"UID": "ratings", "phenomenon": "ratings"}
+    records = [
+        (f"ratings row {row}", {**names, "sentence_good": text, "sentence_bad": text})
+        for row, text in enumerate(ratings[SENTENCE])
+    ]
+    return pair_table(records, "ratings", "und")
+
+
+def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
+    """Return Pearson's correlation of linked values with ratings (ZhoBLiMP, appendix A, point-wise).
+
+    Args:
+        rated: score table of ``rating_pairs`` with the column ``rating``.
+        linking: the linking function.
+
+    Returns:
+        r, with its sign turned where lower values are better; NaN where the linked values do not vary.
+    """
+    values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
+    if np.ptp(values) == 0:
+        return math.nan
+    return float(np.corrcoef(values, rated["rating"].to_numpy(np.float64))[0, 1])
+
+
+def _read(path: Path) -> tuple[list[int], list[str], Array]:
+    """Return lines, sentences and ratings, float64[sentences, raters], NaN where a rater gave none."""
+    rows = read_rows(path, "fit.ratings", (SENTENCE,))
+    raters = [column for column in rows[0][1] if column != SENTENCE]
+    if not raters:
+        raise UserError(f"{path}:1: no column of ratings beside {SENTENCE!r}; give one for each rater")
+    for line, row in rows:
+        if not row[SENTENCE].strip():
+            raise UserError(f"{path}:{line}: {SENTENCE!r} is empty")
+    numbers = [[_number(row[rater], rater, f"{path}:{line}") for rater in raters] for line, row in rows]
+    return [line for line, _ in rows], [row[SENTENCE] for _, row in rows], np.array(numbers, dtype=np.float64)
+
+
+def _number(text: str, rater: str, place: str) -> float:
+    if not text.strip():
+        return math.nan
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise UserError(f"{place}: {rater!r} is {text!r}; a number is expected, or nothing where there is no rating")
+    return number
+
+
+def _z_scores(numbers: Array, given: np.ndarray) -> Array:
+    """Standardise each column over what is given; a rater who gives one number throughout says nothing: 0."""
+    count = np.maximum(given.sum(axis=0), 1)
+    centred = np.where(given, numbers - np.where(given, numbers, 0).sum(axis=0) / count, 0)
+    spread = np.sqrt((centred**2).sum(axis=0) / count)
+    return centred / np.where(spread > 1e-12, spread, np.inf)

@@ -1,0 +1,232 @@
+"""Uncertainty of accuracies: bootstrap intervals, tests against chance and between two scores, and certainty.
+
+An accuracy is compared with chance by the exact binomial test, two scores of the same pairs by McNemar's exact test,
+and any mean of credits has a bootstrap interval: pairs are drawn again within their paradigm, and the accuracy of the
+row is computed from the draw by the estimator of the row itself, over pairs, paradigms or phenomena.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import betainc
+
+from eval.linking import Linking, nll_per_token
+from eval.metrics.accuracy import TiesRule, decisions, items, pair_credits, samples_by_level
+from eval.metrics.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
+from eval.metrics.levels import MEANS, Array, Levels, levels_of
+from ucurve.errors import UserError
+
+CHANCE = 0.5
+STATISTICS_COLUMNS = (
+    "linking", "phenomenon", "paradigm", "n", "right", "ties", "ties_rule", "accuracy", "boot_low", "boot_high",
+    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni",
+    *(f"{bias}{bound}" for bias in LENGTH_BIASES for bound in ("", "_low", "_high")),
+    "n_distinct", "accuracy_distinct", "delta_lp", "delta_nll", "unk",
+)  # fmt: skip
+COMPARISON_COLUMNS = (
+    "first", "second", "phenomenon", "paradigm", "n", "ties_rule", "accuracy_first", "accuracy_second", "difference",
+    "boot_low", "boot_high", "first_better", "second_better", "p_mcnemar", "p_holm", "p_bonferroni",
+)  # fmt: skip
+
+
+def statistics_table(
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    linkings: Sequence[Linking],
+    ties_rule: TiesRule = "half",
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compute the uncertainty of every accuracy of one scored benchmark over all lengths.
+
+    Args:
+        pairs: the pair table.
+        scores: the score table, one row per pair.
+        linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
+        ties_rule: what a tie counts.
+        samples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        Columns ``STATISTICS_COLUMNS``; for each linking function one row per paradigm, phenomenon, all pairs and both
+        means. ``right`` and ``ties`` count pairs, ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
+        ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
+        ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
+        ``LENGTH_BIASES`` and their bounds are of ``length_biases``. ``n_distinct`` and ``accuracy_distinct`` leave out
+        every pair that the benchmark has once more before, in whatever paradigm. ``delta_lp`` and ``delta_nll`` are of
+        ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left out.
+    """
+    merged = items(pairs, scores)
+    readable = [linking for linking in linkings if not linking.missing(merged)]
+    if not len(merged) or not readable:
+        return pd.DataFrame(columns=list(STATISTICS_COLUMNS))
+    levels = levels_of(merged)
+    facts = {name: levels.means(levels.sums(values), _n(levels)) for name, values in certainty(merged).items()}
+    unknown = _unknown(levels, merged)
+    tables = [
+        _rows(levels, merged, linking, ties_rule, samples, seed).assign(**facts, unk=unknown) for linking in readable
+    ]
+    return pd.concat(tables, ignore_index=True)[list(STATISTICS_COLUMNS)]
+
+
+def comparison_table(
+    pairs: pd.DataFrame,
+    first: tuple[pd.DataFrame, Linking],
+    second: tuple[pd.DataFrame, Linking],
+    ties_rule: TiesRule = "half",
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare two models, or two linking functions of one model, on the same pairs.
+
+    Args:
+        pairs: the pair table.
+        first: a score table and the linking function it is read by.
+        second: likewise.
+        ties_rule: what a tie counts.
+        samples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means. ``difference`` is
+        first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and ``second_better`` count
+        the pairs that one gets more credit for, and ``p_mcnemar`` tests them. The means have no such test: NaN. No row
+        where all pairs are of identical sentences.
+
+    Raises:
+        UserError: when a score table is not of these pairs, or lacks what its linking function reads.
+    """
+    tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
+    if not len(tables[0]):
+        return pd.DataFrame(columns=list(COMPARISON_COLUMNS))
+    levels = levels_of(tables[0])
+    linkings = (first[1], second[1])
+    each = [pair_credits(table, linking, ties_rule) for table, linking in zip(tables, linkings, strict=True)]
+    n, difference = _n(levels), each[0] - each[1]
+    accuracies = [levels.means(levels.sums(credit), n) for credit in each]
+    better = [levels.totals(levels.sums(sign * difference > 0)) for sign in (1, -1)]
+    means = levels.labels["paradigm"].isin(MEANS).to_numpy()
+    p = np.where(means, np.nan, mcnemar(*better))
+    low, high = bootstrap_interval(levels, difference, samples, seed)
+    table = levels.labels.assign(
+        first=first[1].name, second=second[1].name, n=levels.totals(n).astype(np.int64), ties_rule=ties_rule,
+        accuracy_first=accuracies[0], accuracy_second=accuracies[1], difference=accuracies[0] - accuracies[1],
+        boot_low=low, boot_high=high, first_better=better[0].astype(np.int64), second_better=better[1].astype(np.int64),
+        p_mcnemar=p, **_adjusted(levels, p),
+    )  # fmt: skip
+    return table[list(COMPARISON_COLUMNS)]
+
+
+def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
+    """Test ``right`` out of ``n`` against chance, one half, exactly.
+
+    Half credits for ties make ``right`` fractional, and a mean over paradigms has a fractional effective ``n``; the
+    beta integrals of the tails extend to both. The distribution is symmetric, so that the two-sided p is twice the
+    smaller tail.
+
+    Args:
+        right: credits.
+        n: pairs, of the same shape.
+
+    Returns:
+        The p of: two sides, accuracy above chance, accuracy below chance; of the shape of the arguments.
+    """
+    wrong = n - right
+    above, below = _tail(right, wrong), _tail(wrong, right)
+    return np.minimum(1, 2 * np.minimum(above, below)), above, below
+
+
+def mcnemar(first_better: Array, second_better: Array) -> Array:
+    """Return the two-sided p of McNemar's exact test on the pairs that two scores judge differently.
+
+    A pair counts for the score that gets more credit for it. With ties counted wrong or right that is McNemar's test on
+    right and wrong; with half a credit for a tie, a pair that one score gets right and the other ties on counts too.
+
+    Args:
+        first_better: pairs for which the first score gets more credit.
+        second_better: likewise the second, of the same shape.
+
+    Returns:
+        p, 1 where no pair is judged differently.
+    """
+    return binomial_tests(first_better, first_better + second_better)[0]
+
+
+def holm(p: Array) -> Array:
+    """Adjust p values of one family of tests by Holm's step-down procedure (Holm 1979)."""
+    order = np.argsort(p)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted
+
+
+def bonferroni(p: Array) -> Array:
+    """Adjust p values of one family of tests by their number."""
+    return np.minimum(1, p * len(p))
+
+
+def certainty(scores: pd.DataFrame) -> dict[str, Array]:
+    """Return how far apart a model holds the members of each pair, positive when it prefers the good one.
+
+    Args:
+        scores: the score table.
+
+    Returns:
+        ``delta_lp``, ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta); and ``delta_nll``,
+        ln PPL(bad) - ln PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL). float64[pairs], NaN where the
+        scores have no log probability.
+    """
+    good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
+    return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}
+
+
+def _rows(
+    levels: Levels, merged: pd.DataFrame, linking: Linking, rule: TiesRule, samples: int, seed: int
+) -> pd.DataFrame:
+    credit, (right, ties) = pair_credits(merged, linking, rule), decisions(merged, linking)
+    n, sums = _n(levels), levels.sums(credit)
+    two_sided, above, below = binomial_tests(*samples_by_level(levels, sums, n))
+    low, high = bootstrap_interval(levels, credit, samples, seed)
+    distinct = ~merged.duplicated(["good", "bad"]).to_numpy()
+    counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties), "n_distinct": levels.sums(distinct)}
+    return levels.labels.assign(
+        linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n), boot_low=low, boot_high=high,
+        p_two_sided=two_sided, p_above=above, p_below=below, **_adjusted(levels, two_sided),
+        **length_biases(levels, merged, credit, samples, seed),
+        accuracy_distinct=levels.means(levels.sums(credit * distinct), counts["n_distinct"]),
+        **{name: levels.totals(count).astype(np.int64) for name, count in counts.items()},
+    )  # fmt: skip
+
+
+def _adjusted(levels: Levels, p: Array) -> dict[str, Array]:
+    """Adjust the p of the paradigms, which are the first rows; the others get NaN."""
+    rest = np.full(len(p) - levels.paradigms, np.nan)
+    rules = {"p_holm": holm, "p_bonferroni": bonferroni}
+    return {name: np.concatenate([rule(p[: levels.paradigms]), rest]) for name, rule in rules.items()}
+
+
+def _tail(at_least: Array, rest: Array) -> Array:
+    """Return P(X >= at_least) of a binomial X with probability one half and ``at_least + rest`` draws."""
+    return np.where(at_least > 0, betainc(np.where(at_least > 0, at_least, 1), rest + 1, CHANCE), 1.0)
+
+
+def _n(levels: Levels) -> Array:
+    return levels.sums(np.ones(len(levels.paradigm_of)))
+
+
+def _unknown(levels: Levels, merged: pd.DataFrame) -> npt.NDArray[np.int64]:
+    tokens = merged["unk_good"].to_numpy() + merged["unk_bad"].to_numpy()
+    return levels.totals(levels.sums(tokens)).astype(np.int64)
+
+
+def _checked(pairs: pd.DataFrame, scores: pd.DataFrame, linking: Linking) -> pd.DataFrame:
+    if sorted(scores["pair"]) != sorted(pairs["pair"]):
+        raise UserError(
+            f"comparison: scores of {len(scores)} pairs are not those of the {len(pairs)} pairs of the table"
+        )
+    merged = items(pairs, scores)
+    if missing := linking.missing(merged):
+        raise UserError(f"comparison: {linking.name} needs {', '.join(missing)}, which a score table does not have")
+    return merged

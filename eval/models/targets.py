@@ -1,0 +1,288 @@
+"""The models to score: checkpoints of a run, revisions of a published suite, or a single model."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from eval.models.folder import weights_hash
+from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
+from ucurve.huggingface import pretrained
+from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
+from ucurve.storage.run_folder import (
+    CHECKPOINTS,
+    MANIFEST,
+    TOKENIZER,
+    checkpoints,
+    listed_faults,
+    own_faults,
+    parse_step,
+    read_manifest,
+    read_run_record,
+    refuse_faults,
+)
+
+MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
+_WEIGHTS = "*.safetensors"
+_WANTED = ("*.json", _WEIGHTS, UNIGRAM_COUNTS, *TOKENIZER_FILES)  # of a model on the hub
+_LOADED = (_WEIGHTS, "generation_config.json", *TOKENIZER_FILES)  # by their names alone, if they are there
+_OURS = (b'"weights_sha256"', b'"manifest_sha256"', b'"config_sha256"', b'"data_sha256"')
+
+
+@dataclass(frozen=True)
+class Target:
+    """One model to score.
+
+    Attributes:
+        name: its run's name, or the model's.
+        step: of the checkpoint; -1 for a model alone.
+        folder: the Hugging Face folder.
+        manifest: the checkpoint's manifest; empty for a model that is not this suite's.
+        counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
+        revision: the name of the revision that was asked for.
+    """
+
+    name: str
+    step: int
+    folder: Path
+    manifest: dict[str, Any]
+    counts: Path
+    revision: str | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether this suite trained the model."""
+        return bool(self.manifest)
+
+    def weights_sha256(self) -> str:
+        """Hash the weights as they are now.
+
+        Raises:
+            DamagedError: when they are not those of the manifest.
+        """
+        found = weights_hash(self.folder)
+        if self.ours and found != self.manifest.get("weights_sha256"):
+            raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
+        return found
+
+    def tokenizer_sha256(self) -> str:
+        """Hash the tokenizer."""
+        return tokenizer_sha256(self.folder)
+
+
+def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
+    """List the checkpoints of a run in the order of their steps.
+
+    Args:
+        run: the run folder.
+        steps: those wanted; None for all.
+
+    Raises:
+        UserError: when the folder or a wanted step is missing, or a manifest is broken.
+        DamagedError: when a manifest, a file of a wanted checkpoint or the run's counts are not what was written.
+    """
+    if not run.is_dir():
+        raise missing_folder("run", run)
+    finished = read_run_record(run).get("status") == "finished"  # else a folder without manifest is being written
+    there = [path for path in checkpoints(run) if finished or (path / MANIFEST).exists()]
+    folders = {step: path for path in there if (step := parse_step(path.name)) is not None}
+    if not folders:
+        raise UserError(f"{run}: no checkpoints in {run / CHECKPOINTS}")
+    absent = [step for step in steps or () if step not in folders]
+    if absent:
+        raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
+    counts = _counts_of(run)
+    wanted = sorted(folders if steps is None else set(steps))
+    manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
+    return [Target(run.resolve().name, step, folders[step], manifests[step], counts) for step in wanted]
+
+
+def _manifest_of_step(folder: Path, step: int) -> dict[str, Any]:
+    """Read the manifest of a run's checkpoint; every file but the weights, which ``Target`` hashes, is as it says."""
+    manifest = _manifest(folder)
+    if int(manifest["step"]) != step:
+        raise DamagedError(f"{folder}: the manifest is of step {manifest['step']}")
+    _check_files(folder, manifest)
+    return manifest
+
+
+def _check_files(
+    folder: Path, manifest: dict[str, Any], wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
+) -> None:
+    """Compare a checkpoint with its manifest, all but the weights; one without a list of files is taken as it is.
+
+    Args:
+        folder: the checkpoint.
+        manifest: its manifest.
+        wanted: patterns of the listed files that must be there.
+        loaded: patterns of the files that must be listed when they are there.
+    """
+    files: dict[str, str] | None = manifest.get("files")
+    if files is None:
+        return
+    listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
+    names = {path.name for path in folder.iterdir()} - {MANIFEST}
+    found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
+    refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
+
+
+def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Target]:
+    """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
+
+    Args:
+        model: the folder or the name.
+        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``; ``all``
+            alone for every one whose name has a step; None for the model itself.
+
+    Returns:
+        The model with step -1, or a target for each revision in the order of their steps.
+
+    Raises:
+        UserError: when there is no such folder, the hub does not give the model, or the step of a revision cannot be
+            read off its name, is that of another one, or is not the step in the revision's manifest.
+        DamagedError: when a model of this suite is not what was written.
+    """
+    if revisions is None:
+        return [_model_target(model, None, MODEL_STEP)]
+    named: dict[int, str] = {}
+    for name in all_revisions(model) if list(revisions) == [ALL] else revisions:
+        step = step_of(name)
+        if step in named:
+            raise UserError(f"revisions: {named[step]!r} and {name!r} are of one step, {step}")
+        named[step] = name
+    return [_model_target(model, named[step], step) for step in sorted(named)]
+
+
+def _model_target(model: str, revision: str | None, step: int) -> Target:
+    local = Path(model).expanduser()
+    if local.is_dir():
+        folder, name = local if revision is None else local / revision, local.resolve().name
+        if not folder.is_dir():
+            raise missing_folder("revisions", folder)
+    elif may_be_hub_id(model):
+        folder, name = _fetch(model, revision), model
+    else:
+        raise missing_folder("model", local)
+    manifest = _manifest(folder) if _is_ours(folder) else {}
+    if manifest and revision is not None and int(manifest["step"]) != step:
+        raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
+    if manifest:
+        _check_files(folder, manifest, _WANTED, _LOADED)
+    return Target(name, step, folder, manifest, _counts(folder.resolve()), revision)
+
+
+def has_checkpoint(run: Path) -> bool:
+    """Say whether a run has a complete checkpoint."""
+    return any((folder / MANIFEST).exists() for folder in checkpoints(run))
+
+
+def _counts(folder: Path) -> Path:
+    beside = folder / UNIGRAM_COUNTS
+    if folder.parent.name == CHECKPOINTS and not beside.exists():
+        return _counts_of(folder.parent.parent)
+    return beside
+
+
+def _counts_of(run: Path) -> Path:
+    """Return where the counts of a run are, if they are what was written."""
+    refuse_faults(own_faults(run, read_run_record(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
+    return run / TOKENIZER / UNIGRAM_COUNTS
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell a checkpoint's manifest, be it damaged, from another tool's file of that name: ours holds hashes."""
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except OSError:
+        return False
+    return not text.strip() or any(name in text for name in _OURS)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest = read_manifest(folder, older=True)
+    try:
+        int(manifest["step"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{folder / MANIFEST}: not a checkpoint's manifest ({type(error).__name__}: {error})"
+        ) from error
+    return manifest
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _fetch(model: str, revision: str | None) -> Path:
+    try:
+        return pretrained.fetch(model, [*_WANTED], revision)
+    except Exception as error:  # the hub's client raises errors of several libraries
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        what = "it" if revision is None else f"its revision {revision!r}"
+        raise UserError(f"model: no folder {model!r} here, and the hub does not give {what} ({reason})") from error
+
+
+def _join(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))
+
+
+ALL = "all"
+_STEP = r"(?:.*[^a-z])?step[-_]?(\d+)"
+_LAST_NUMBER = r"\D*(\d+)"
+_CHECKPOINT_WORDS = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is no step
+
+
+def step_of(revision: str) -> int:
+    """Read a step off a name: ``step512``, ``chck_512``, ``512``, or with more behind it ``step1000-tokens4B``.
+
+    Raises:
+        UserError: when it has none.
+    """
+    found = re.match(_STEP, revision) or re.fullmatch(_LAST_NUMBER, revision)
+    if found is None:
+        raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
+    return int(found[1])
+
+
+def all_revisions(model: str) -> list[str]:
+    """Return the revisions of a model whose names have a step, as ``step512``, in the order of their steps.
+
+    Args:
+        model: a local folder, whose subfolders are its revisions, or ``owner/name`` on the hub; where the hub is out of
+            reach, the revisions that its cache has.
+
+    Raises:
+        UserError: when there is no such model, or no such revision.
+    """
+    local = Path(model).expanduser()
+    if local.is_dir():
+        names = [path.parent.name for path in local.glob("*/config.json")]
+    elif may_be_hub_id(model):
+        names = _on_the_hub(model)
+    else:
+        raise missing_folder("model", local)
+    found = sorted(filter(_names_a_checkpoint, names), key=step_of)
+    if not found:
+        raise UserError(f"revisions=[{ALL}]: {model} has no revision named like step512; name those wanted")
+    return found
+
+
+def _names_a_checkpoint(name: str) -> bool:
+    has_step = re.match(_STEP, name) or re.fullmatch(_LAST_NUMBER, name)
+    return bool(has_step and re.search(_CHECKPOINT_WORDS, name))
+
+
+def _on_the_hub(model: str) -> list[str]:
+    from huggingface_hub import HfApi, constants
+
+    try:
+        return [branch.name for branch in HfApi().list_repo_refs(model).branches]
+    except Exception as error:  # the hub's client raises errors of several libraries
+        cached = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
+        names = [path.name for path in cached.glob("*")]
+        if not names:
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise UserError(f"model: the hub does not list the revisions of {model} ({reason})") from error
+        return names

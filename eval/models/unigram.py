@@ -1,0 +1,189 @@
+"""Unigram log probabilities of tokens, from the counts of the training tokens or from a published table."""
+
+import math
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ConfigDict, StringConstraints
+from pydantic.dataclasses import dataclass
+
+from ucurve.errors import UserError
+from ucurve.storage.files import read_json_object
+
+_SUM_TOLERANCE = 1e-3  # how far the published probabilities may be from summing to 1
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class UnigramSettings:
+    """A published table of unigram probabilities.
+
+    Attributes:
+        path: JSON, an object from token id to probability, as ZhoBLiMP publishes.
+        tokenizer_sha256: hash of the tokenizer whose ids the table is keyed by, as ``manifest.json`` and the key of
+            every score give it. The largest id is always checked against the vocabulary; two vocabularies of one size
+            can be told apart by this hash alone.
+    """
+
+    path: Path
+    tokenizer_sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = None
+
+
+def log_unigrams(
+    counts: npt.NDArray[np.int64], excluded: Collection[int], add_k: float = 1.0
+) -> npt.NDArray[np.float64]:
+    """Turn counts into natural log probabilities, adding ``add_k`` to the count of every scorable token.
+
+    Over the scorable tokens the probabilities sum to 1. An excluded token (document separator, padding) has the
+    probability of a scorable token that was never seen, so that a sentence that spells one still has a finite sum.
+
+    Args:
+        counts: int64[V], occurrences in the training tokens.
+        excluded: ids that no sentence is made of.
+        add_k: more than 0.
+
+    Returns:
+        float64[V].
+    """
+    scorable = np.ones(len(counts), dtype=bool)
+    scorable[list(excluded)] = False
+    raised = np.where(scorable, counts, 0).astype(np.float64) + add_k
+    return np.asarray(np.log(raised) - np.log(raised[scorable].sum()))
+
+
+def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDArray[np.int64] | None:
+    """Read ``unigram_counts.npy``.
+
+    Args:
+        path: the file; it may be absent.
+        vocabulary: number of tokens; there must be as many counts.
+        ids: one more than the largest id, which is larger where ids have gaps; ids beyond the counts were never seen.
+
+    Returns:
+        int64[V], V at least ``ids``; or None without a file.
+
+    Raises:
+        UserError: when the file is not an array of that many counts.
+    """
+    if not path.exists():
+        return None
+    try:
+        counts = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise UserError(f"{path}: not an array of counts ({error})") from error
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or len(counts) < vocabulary or (counts < 0).any():
+        raise UserError(
+            f"{path}: {vocabulary} counts are expected, one for each token id; "
+            f"this is {counts.dtype} of shape {counts.shape}"
+        )
+    return np.pad(counts.astype(np.int64), (0, max(0, (ids or vocabulary) - len(counts))))
+
+
+def published_probabilities(
+    settings: UnigramSettings, vocabulary: int, tokenizer_sha256: str
+) -> npt.NDArray[np.float64]:
+    """Read a published table as it is.
+
+    Args:
+        settings: where it is, and the tokenizer it is for.
+        vocabulary: one more than the largest token id of the tokenizer in use.
+        tokenizer_sha256: hash of the tokenizer in use.
+
+    Returns:
+        float64[vocabulary], probabilities; 0 for an id that is not in the table.
+
+    Raises:
+        UserError: when the table is for another tokenizer, or is no table of probabilities by token id.
+    """
+    path = settings.path
+    if settings.tokenizer_sha256 not in (None, tokenizer_sha256):
+        raise UserError(
+            f"unigrams: {path} is for the tokenizer {settings.tokenizer_sha256} (unigrams.tokenizer_sha256), and this "
+            f"model's is {tokenizer_sha256}; a table of unigram probabilities is of no use with another tokenizer"
+        )
+    table = _read_table(path)
+    if max(table, default=-1) != vocabulary - 1:
+        raise UserError(
+            f"unigrams: {path} is not keyed by the ids of this model's tokenizer: its largest id is "
+            f"{max(table, default=None)}, and the tokenizer's is {vocabulary - 1}"
+        )
+    if abs(sum(table.values()) - 1) > _SUM_TOLERANCE:
+        raise UserError(f"unigrams: {path}: the probabilities sum to {sum(table.values()):g}; they must sum to 1")
+    probabilities = np.zeros(vocabulary)
+    probabilities[list(table)] = list(table.values())
+    return probabilities
+
+
+def check_table(path: Path) -> None:
+    """Check that a published table is one, as far as that is known without its tokenizer.
+
+    Raises:
+        UserError: when it is no table of probabilities by token id.
+    """
+    _read_table(path)
+
+
+def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], path: Path) -> npt.NDArray[np.float64]:
+    """Turn published probabilities into natural log probabilities that sum to 1 over the scorable tokens.
+
+    A scorable token that was never seen gets half the probability of the rarest one that was; then all scorable ones
+    are divided by their sum, which keeps their proportions. An excluded token has the probability of one never seen.
+    (ZhoBLiMP's published code gives tokens that are not in its tables the constant 1/3e9 and divides by nothing. That
+    is more than its tables give the rarest token that was seen, and one of them gives half of all probability to the
+    start token, which no sentence holds.)
+
+    Args:
+        probabilities: float64[V]; 0 for a token never seen.
+        excluded: ids that no sentence is made of.
+        path: the table's file, for the error.
+
+    Returns:
+        float64[V].
+
+    Raises:
+        UserError: when no scorable token has a probability above 0.
+    """
+    scorable = np.ones(len(probabilities), dtype=bool)
+    scorable[list(excluded)] = False
+    seen = scorable & (probabilities > 0)
+    if not seen.any():
+        raise UserError(f"unigrams: {path}: no token that a sentence can hold has a probability above 0")
+    filled = np.where(seen, probabilities, probabilities[seen].min() / 2)
+    return np.asarray(np.log(filled) - np.log(filled[scorable].sum()))
+
+
+def unseen(counts: npt.NDArray[np.number[Any]], tokens: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Count the tokens of sentences that unigram probabilities were never measured for.
+
+    Args:
+        counts: counts or published probabilities by token id, [V]; 0 for a token never seen.
+        tokens: token ids of the sentences, int64.
+
+    Returns:
+        How many of the tokens were never seen, and how many distinct ids those are.
+    """
+    never = tokens[counts[tokens] == 0]
+    return len(never), len(np.unique(never))
+
+
+def _read_table(path: Path) -> dict[int, float]:
+    try:
+        table = read_json_object(path, "an object from token id to probability")
+    except UserError as error:
+        raise UserError(f"unigrams: {error}") from error
+    return {_token_id(path, key): _probability(path, key, value) for key, value in table.items()}
+
+
+def _token_id(path: Path, key: str) -> int:
+    if not (key.isascii() and key.isdigit()) or str(int(key)) != key:
+        raise UserError(f"unigrams: {path}: the key {key!r} is no token id; ids are whole numbers from 0")
+    return int(key)
+
+
+def _probability(path: Path, key: str, value: Any) -> float:
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not 0 <= number <= 1:
+        raise UserError(f"unigrams: {path}: token {key} has {value!r}; a probability from 0 to 1 is expected")
+    return float(number)

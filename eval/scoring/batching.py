@@ -1,0 +1,88 @@
+"""How many tokens go through a model at once, and batches side by side on the cores of a processor."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from eval.scoring.text.sentences import Ids
+from ucurve.errors import RunError
+from ucurve.progress import say
+
+_ON_PROCESSOR = 1024  # on each core: activations of a small model that stay in its cache
+_ON_ACCELERATOR = 65536
+Result = TypeVar("Result")
+
+
+def within_memory(batch_tokens: int | None, model: Any, score: Callable[[int], Result]) -> Result:
+    """Call ``score`` with a number of tokens for one forward pass.
+
+    Args:
+        batch_tokens: the number, or None to begin with the device's and to halve it whenever its memory ends.
+        model: whose device counts.
+        score: what is to be done; it can be done again.
+
+    Raises:
+        RunError: when one token is too many, or the given number is.
+    """
+    import torch
+
+    size = batch_tokens or (_ON_ACCELERATOR if model.device.type == "cuda" else _ON_PROCESSOR)
+    while True:
+        try:
+            return score(size)
+        except torch.OutOfMemoryError as error:
+            if batch_tokens is not None or size == 1:
+                raise RunError(f"batch_tokens={size}: the device's memory does not hold it ({error})") from error
+        size //= 2
+        torch.cuda.empty_cache()
+        say(f"the device's memory is full; going on with {size} tokens at once")
+
+
+Batch = TypeVar("Batch")
+
+
+def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], model: Any) -> Iterator[Result]:
+    """Yield what ``work`` gives for each batch, in their order, computed by as many threads as torch may use.
+
+    Args:
+        work: run without gradients, in several threads at once; each has its share of torch's threads.
+        batches: what it is called with.
+        model: whose device counts: an accelerator gets one batch after the other.
+    """
+    threads = torch.get_num_threads()
+    workers = min(threads, len(batches)) if model.device.type == "cpu" else 1
+    if workers <= 1:
+        yield from (work(batch) for batch in batches)
+        return
+
+    def quietly(batch: Batch) -> Result:
+        with torch.inference_mode():  # a mode of the thread
+            return work(batch)
+
+    torch.set_num_threads(threads // workers)
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(quietly, batches)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
+def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:
+    """Group sentences of equal length, so that nothing is padded.
+
+    Args:
+        lengths: int64[sentences].
+        batch_tokens: most tokens of a batch; a batch has at least one sentence.
+
+    Yields:
+        int64 indices of the sentences of a batch; every sentence once, the longest first.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    edges = np.flatnonzero(np.diff(lengths[order])) + 1
+    for group in np.split(order, edges):
+        rows = max(1, batch_tokens // int(lengths[group[0]]))
+        yield from (group[first : first + rows] for first in range(0, len(group), rows))

@@ -1,0 +1,261 @@
+"""The probability of a word under a tokenizer that marks where words begin, not where they end.
+
+The tokens of "dog" are also the beginning of "doghouse", so their probability is that of all words that begin so, and
+the next token pays for the end of the word. Pimentel and Meister (2024) and Oh and Schuler (2024) move that back to the
+word: with E the tokens before which a word ends (those that begin one, and the end of the text),
+
+    log p(word | context) = log p(tokens | context) + log P(E | context, tokens) - log P(E | context)
+
+For a region of several words the terms in between cancel. Words of our regions end before punctuation, too, so tokens
+that begin with it are of E; the two papers leave that open. A sentence whose first word bears no mark has
+P(no mark | start) in place of P(E | context) (Pimentel and Meister, on first words without mark).
+"""
+
+import functools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from eval.models.folder import context_length
+from eval.scoring.batching import length_batches
+from eval.scoring.loading import evaluating
+from eval.scoring.output import log_share, logits_of
+from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from ucurve.errors import UserError
+
+_MARKS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
+_LOGITS = 2**25  # most logits of one forward pass
+
+
+@dataclass(frozen=True, eq=False)
+class WordMarks:
+    """What the tokens of a vocabulary say about words.
+
+    Attributes:
+        begins: bool[V], tokens that bear the mark of a word's beginning.
+        punctuation: bool[V], tokens without it that begin with punctuation, a symbol or white space.
+        ends: ids of the tokens that end a text.
+    """
+
+    begins: Flags
+    punctuation: Flags
+    ends: tuple[int, ...]
+
+    @property
+    def borders(self) -> Flags:
+        """The tokens before which a word ends, bool[V]."""
+        borders = self.begins | self.punctuation
+        borders[list(self.ends)] = True
+        return borders
+
+
+@functools.lru_cache(maxsize=8)  # a sweep meets the same tokenizer checkpoint after checkpoint
+def word_marks(tokenizer: Any) -> WordMarks:
+    """Read from a tokenizer which of its tokens begin a word, punctuation or nothing.
+
+    Raises:
+        UserError: when the tokenizer does not mark the beginnings of words.
+    """
+    begins, special = bow_tokens(tokenizer), set(tokenizer.all_special_ids)
+    plain = [place for place in _pieces(tokenizer) if not begins[place] and place not in special]
+    texts = tokenizer.batch_decode([[place] for place in plain], clean_up_tokenization_spaces=False)
+    punctuation = np.zeros_like(begins)
+    punctuation[plain] = [_parts_words(text[:1]) for text in texts]
+    end = tokenizer.eos_token_id
+    return WordMarks(begins, punctuation, () if end is None else (int(end),))
+
+
+def bow_tokens(tokenizer: Any) -> Flags:
+    """Find the tokens that are marked as the beginning of a word, by the mark and by what it is decoded to.
+
+    Args:
+        tokenizer: a Hugging Face tokenizer.
+
+    Returns:
+        bool[V], V being the largest id and one.
+
+    Raises:
+        UserError: when no token is marked so: the tokenizer works by characters or bytes, marks what goes on with a
+            word (WordPiece) or marks a word's end, where nothing has to be corrected.
+    """
+    pieces = _pieces(tokenizer)
+    marks = tuple(mark for mark in _MARKS if _is_mark(tokenizer, mark, pieces))
+    if not marks:
+        raise UserError(f"{tokenizer.name_or_path}: the correction for the ends of words does not fit: {_why(pieces)}")
+    mask = np.zeros(max(pieces) + 1, dtype=bool)
+    special = set(tokenizer.all_special_ids)
+    mask[[place for place, piece in pieces.items() if piece.startswith(marks) and place not in special]] = True
+    return mask
+
+
+def _pieces(tokenizer: Any) -> dict[int, str]:
+    return {int(place): str(piece) for piece, place in tokenizer.get_vocab().items()}
+
+
+def _is_mark(tokenizer: Any, mark: str, pieces: dict[int, str]) -> bool:
+    """Say whether a sign stands for a space before something, not for itself nor for a space alone."""
+    longer = (place for place, piece in pieces.items() if piece.startswith(mark) and piece.strip(mark))
+    for place in islice(longer, 20):  # what follows the mark may be white space itself
+        text = tokenizer.decode([place, place], clean_up_tokenization_spaces=False)
+        if mark not in text and " " in text.strip():
+            return True
+    return False
+
+
+def _why(pieces: dict[int, str]) -> str:
+    if any(piece.startswith("##") for piece in pieces.values()):
+        return "its tokens mark what goes on with a word ('##'), not what begins one"
+    if any(piece.endswith("</w>") for piece in pieces.values()):
+        return "its tokens mark the ends of words ('</w>'), so that their probabilities need none"
+    return f"none of its tokens marks the beginning of a word ({' or '.join(map(repr, _MARKS))})"
+
+
+def _parts_words(character: str) -> bool:
+    """Say whether a word ends before a character: white space, punctuation or a symbol, but no part of a character."""
+    category = unicodedata.category(character) if character else ""
+    return category == "Cc" or (category[:1] in ("P", "S", "Z") and character != "\N{REPLACEMENT CHARACTER}")
+
+
+def check_words(tokenizer: Any, sentences: Sentences, start: int | None, context: int | None = None) -> WordMarks:
+    """Check, without loading a model, that the regions of sentences can be corrected.
+
+    Args:
+        tokenizer: a Hugging Face tokenizer.
+        sentences: the tokens of each one that count are its region.
+        start: id of the start token, None when sentences are read without one.
+        context: positions of the model, None when there is no limit.
+
+    Returns:
+        The marks of the tokenizer.
+
+    Raises:
+        UserError: when the tokenizer does not mark the beginnings of words, a region begins or ends inside a word, or
+            begins a sentence that is read without a start token, or no position is left for what follows a region.
+    """
+    marks = word_marks(tokenizer)
+    spans = _spans(sentences)
+    borders = np.append(marks.borders[sentences.tokens], True)
+    opens = (spans[:, 0] == 0) | borders[sentences.starts[:-1] + spans[:, 0]]
+    closes = (spans[:, 1] == sentences.lengths) | borders[sentences.starts[:-1] + spans[:, 1]]
+    parted = np.flatnonzero(~(opens & closes))
+    if len(parted):
+        region, text = sentences.scored_texts()[parted[0]], sentences.texts[parted[0]]
+        raise UserError(
+            f"the region {region!r} of {text!r} begins or ends inside a word, as {len(parted)} of {len(spans)} regions "
+            "do; the correction for the ends of words needs whole words"
+        )
+    if start is None and (spans[:, 0] == 0).any():
+        text = sentences.texts[int(spans[:, 0].argmin())]
+        raise UserError(f"the first word of {text!r} has no probability without a start token; bos=auto gives it one")
+    _check_positions(sentences, spans[:, 1] + (start is not None), context)
+    return marks
+
+
+def _spans(sentences: Sentences) -> Ids:
+    """Return the places of each sentence's scored tokens within it, from and to, int64[sentences, 2]."""
+    places = np.arange(len(sentences.tokens)) - np.repeat(sentences.starts[:-1], sentences.lengths)
+    first = np.minimum.reduceat(np.where(sentences.scored, places, len(places)), sentences.starts[:-1])
+    last = np.maximum.reduceat(np.where(sentences.scored, places, -1), sentences.starts[:-1])
+    return np.stack([first, last + 1], axis=1)
+
+
+def bow_corrections(
+    model: Any,
+    tokenizer: Any,
+    sentences: Sentences,
+    start: int | None,
+    batch_tokens: int = 4096,
+    advance: Advance | None = None,
+) -> Scores:
+    """Compute what turns the log probability of each region's tokens into that of its words.
+
+    Args:
+        model: a causal ``PreTrainedModel``.
+        tokenizer: of the model.
+        sentences: the tokens of each one that count are its region.
+        start: id of the start token, None when sentences are read without one.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
+        advance: called after each batch with the number of sentences done.
+
+    Returns:
+        float64[sentences], to be added to ``lp``.
+
+    Raises:
+        UserError: as ``check_words``.
+        NotFiniteError: when a correction is not finite.
+    """
+    context = context_length(model.config.get_text_config().to_dict())
+    marks, spans = check_words(tokenizer, sentences, start, context), _spans(sentences)
+    ids = [sentences.ids(place) for place in range(len(spans))]
+    corrections = bow_correction(model, ids, spans, marks, start, batch_tokens, advance)
+    wrong = np.flatnonzero(~np.isfinite(corrections))
+    if len(wrong):
+        raise NotFiniteError(int(wrong[0]))
+    return corrections
+
+
+def _check_positions(sentences: Sentences, needed: Ids, context: int | None) -> None:
+    if context is not None and needed.max() > context:
+        text = sentences.texts[int(needed.argmax())]
+        raise UserError(
+            f"{text!r}: the correction for the ends of words reads {needed.max()} tokens, but the model's context "
+            f"holds {context}"
+        )
+
+
+@torch.inference_mode()
+def bow_correction(
+    model: Any,
+    ids: Sequence[Ids],
+    spans: Ids,
+    marks: WordMarks,
+    start: int | None,
+    batch_tokens: int,
+    advance: Advance | None = None,
+) -> Scores:
+    """Compute log P(E | context, region) - log P(E | context) of regions that are whole words.
+
+    Args:
+        model: a causal ``PreTrainedModel``.
+        ids: the tokens of each sentence, without a start token.
+        spans: int64[sentences, 2], a region's places in its sentence's tokens, from and to.
+        marks: of the tokenizer.
+        start: id of the start token; without one, no region may begin its sentence.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
+        advance: called after each batch with the number of sentences done.
+
+    Returns:
+        float64[sentences], natural logs.
+    """
+    assert start is not None or (spans[:, 0] > 0).all()
+    with evaluating(model):
+        return _correct(model, ids, spans, marks, [] if start is None else [start], batch_tokens, advance)
+
+
+def _correct(
+    model: Any,
+    ids: Sequence[Ids],
+    spans: Ids,
+    marks: WordMarks,
+    prefix: list[int],
+    batch_tokens: int,
+    advance: Advance | None,
+) -> Scores:
+    corrections = np.full(len(ids), np.nan)
+    borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
+    batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+    for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
+        inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
+        logits = logits_of(model, torch.from_numpy(inputs).to(model.device))
+        before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
+        bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
+        entry = np.where(bare, log_share(before, others), log_share(before, borders))
+        corrections[batch] = log_share(logits[:, -1], borders) - entry
+        if advance is not None:
+            advance(len(batch))
+    return corrections

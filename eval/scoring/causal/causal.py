@@ -1,0 +1,118 @@
+"""Log probabilities of tokens under a causal model, each given what precedes it in its sentence.
+
+A sentence is read after one start token, as ids, never as a joined string, or without one when the policy is ``none``;
+then its first token has no score. The forward pass, the logits and their exponentials are of the model's dtype, float32
+unless another was asked for; their sums, and what is added up, are float64.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from eval.scoring.batching import length_batches, side_by_side
+from eval.scoring.causal.trees import can_share
+from eval.scoring.causal.trie import ForestScorer, block_size, plant
+from eval.scoring.loading import evaluating
+from eval.scoring.output import OutputLayer, logits_of, output_layer
+from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
+
+_LOGITS = 2**25  # most logits held at once for a model that must be asked for them
+
+
+@torch.inference_mode()
+def token_log_probabilities(
+    model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
+) -> Scores:
+    """Score every token of every sentence, without dropout whatever mode the model is in.
+
+    Args:
+        model: a causal ``PreTrainedModel``.
+        sentences: at least one token each; two without a start token.
+        start: id of the start token, or None to read sentences without one.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
+        advance: called after each batch with the number of sentences done.
+
+    Returns:
+        float64[tokens], natural log probabilities, aligned with ``sentences.tokens``; NaN for the first token of a
+        sentence that is read without a start token.
+
+    Raises:
+        NotFiniteError: when the score of a token that counts is not finite.
+    """
+    with evaluating(model):
+        return _score(model, sentences, start, batch_tokens, advance)
+
+
+def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None) -> Scores:
+    layer = output_layer(model, torch.from_numpy(_sequence(sentences.ids(0), start))[None, :-1].to(model.device))
+    if layer is None:
+        batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+    if layer is not None and can_share(model):
+        forest = plant(sentences, start, block_size(model, sentences, batch_tokens))
+        scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities(advance)
+    else:
+        scores = _by_length(model, layer, sentences, start, batch_tokens, advance)
+    _look_again(model, layer, sentences, start, scores)
+    return scores
+
+
+def _look_again(model: Any, layer: OutputLayer | None, sentences: Sentences, start: int | None, scores: Scores) -> None:
+    """Score alone each sentence that is not finite, since one such number spoils what it was computed with.
+
+    Raises:
+        NotFiniteError: when the sentence is not finite by itself.
+    """
+    wrong = ~np.isfinite(scores) & sentences.scored
+    for sentence in np.unique(sentences.owner[wrong]):
+        place = slice(sentences.starts[sentence], sentences.starts[sentence + 1])
+        scores[place] = _score_batch(model, layer, sentences.ids(sentence)[None], start)[0]
+        if not np.isfinite(scores[place][sentences.scored[place]]).all():
+            raise NotFiniteError(int(sentence))
+
+
+def _sequence(ids: Ids, start: int | None) -> Ids:
+    return ids if start is None else np.concatenate([[start], ids])
+
+
+def _by_length(
+    model: Any,
+    layer: OutputLayer | None,
+    sentences: Sentences,
+    start: int | None,
+    batch_tokens: int,
+    advance: Advance | None,
+) -> Scores:
+    scores = np.full(len(sentences.tokens), np.nan)
+
+    def score(batch: Ids) -> int:
+        places = sentences.starts[batch][:, None] + np.arange(sentences.lengths[batch[0]])
+        scores[places] = _score_batch(model, layer, sentences.tokens[places], start)
+        return len(batch)
+
+    for done in side_by_side(score, list(length_batches(sentences.lengths, batch_tokens)), model):
+        if advance is not None:
+            advance(done)
+    return scores
+
+
+def _score_batch(model: Any, layer: OutputLayer | None, ids: Ids, start: int | None) -> Scores:
+    """Score sentences of one length, int64[B, L]; the first column is NaN when they are read without start token."""
+    read = torch.from_numpy(ids).to(model.device)
+    if start is not None:
+        read = torch.cat([torch.full_like(read[:, :1], start), read], dim=1)
+    inputs, wanted = read[:, :-1], read[:, 1:]
+    scores = _from_logits(model, inputs, wanted) if layer is None else _from_hidden(model, layer, inputs, wanted)
+    return scores if start is not None else np.concatenate([np.full((len(ids), 1), np.nan), scores], axis=1)
+
+
+def _from_hidden(model: Any, layer: OutputLayer, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
+    hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state.flatten(0, 1)
+    contexts = torch.arange(wanted.numel(), device=wanted.device)
+    return layer.log_probabilities(hidden, contexts, wanted.flatten()).reshape(tuple(wanted.shape))
+
+
+def _from_logits(model: Any, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
+    logits = logits_of(model, inputs).float()
+    chosen = logits.log_softmax(-1).gather(-1, wanted[..., None]).squeeze(-1)
+    return np.asarray(chosen.double().cpu())

@@ -1,0 +1,44 @@
+"""The scorer ``mink``: MIN-K% PROB, the mean log probability of a sentence's least probable tokens.
+
+Shi et al. (2023) detect pretraining data with it; RuBLiMP (section 2.4) filters its pairs by it, with K from the grid
+of its section 4.
+"""
+
+import numpy as np
+
+from eval.scoring.text.sentences import Flags, Ids, Scores
+from ucurve.errors import UserError
+
+
+def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float) -> Scores:
+    """Average the log probabilities of the K % least probable tokens of each sentence.
+
+    Of n tokens, floor(n K / 100) count, as in the published code of both papers; where that is none, which the code
+    averages to no number, the least probable token alone counts. K = 100 gives the mean over all tokens, and a larger K
+    never gives a smaller value.
+
+    Args:
+        log_probabilities: float64[tokens], natural logs, all sentences one after the other.
+        starts: int64[sentences + 1], where each sentence begins.
+        scored: bool[tokens], the tokens that count.
+        percent: K, over 0 and up to 100.
+
+    Returns:
+        float64[sentences]; NaN for a sentence with a scored token that has none, or without a scored token.
+
+    Raises:
+        UserError: when K is no percentage.
+    """
+    if not 0 < percent <= 100:
+        raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")
+    sentences = len(starts) - 1
+    owner = np.repeat(np.arange(sentences), np.diff(starts))[scored]
+    values = log_probabilities[scored]
+    order = np.lexsort((values, ~np.isnan(values), owner))  # NaN first, so that it is never left out
+    owner, values = owner[order], values[order]
+    counts = np.bincount(owner, minlength=sentences)
+    wanted = np.maximum(1, np.floor(counts * percent / 100)).astype(np.int64)
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    least = rank < wanted[owner]
+    means = np.bincount(owner[least], weights=values[least], minlength=sentences) / wanted
+    return np.where(counts > 0, means, np.nan)

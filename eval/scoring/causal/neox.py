@@ -1,0 +1,251 @@
+"""GPT-NeoX (Pythia) on trees of contexts, on a processor: the library's arithmetic with less around the products.
+
+Attention and the inner units of GPT-NeoX read the same hidden states side by side, so that with its factors folded into
+the weights one layer norm serves both. What only depends on the token itself (all of the first layer but its attention)
+is computed once for each distinct token. Working memory is kept from batch to batch.
+"""
+
+import math
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.functional import layer_norm
+
+from eval.scoring.causal.trees import Trees
+from eval.scoring.text.sentences import Ids
+
+WIDEST = 1024  # hidden units up to which this pays: wide products take the time, whatever surrounds them
+_TILE = 16  # nodes whose attention is computed at once: fewer share their ancestors, more see less of each other
+_LOG2_E = math.log2(math.e)
+_SMALLEST = 1e-30  # below this sum of powers, float32 may have lost terms
+
+
+def fits(model: Any) -> bool:
+    """Say whether a model is a GPT-NeoX as ``TreeNeoX`` computes it."""
+    config = model.config
+    return bool(
+        config.model_type == "gpt_neox"
+        and config.use_parallel_residual
+        and config.hidden_act == "gelu"
+        and config.rope_parameters["rope_type"] == "default"
+        and config.hidden_size <= WIDEST
+        and model.device.type == "cpu"
+        and model.dtype == torch.float32
+        and isinstance(model.base_model.layers[0].mlp.dense_h_to_4h, torch.nn.Linear)  # not quantised
+    )
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A linear layer as float32[inputs, outputs] and float32[outputs]."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+    def __call__(self, inputs: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = torch.mm(inputs, self.weight, out=out).add_(self.bias)
+        return outputs
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Folded weights of one layer; D hidden, I inner units.
+
+    Attributes:
+        read: from normalised hidden states to queries, keys and values, D to 3D.
+        inner: from normalised hidden states to inner units, D to I.
+        attended: float32[D, D], from what was attended to what is added.
+        outer: float32[I, D], from activated inner units to what is added.
+        bias: float32[D], of both.
+    """
+
+    read: _Linear
+    inner: _Linear
+    attended: torch.Tensor
+    outer: torch.Tensor
+    bias: torch.Tensor
+
+
+class _Room:
+    """Working memory of one thread: one flat tensor for each purpose, as large as any batch needed so far."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, torch.Tensor] = {}
+
+    def take(self, purpose: str, *shape: int) -> torch.Tensor:
+        """Return a tensor of a shape with whatever numbers are in it."""
+        size = math.prod(shape)
+        if purpose not in self._kept or self._kept[purpose].numel() < size:
+            self._kept[purpose] = torch.empty(size)
+        return self._kept[purpose][:size].view(shape)
+
+
+class TreeNeoX:
+    """The inner part of a GPT-NeoX model for which ``fits`` holds; several threads may call it at once.
+
+    Args:
+        model: a ``GPTNeoXForCausalLM``; the weights of its layers are copied.
+    """
+
+    def __init__(self, model: Any) -> None:
+        body, config = model.base_model, model.config
+        self._heads, self._width, self._epsilon = config.num_attention_heads, config.hidden_size, config.layer_norm_eps
+        self._rotated = body.layers[0].attention.rotary_ndims
+        self._frequencies = body.rotary_emb.inv_freq
+        self._embedding, self._final_norm = body.embed_in.weight, body.final_layer_norm
+        self._layers = [self._folded(layer) for layer in body.layers]
+        self._of_thread = threading.local()
+
+    def __call__(self, trees: Trees) -> torch.Tensor:
+        """Compute last hidden states, float32[nodes, D]."""
+        if not hasattr(self._of_thread, "room"):
+            self._of_thread.room = _Room()
+        room = self._of_thread.room
+        attention = _Attention(trees, room, self._heads, self._frequencies)
+        hidden = self._after_first(torch.from_numpy(trees.tokens), attention, room)
+        for layer in self._layers[1:]:
+            read, units = self._enter(layer, hidden, room)
+            hidden += layer.bias
+            hidden.addmm_(units, layer.outer).addmm_(attention(read), layer.attended)
+        normal: torch.Tensor = self._final_norm(hidden)
+        return normal
+
+    def _after_first(self, tokens: torch.Tensor, attention: "_Attention", room: _Room) -> torch.Tensor:
+        """Compute hidden states after the first layer, float32[nodes, D]; what precedes a token enters by attention."""
+        layer = self._layers[0]
+        distinct, places = torch.unique(tokens, return_inverse=True)
+        own = self._embedding[distinct]
+        read, units = self._enter(layer, own, room)
+        own = own.add_(layer.bias).addmm_(units, layer.outer)
+        hidden = torch.index_select(own, 0, places, out=room.take("hidden", len(places), self._width))
+        return torch.addmm(hidden, attention(read[places]), layer.attended, out=hidden)
+
+    def _enter(self, layer: _Layer, hidden: torch.Tensor, room: _Room) -> tuple[torch.Tensor, torch.Tensor]:
+        """Compute queries, keys and values, float32[tokens, 3D], and activated inner units, float32[tokens, I]."""
+        normal = layer_norm(hidden, (self._width,), eps=self._epsilon)
+        read = layer.read(normal, out=room.take("read", len(hidden), 3 * self._width))
+        units = layer.inner(normal, out=room.take("units", len(hidden), len(layer.outer)))
+        torch.ops.aten.gelu_(units)
+        return read, units
+
+    def _folded(self, layer: Any) -> _Layer:
+        weight, bias = _after_norm(layer.input_layernorm, layer.attention.query_key_value)
+        inner_weight, inner_bias = _after_norm(layer.post_attention_layernorm, layer.mlp.dense_h_to_4h)
+        attended, outer = layer.attention.dense, layer.mlp.dense_4h_to_h
+        return _Layer(
+            _Linear(self._by_part(weight).T.contiguous(), self._by_part(bias)),
+            _Linear(inner_weight.T.contiguous(), inner_bias),
+            attended.weight.T.contiguous(),
+            outer.weight.T.contiguous(),
+            outer.bias if attended.bias is None else attended.bias + outer.bias,
+        )
+
+    def _by_part(self, rows: torch.Tensor) -> torch.Tensor:
+        """Sort rows into queries, keys and values, with the two numbers that are rotated together side by side.
+
+        Args:
+            rows: float32[3D, ...], head after head its query, key and value, as the library stores them.
+
+        Returns:
+            float32[3D, ...]; queries are scaled so that powers of 2 of the products are attention's exponentials.
+        """
+        size, half = self._width // self._heads, self._rotated // 2
+        parts = rows.unflatten(0, (self._heads, 3, size)).transpose(0, 1).clone()
+        order = torch.arange(size)
+        order[: self._rotated] = torch.arange(self._rotated).view(2, half).T.flatten()
+        parts[:2] = parts[:2, :, order]
+        parts[0] *= size**-0.5 * _LOG2_E
+        sorted_rows: torch.Tensor = parts.flatten(0, 2)
+        return sorted_rows
+
+
+def _after_norm(norm: torch.nn.LayerNorm, layer: torch.nn.Linear) -> tuple[torch.Tensor, torch.Tensor]:
+    """Fold a layer norm's factors and shifts into the weight and bias of the layer that reads it."""
+    bias = layer.weight @ norm.bias
+    return layer.weight * norm.weight, bias if layer.bias is None else bias + layer.bias
+
+
+class _Attention:
+    """Attention of one batch of trees.
+
+    Nodes are cut into tiles. What a tile's nodes attend to is in the tile or among the ancestors of its first node,
+    because a node follows its ancestors at once or after what is below them.
+
+    Args:
+        trees: the batch.
+        room: where tables are kept.
+        heads: number of heads.
+        frequencies: float32[rotated / 2], of the rotary embedding.
+    """
+
+    def __init__(self, trees: Trees, room: _Room, heads: int, frequencies: torch.Tensor) -> None:
+        self._room, self._heads, self._nodes = room, heads, len(trees.tokens)
+        angles = torch.from_numpy(trees.positions)[:, None].float() * frequencies
+        self._turns = torch.polar(torch.ones_like(angles), angles)[:, None]  # complex64[nodes, 1, rotated / 2]
+        tiles = -(-self._nodes // _TILE)
+        node = np.arange(tiles * _TILE)
+        ends = np.concatenate([trees.ends, node[self._nodes :] + 1])  # what fills the last tile sees itself
+        queries = node.reshape(tiles, _TILE)
+        keys = np.concatenate([_ancestors(trees, queries[:, 0]), queries], axis=1)
+        seen = (
+            (keys[:, None] <= queries[:, :, None]) & (queries[:, :, None] < ends[keys][:, None]) & (keys >= 0)[:, None]
+        )
+        self._keys, self._seen = torch.from_numpy(keys).clamp_(min=0), torch.from_numpy(seen).float()
+
+    def __call__(self, read: torch.Tensor) -> torch.Tensor:
+        """Return what every node takes from those it attends to, float32[nodes, D].
+
+        Args:
+            read: float32[nodes, 3D], queries, keys and values; changed.
+        """
+        (tiles, length, count), heads = self._seen.shape, self._heads
+        size = read.shape[1] // (3 * heads)
+        filled = self._room.take("filled", tiles * length, 3, heads, size)
+        filled[: self._nodes], filled[self._nodes :] = read.view(-1, 3, heads, size), 0
+        pairs = filled[: self._nodes, :2, :, : 2 * self._turns.shape[-1]].flatten(1, 2).unflatten(-1, (-1, 2))
+        torch.view_as_complex(pairs).mul_(self._turns)
+        others = self._room.take("others", tiles * count, 2, heads, size)
+        torch.index_select(filled[:, 1:], 0, self._keys.flatten(), out=others)
+        queries, others = filled[:, 0].unflatten(0, (tiles, length)), others.unflatten(0, (tiles, count))
+        weights, totals = self._weights(queries, others[:, :, 0])
+        taken = self._room.take("taken", heads, tiles, length, size)
+        for head in range(heads):
+            torch.bmm(weights[head], others[:, :, 1, head], out=taken[head])
+        taken /= totals
+        return taken.permute(1, 2, 0, 3).reshape(tiles * length, -1)[: self._nodes]
+
+    def _weights(self, queries: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return attention before it is normalised, and its sums.
+
+        Args:
+            queries: float32[tiles, Q, H, size].
+            keys: float32[tiles, K, H, size].
+
+        Returns:
+            float32[H, tiles, Q, K] and float32[H, tiles, Q, 1].
+        """
+        weights = self._room.take("weights", self._heads, *self._seen.shape)
+
+        def multiply() -> torch.Tensor:
+            for head in range(self._heads):
+                torch.bmm(queries[:, :, head], keys[:, :, head].mT, out=weights[head])
+            return weights
+
+        totals = multiply().exp2_().mul_(self._seen).sum(-1, keepdim=True)
+        if not ((totals > _SMALLEST) & (totals < torch.inf)).all():  # out of float32's range: shift by the largest
+            multiply().masked_fill_(self._seen == 0, -torch.inf)
+            totals = weights.sub_(weights.amax(-1, keepdim=True)).exp2_().sum(-1, keepdim=True)
+        return weights, totals
+
+
+def _ancestors(trees: Trees, nodes: Ids) -> Ids:
+    """Return the ancestors of some nodes, int64[nodes, most of one], -1 where a node has no more."""
+    found = np.full((len(nodes), int(trees.positions[nodes].max())), -1)
+    for generation in range(found.shape[1]):
+        parents = trees.parents[nodes]
+        found[:, generation] = np.where(parents == nodes, -1, parents)
+        nodes = parents
+    return found

@@ -1,0 +1,68 @@
+"""Trees of contexts as a model is given them, and how any architecture of the library reads them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from eval.scoring.text.sentences import Ids
+
+ARCHITECTURES = ("gpt2", "gpt_neox", "llama")  # read positions and a mask of any form as given
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Nodes of trees, tree after tree, each with all that is below it right after it.
+
+    Attributes:
+        tokens: int64[nodes].
+        positions: int64[nodes], in the sentence.
+        parents: int64[nodes], the node before in the sentence; a root is its own.
+        ends: int64[nodes], the first node after it that is not below it.
+        sizes: int64[trees], nodes of each.
+    """
+
+    tokens: Ids
+    positions: Ids
+    parents: Ids
+    ends: Ids
+    sizes: Ids
+
+
+def can_share(model: Any) -> bool:
+    """Say whether a model may be given trees instead of sentences."""
+    return model.config.model_type in ARCHITECTURES and model.config._attn_implementation == "sdpa"
+
+
+def library_body(model: Any, trees: Trees) -> torch.Tensor:
+    """Run trees through a model as rows padded at their ends."""
+    device, sizes = model.device, trees.sizes
+    rows, starts = np.repeat(np.arange(len(sizes)), sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
+    columns = np.arange(len(rows)) - starts
+    table = np.zeros((3, len(sizes), int(sizes.max())), dtype=np.int64)
+    table[2] = np.arange(1, table.shape[2] + 1)
+    table[:, rows, columns] = trees.tokens, trees.positions, trees.ends - starts
+    ids, positions, ends = torch.from_numpy(table).to(device)
+    seen = _ancestors(ends)
+    output = model.base_model(
+        input_ids=ids,
+        position_ids=positions,
+        attention_mask=torch.zeros(seen.shape, device=device).masked_fill_(~seen, -torch.inf),
+        use_cache=False,
+    )
+    hidden: torch.Tensor = output.last_hidden_state
+    return hidden[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
+
+
+def _ancestors(ends: torch.Tensor) -> torch.Tensor:
+    """Mark for every node itself and its ancestors.
+
+    Args:
+        ends: int64[B, N], for each node the first one after it that is not below it.
+
+    Returns:
+        bool[B, 1, N, N].
+    """
+    node = torch.arange(ends.shape[1], device=ends.device)
+    return ((node <= node[:, None]) & (node[:, None] < ends[:, None]))[:, None]

@@ -1,0 +1,227 @@
+"""Contexts that sentences share, computed once: sentences as paths of a tree, scored by blocks of the tree.
+
+Sorted sentences are cut into blocks of a bounded number of contexts. A block goes through the model as one row whose
+tokens attend to their ancestors alone, so every context in it costs one position and one normaliser however many
+sentences continue it. Exact up to float32 rounding.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from eval.scoring.batching import side_by_side
+from eval.scoring.causal import neox
+from eval.scoring.causal.trees import Trees, library_body
+from eval.scoring.output import OutputLayer
+from eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
+
+Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
+_BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two by block borders shrink with it
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The distinct contexts of all sentences, block after block; a context is the path from its block's root.
+
+    Attributes:
+        tokens: int64[contexts], last token of the context; the first token that is read, at a root.
+        parents: int64[contexts], the context one token shorter; a root is its own.
+        depths: int64[contexts], tokens since the root: the position in the sentence.
+        ends: int64[contexts], the first context after it that does not begin with it.
+        blocks: int64[blocks + 1], where each block begins.
+        last: int64[sentences], the context of a sentence's last token.
+        final: int64[sentences], that token.
+        steps: int64[tokens of the sentences], where the log probability of each token stands among those of the
+            contexts' last tokens followed by those of the sentences' last tokens; -1 for a token without context.
+    """
+
+    tokens: Ids
+    parents: Ids
+    depths: Ids
+    ends: Ids
+    blocks: Ids
+    last: Ids
+    final: Ids
+    steps: Ids
+
+
+def block_size(model: Any, sentences: Sentences, batch_tokens: int) -> int:
+    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have.
+
+    Where attention does not grow with the block, nothing is won by a smaller one.
+    """
+    if neox.fits(model):
+        return batch_tokens
+    return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
+
+
+@functools.lru_cache(maxsize=128)  # a sweep scores the same sentences checkpoint after checkpoint
+def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
+    """Build the forest of all sentences.
+
+    Args:
+        sentences: at least one token each, without start token at least two.
+        start: id of the start token, or None when a sentence's own first token is the first context.
+        block: most contexts of a block (a longer sentence is a block alone).
+    """
+    padded, sizes = _sequences(sentences, start)
+    order = np.lexsort(padded.T[::-1])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    padded, sizes = padded[order], sizes[order]
+    shared = _shared(padded, sizes)
+    heads = _heads(sizes, shared, block)
+    shared[heads] = 0
+    depth = np.arange(padded.shape[1] - 1)
+    new = (depth >= shared[:, None]) & (depth < sizes[:, None])
+    node = np.cumsum(new, dtype=np.int32).reshape(new.shape) - 1
+    node[~new] = -1
+    np.maximum.accumulate(node, axis=0, out=node)  # a context not new is the one of the sentence before
+    rows = np.arange(len(sizes))
+    last, final = node[rows, sizes - 1][rank], padded[rows, sizes][rank]
+    edges = np.append(node[heads, 0], new.sum())
+    steps = _steps(node, sizes, order, int(edges[-1]), start is None)
+    tokens, depths = padded[:, :-1][new], np.nonzero(new)[1]
+    node[:, 1:] = node[:, :-1].copy()  # now the context one token shorter
+    parents = node[new].astype(np.int64)
+    parts = (tokens, parents, depths, _ends(parents, depths), edges, last, final, steps)
+    return Forest(*(part.astype(np.int64, copy=False) for part in parts))
+
+
+def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
+    """Lay out what is read as rows padded with -1 at the end; return them and the number of contexts of each."""
+    lengths, first = sentences.lengths, int(start is not None)
+    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
+    padded[:, :first] = -1 if start is None else start
+    padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
+    return padded, lengths + first - 1
+
+
+def _shared(padded: Table, sizes: Ids) -> Ids:
+    """Count the contexts each sorted sentence shares with the one before; the last token of a sentence makes none."""
+    same = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
+    return np.concatenate([[0], np.minimum(np.minimum(same, sizes[:-1]), sizes[1:])])
+
+
+def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
+    """Cut sorted sentences into blocks, where they share least near the end of each; return the first of each."""
+    through = np.cumsum(sizes - shared)  # contexts up to and with each sentence, if there were one block
+    heads, last = [0], len(sizes)
+    while True:
+        full = through[heads[-1]] - sizes[heads[-1]] + block
+        low, high = np.searchsorted(through, [full - block // 3, full], side="right")
+        low, high = max(int(low), heads[-1] + 1), max(int(high), heads[-1] + 1)
+        if high == last:
+            return heads
+        least = np.argmin(shared[low : high + 1][::-1])  # of several, the last
+        heads.append(high - int(least))
+
+
+def _ends(parents: Ids, depths: Ids) -> Ids:
+    """Find for every context the first one that no longer begins with it; contexts follow their own beginnings."""
+    ends = np.arange(1, len(parents) + 1)
+    by_depth = np.argsort(depths, kind="stable")
+    levels = np.split(by_depth, np.cumsum(np.bincount(depths))[:-1])
+    for level in levels[:0:-1]:
+        np.maximum.at(ends, parents[level], ends[level])
+    return ends
+
+
+def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
+    """Tell for every token of every sentence where its log probability is going to stand.
+
+    Args:
+        node: int32[sentences, L], the contexts of the sorted sentences.
+        sizes: int64[sentences], how many contexts each has.
+        order: int64[sentences], the sentence that each row is.
+        contexts: number of contexts.
+        without_start: whether sentences are read without a start token, so that their first tokens have no context.
+
+    Returns:
+        int64[tokens of the sentences], in the order of the sentences.
+    """
+    lengths = sizes + int(without_start)  # tokens that are asked for, in the sorted order
+    ends = np.empty_like(lengths)
+    ends[order] = lengths
+    ends = np.cumsum(ends)
+    steps = np.empty(int(ends[-1]), dtype=np.int64)
+    steps[ends - 1] = contexts + np.arange(len(ends))
+    starts = (ends[order] - lengths) + int(without_start)
+    if without_start:
+        steps[starts - 1] = -1
+    rows, columns = np.nonzero(np.arange(1, node.shape[1]) < sizes[:, None])
+    steps[starts[rows] + columns] = node[rows, columns + 1]
+    return steps
+
+
+class ForestScorer:
+    """Scores the sentences of a forest.
+
+    Args:
+        model: a causal model for which ``can_share`` holds.
+        layer: its output layer.
+        forest: of the sentences.
+        batch_tokens: most tokens of one forward pass.
+    """
+
+    def __init__(self, model: Any, layer: OutputLayer, forest: Forest, batch_tokens: int) -> None:
+        self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
+        self._body = tree_body(model)
+        self._by_last = np.argsort(forest.last, kind="stable")
+        self._lasts = forest.last[self._by_last]
+
+    def token_log_probabilities(self, advance: Advance | None = None) -> Scores:
+        """Return the log probability of every token of the sentences, NaN for a token without context."""
+        forest = self._forest
+        steps = np.full(len(forest.tokens) + len(forest.last) + 1, np.nan)
+        for sentences in side_by_side(lambda blocks: self._score(blocks, steps), list(self._batches()), self._model):
+            if advance is not None:
+                advance(sentences)
+        return steps[forest.steps]  # -1 takes the one at the end, which stays NaN
+
+    def _batches(self) -> Iterator[Ids]:
+        sizes = np.diff(self._forest.blocks)
+        order = np.argsort(-sizes, kind="stable")
+        first = 0
+        while first < len(order):
+            rows = max(1, self._batch_tokens // int(sizes[order[first]]))
+            yield order[first : first + rows]
+            first += rows
+
+    def _score(self, blocks: Ids, steps: Scores) -> int:
+        """Fill in the steps of some blocks; return how many sentences end in them."""
+        forest = self._forest
+        starts, sizes = forest.blocks[blocks], np.diff(forest.blocks)[blocks]
+        contexts = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
+        sentences, owner = self._sentences(starts, starts + sizes)
+        shift = np.cumsum(sizes) - sizes - starts  # from a context to its place in this batch
+        parents = forest.parents[contexts] + np.repeat(shift, sizes)
+        last = forest.last[sentences] + shift[owner]
+        ends = forest.ends[contexts] + np.repeat(shift, sizes)
+        hidden = self._body(Trees(forest.tokens[contexts], forest.depths[contexts], parents, ends, sizes))
+        after = torch.from_numpy(np.concatenate([parents, last])).to(hidden.device)
+        targets = torch.from_numpy(np.concatenate([forest.tokens[contexts], forest.final[sentences]])).to(hidden.device)
+        scores = self._layer.log_probabilities(hidden, after, targets)
+        steps[contexts], steps[len(forest.tokens) + sentences] = np.split(scores, [len(contexts)])
+        return len(sentences)
+
+    def _sentences(self, starts: Ids, ends: Ids) -> tuple[Ids, Ids]:
+        """Return the sentences that end in some blocks, and which of the blocks each one's is."""
+        low, high = np.searchsorted(self._lasts, starts), np.searchsorted(self._lasts, ends)
+        parts = [self._by_last[left:right] for left, right in zip(low, high, strict=True)]
+        return np.concatenate(parts), np.repeat(np.arange(len(starts)), high - low)
+
+
+def tree_body(model: Any) -> Callable[[Trees], torch.Tensor]:
+    """Choose what computes the last hidden states float32[contexts, D] of trees."""
+    if not neox.fits(model):
+        return functools.partial(library_body, model)
+    ours, line = neox.TreeNeoX(model), np.arange(4)
+    probe = Trees(line % model.config.vocab_size, line, np.maximum(line - 1, 0), np.full(4, 4), np.array([4]))
+    same = torch.allclose(ours(probe), library_body(model, probe), rtol=1e-4, atol=1e-4, equal_nan=True)
+    return ours if same else functools.partial(library_body, model)  # its parts were changed, as adapters do

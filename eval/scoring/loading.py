@@ -1,0 +1,128 @@
+"""Loads models from local Hugging Face folders for scoring, and checks them before they are used."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from eval.models.folder import Kind
+from eval.scoring.text.sentences import Sentences
+from ucurve.errors import UserError
+from ucurve.huggingface import pretrained
+
+Dtype = Literal["float32", "bfloat16", "float16", "int8"]
+Device = Literal["auto", "cpu", "cuda"]
+_CLASSES: dict[Kind, pretrained.ModelClass] = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
+
+
+def check_vocabulary(folder: Path, config: dict[str, Any], tokenizer: Any, sentences: Sentences) -> None:
+    """Refuse a tokenizer whose ids the model's embedding does not have.
+
+    Raises:
+        UserError: naming both sizes.
+    """
+    size = config.get("vocab_size")
+    largest = max(len(tokenizer) - 1, int(sentences.tokens.max()))
+    if isinstance(size, int) and largest >= size:
+        raise UserError(
+            f"{folder}: the tokenizer does not fit the model; its ids go up to {largest}, the embedding's to {size - 1}"
+        )
+
+
+def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", device: Device = "auto") -> Any:
+    """Load a model from a local folder, in the dtype asked for whatever it was saved as, without dropout.
+
+    Args:
+        folder: the Hugging Face folder.
+        kind: whether its head predicts the next or a masked token.
+        dtype: of weights and computation. ``int8`` quantises the linear layers: on the processor by torch's dynamic
+            quantisation, on an accelerator by bitsandbytes (LLM.int8).
+        device: ``auto`` takes the accelerator if there is one.
+
+    Returns:
+        A ``PreTrainedModel`` in evaluation mode.
+
+    Raises:
+        UserError: when it does not load, weights are missing, the device or the quantisation is not there, or a model
+            that is to predict the next token sees it.
+    """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    place = _device(device)
+    model, report = pretrained.load_model(folder, _CLASSES[kind], **_precision(dtype, place))
+    if report["missing_keys"]:
+        raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
+    if dtype == "int8" and place == "cuda":
+        return model.eval()
+    model = model.eval().to(place)
+    if kind == "causal":
+        _check_causal(folder, model)
+    return _quantised(model) if dtype == "int8" else model
+
+
+def _check_causal(folder: Path, model: Any) -> None:
+    """Refuse a model whose predictions change with what follows, such as an encoder that is saved as a decoder."""
+    import torch
+
+    from eval.scoring.output import logits_of
+
+    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
+    with torch.inference_mode():
+        one, other = logits_of(model, ids)[:, :2].float()
+    told = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
+    if not torch.allclose(one[told], other[told], rtol=1e-2, atol=1e-2):
+        raise UserError(
+            f"{folder}: its predictions change with the tokens that follow, so that it is no causal model, as its "
+            "config.json says; a model that reads both sides is scored when its architecture is named ...ForMaskedLM"
+        )
+
+
+def int8_method(device: Device) -> str:
+    """Name how int8 quantises: the ways of the processor and of an accelerator give other scores.
+
+    Raises:
+        UserError: when the device is not there.
+    """
+    return "LLM.int8" if _device(device) == "cuda" else "dynamic"
+
+
+def _device(device: Device) -> str:
+    import torch
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("device=cuda: torch sees no accelerator here; device=auto or device=cpu")
+    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
+    import torch
+
+    if dtype != "int8":
+        return {"dtype": getattr(torch, dtype)}
+    if place == "cpu":
+        return {"dtype": torch.float32}
+    from transformers import BitsAndBytesConfig
+
+    return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": place}}
+
+
+def _quantised(model: Any) -> Any:
+    import torch
+
+    with warnings.catch_warnings():  # torch calls its own quantisation old; a user can do nothing about that
+        warnings.filterwarnings("ignore", "torch.ao.quantization is deprecated", DeprecationWarning)
+        warnings.filterwarnings("ignore", "torch.quantize_per_tensor", UserWarning)
+        return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Switch dropout off, and put the model back into the mode it was in."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)

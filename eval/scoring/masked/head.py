@@ -1,0 +1,153 @@
+"""The head of a masked model at the one position of each row that is asked for, whatever the architecture.
+
+Hooks take the other positions away between the inner model and its head, and the input of the output layer before it
+turns into logits of the whole vocabulary. Where that does not give the model's own answers, it is asked for logits.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from eval.scoring.output import OutputLayer
+from eval.scoring.text.sentences import Scores
+
+_LOGITS = 2**25  # most logits held at once for a model that must be asked for them
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Rows of tokens of which some are masked, and the tokens whose probability is asked for.
+
+    Attributes:
+        rows: int64[R, L].
+        positions: int64[R], the column that is asked for in each row.
+        contexts: int64[T], the row a token is asked for in.
+        targets: int64[T], that token.
+    """
+
+    rows: torch.Tensor
+    positions: torch.Tensor
+    contexts: torch.Tensor
+    targets: torch.Tensor
+
+    def to(self, device: torch.device) -> "Queries":
+        """Move all four to a device."""
+        return Queries(*(part.to(device) for part in (self.rows, self.positions, self.contexts, self.targets)))
+
+
+Reader = Callable[[Any, Queries], Scores]  # gives float64[T], natural log probabilities
+
+
+def choose_reader(model: Any, probe: Queries) -> Reader:
+    """Choose the cheapest way to ask a model that gives the answers of its full logits.
+
+    Args:
+        model: a masked ``PreTrainedModel`` in evaluation mode.
+        probe: queries to compare on.
+    """
+    plain = through_logits(model, probe)
+    close = 100 * torch.finfo(model.dtype).eps
+    for reader in (through_layer, through_head):
+        try:
+            values = reader(model, probe)
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # built otherwise than hooks suppose
+            continue
+        if np.allclose(values, plain, rtol=close, atol=close, equal_nan=True):
+            return reader
+    return through_logits
+
+
+def through_layer(model: Any, queries: Queries) -> Scores:
+    """Read hidden states and leave the output layer to ``OutputLayer``: no logits but those asked for are kept.
+
+    Raises:
+        TypeError: when the model's output layer is not a linear one in float32.
+    """
+    queries = queries.to(model.device)
+    linear = model.get_output_embeddings()
+    if not isinstance(linear, torch.nn.Linear) or linear.weight.dtype != torch.float32:
+        raise TypeError("no linear output layer in float32")
+    with _only_at(model, queries.positions), _input_of(linear) as seen:
+        _forward(model, queries.rows)
+    layer = OutputLayer(linear.weight, linear.bias)
+    return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts, queries.targets)
+
+
+def through_head(model: Any, queries: Queries) -> Scores:
+    """Ask the model for the logits of the one position of each row, as many rows at once as ``_LOGITS`` allows."""
+
+    def logits(rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        with _only_at(model, positions):
+            return _forward(model, rows)[:, 0]
+
+    return _by_parts(model, queries, logits, per_row=1)
+
+
+def through_logits(model: Any, queries: Queries) -> Scores:
+    """Ask the model for all logits of a row and keep those of one position."""
+
+    def logits(rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        return _forward(model, rows)[torch.arange(len(rows), device=rows.device), positions]
+
+    return _by_parts(model, queries, logits, per_row=queries.rows.shape[1])
+
+
+def _by_parts(
+    model: Any, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
+) -> Scores:
+    queries = queries.to(model.device)
+    size = max(1, _LOGITS // (per_row * int(model.config.get_text_config().vocab_size)))
+    scores = np.full(len(queries.targets), np.nan)
+    for low in range(0, len(queries.rows), size):
+        values = logits(queries.rows[low : low + size], queries.positions[low : low + size]).float()
+        inside = (queries.contexts >= low) & (queries.contexts < low + size)
+        contexts = queries.contexts[inside] - low
+        chosen = values[contexts, queries.targets[inside]].double() - values.logsumexp(-1).double()[contexts]
+        scores[inside.cpu().numpy()] = chosen.cpu().numpy()
+    return scores
+
+
+def _forward(model: Any, rows: torch.Tensor) -> torch.Tensor:
+    """Ask for logits with every token in view, the one that a model pads with too."""
+    takes_mask = "attention_mask" in inspect.signature(model.forward).parameters
+    logits: torch.Tensor = model(
+        input_ids=rows, **({"attention_mask": torch.ones_like(rows)} if takes_mask else {})
+    ).logits
+    return logits
+
+
+@contextmanager
+def _only_at(model: Any, positions: torch.Tensor) -> Iterator[None]:
+    """Let the inner model hand its head one position of each row, [R, 1, D]."""
+
+    def select(_module: Any, _inputs: Any, output: Any) -> Any:
+        hidden = output.last_hidden_state
+        output.last_hidden_state = hidden[torch.arange(len(hidden), device=hidden.device), positions][:, None]
+        return output
+
+    handle = model.base_model.register_forward_hook(select)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def _input_of(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
+    """Collect what a layer is given, and give it nothing to do."""
+    seen: list[torch.Tensor] = []
+
+    def take(_module: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
+        seen.append(inputs[0])
+        return (inputs[0][:0],)
+
+    handle = linear.register_forward_pre_hook(take)
+    try:
+        yield seen
+    finally:
+        handle.remove()

@@ -1,0 +1,259 @@
+"""Pseudo-log-likelihood under a masked model: each token given all others, or all but the rest of its word.
+
+A sentence stands between the special tokens that its tokenizer puts around one, and one query is made for each token
+that counts: the sentence with that token masked (Salazar et al. 2020, section 2; RuBLiMP, section 3, equation 2), or
+with the later pieces of its word masked too (Kauf and Ivanova 2023). The tokens that do not count stay in view.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from eval.models.folder import context_length
+from eval.scoring.batching import length_batches
+from eval.scoring.loading import evaluating
+from eval.scoring.masked.head import Queries, Reader, choose_reader
+from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from ucurve.errors import UserError
+
+_HELD = 2**21  # tokens of the queries that are laid out, and searched for equal ones, at once
+_AFTER_PADDING = (  # model types that number the first position one more than the padding token
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "luke",
+    "mpnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a tokenizer puts around a single sentence, and what it masks with.
+
+    Attributes:
+        before: ids in front of the sentence, ``[CLS]`` or ``<s>`` as a rule.
+        after: ids behind it, ``[SEP]`` or ``</s>`` as a rule.
+        mask: id of the mask token.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    mask: int
+
+    def around(self, rows: Ids) -> Ids:
+        """Put the frame around rows of ids, int64[R, L] to int64[R, L + frame]."""
+        before, after = np.array(self.before, dtype=np.int64), np.array(self.after, dtype=np.int64)
+        return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
+
+
+def frame_of(tokenizer: Any) -> Frame:
+    """Ask a tokenizer what it puts around a sentence.
+
+    Raises:
+        UserError: when it has no mask token, or changes a text between special tokens.
+    """
+    mask = tokenizer.mask_token_id
+    if mask is None:
+        raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no mask token, which masked scoring needs")
+    alone = list(tokenizer(tokenizer.mask_token, add_special_tokens=False)["input_ids"])
+    framed = list(tokenizer(tokenizer.mask_token)["input_ids"])
+    for first in range(len(framed) - len(alone) + 1):
+        if alone and framed[first : first + len(alone)] == alone:
+            return Frame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask))
+    raise UserError(
+        f"{tokenizer.name_or_path}: the tokenizer gives {tokenizer.mask_token!r} the ids {alone}, but {framed} with "
+        "special tokens; those were expected before and after"
+    )
+
+
+def masked_context_length(config: dict[str, Any]) -> int | None:
+    """Return the most tokens, frame included, that a masked model can read, or None when it sets no limit.
+
+    RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer of them than
+    ``max_position_embeddings`` says.
+    """
+    positions = context_length(config)
+    if positions is None or config.get("model_type") not in _AFTER_PADDING:
+        return positions
+    padding = config.get("pad_token_id")
+    return positions - (1 if padding is None else int(padding)) - 1
+
+
+def words_of(tokenizer: Any, sentences: Sentences) -> Ids:
+    """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces.
+
+    Where a script has no spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all
+    that stands between two spaces, the whole sentence as a rule.
+
+    Args:
+        tokenizer: the one that ``sentences`` were tokenised with.
+        sentences: the sentences.
+
+    Returns:
+        int64[tokens], aligned with ``sentences.tokens``; pieces of one word have the same number within a sentence, and
+        a token of no word has one of its own, below 0.
+
+    Raises:
+        UserError: as ``check_knows_words``.
+    """
+    check_knows_words(tokenizer)
+    encoded = tokenizer(sentences.texts, add_special_tokens=False, return_attention_mask=False)
+    words = [
+        -1 - place if word is None else word
+        for sentence in range(len(sentences.texts))
+        for place, word in enumerate(encoded.word_ids(sentence))
+    ]
+    assert len(words) == len(sentences.tokens)
+    return np.array(words, dtype=np.int64)
+
+
+def check_knows_words(tokenizer: Any) -> None:
+    """Refuse a tokenizer that knows no words.
+
+    Raises:
+        UserError: when it does not say which tokens are of one word, or takes all of a text for one.
+    """
+    if not tokenizer.is_fast:
+        raise UserError(
+            _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")
+        )
+    if len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
+        raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
+
+
+def _no_words(tokenizer: Any, reason: str) -> str:
+    return f"{tokenizer.name_or_path}: the tokenizer {reason}; the scorer 'pll' needs no words"
+
+
+@torch.inference_mode()
+def token_log_probabilities(
+    model: Any,
+    sentences: Sentences,
+    frame: Frame,
+    words: Ids | None,
+    batch_tokens: int,
+    advance: Advance | None = None,
+) -> Scores:
+    """Score every token that counts, without dropout whatever mode the model is in.
+
+    Args:
+        model: a masked ``PreTrainedModel``.
+        sentences: at least one token each; those not ``scored`` are read and never masked for their own sake.
+        frame: what stands around a sentence.
+        words: int64[tokens] of ``words_of`` for within-word left-to-right scores, None for the original ones.
+        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
+        advance: called after each batch with the number of sentences done.
+
+    Returns:
+        float64[tokens], natural log probabilities, aligned with ``sentences.tokens``; NaN where a token does not count.
+
+    Raises:
+        NotFiniteError: when a log probability is not finite.
+    """
+    with evaluating(model):
+        return _score(model, sentences, frame, words, batch_tokens, advance)
+
+
+def _score(
+    model: Any, sentences: Sentences, frame: Frame, words: Ids | None, batch_tokens: int, advance: Advance | None
+) -> Scores:
+    scores = np.full(len(sentences.tokens), np.nan)
+    reader: Reader | None = None
+    for chunk in _chunks(sentences, frame):
+        layout = _lay_out(sentences, chunk, frame, words)
+        reader = reader or choose_reader(model, layout.probe())
+        done = 0
+        for queries, asked, finished in layout.batches(batch_tokens):
+            scores[layout.places[asked]] = values = reader(model, queries)
+            if not np.isfinite(values).all():
+                raise NotFiniteError(int(layout.sentences[asked[~np.isfinite(values)][0]]))
+            if advance is not None:
+                advance(finished - done)
+            done = finished
+    return scores
+
+
+def _chunks(sentences: Sentences, frame: Frame) -> Iterator[Ids]:
+    """Group sentences of equal length, the longest first; members of a pair meet in one group if they may."""
+    for group in length_batches(sentences.lengths, sys.maxsize):
+        length = int(sentences.lengths[group[0]])
+        size = max(1, _HELD // (length * (length + len(frame.before) + len(frame.after))))
+        yield from (group[first : first + size] for first in range(0, len(group), size))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The queries of sentences of equal length: one for each token that counts, sentence after sentence.
+
+    Attributes:
+        rows: int64[queries, L + frame], what the model reads.
+        positions: int64[queries], the column that is asked for.
+        targets: int64[queries], the token that was there.
+        places: int64[queries], where that token stands among all tokens.
+        sentences: int64[queries], its sentence.
+        turns: int64[queries], the turn of the sentence in the group, from 0.
+        size: sentences of the group.
+    """
+
+    rows: Ids
+    positions: Ids
+    targets: Ids
+    places: Ids
+    sentences: Ids
+    turns: Ids
+    size: int
+
+    def probe(self) -> Queries:
+        """Take the first and the last query of the first sentence to try a model on."""
+        return self._queries(np.unique([0, int(np.searchsorted(self.turns, self.turns[0], side="right")) - 1]))
+
+    def batches(self, batch_tokens: int) -> Iterator[tuple[Queries, Ids, int]]:
+        """Yield queries to make, the tokens they answer, and how many sentences are then done.
+
+        Members of a pair may read the same once the token they differ in is masked: equal queries are made once.
+        """
+        keys = np.column_stack([self.rows, self.positions])
+        codes, distinct = pd.factorize(np.array([key.tobytes() for key in keys], dtype=object))
+        by_code = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[by_code], np.arange(len(distinct) + 1))
+        size = max(1, batch_tokens // self.rows.shape[1])
+        for low in range(0, len(distinct), size):
+            high = min(low + size, len(distinct))
+            asked = by_code[edges[low] : edges[high]]
+            ahead = self.turns[by_code[edges[high]]] if high < len(distinct) else self.size
+            yield self._queries(by_code[edges[low:high]], asked, codes[asked] - low), asked, int(ahead)
+
+    def _queries(self, chosen: Ids, asked: Ids | None = None, contexts: Ids | None = None) -> Queries:
+        asked = chosen if asked is None else asked
+        contexts = np.arange(len(chosen)) if contexts is None else contexts
+        arrays = self.rows[chosen], self.positions[chosen], contexts, self.targets[asked]
+        return Queries(*map(torch.from_numpy, arrays))
+
+
+def _lay_out(sentences: Sentences, chunk: Ids, frame: Frame, words: Ids | None) -> _Layout:
+    places = sentences.starts[chunk][:, None] + np.arange(sentences.lengths[chunk[0]])
+    ids, counts = sentences.tokens[places], sentences.scored[places]
+    turns, columns = np.nonzero(counts)
+    hidden = _hidden(turns, columns, ids.shape[1], None if words is None else words[places])
+    rows = frame.around(np.where(hidden, frame.mask, ids[turns]))
+    positions = columns + len(frame.before)
+    return _Layout(rows, positions, ids[counts], places[counts], chunk[turns], turns, len(chunk))
+
+
+def _hidden(turns: Ids, columns: Ids, length: int, words: Ids | None) -> Flags:
+    """Mark what each query masks, bool[queries, length]: its token, and the pieces after it of the same word."""
+    column = np.arange(length)
+    if words is None:
+        return np.asarray(column == columns[:, None])
+    same = words[turns] == words[turns, columns][:, None]
+    return np.asarray(same & (column >= columns[:, None]))

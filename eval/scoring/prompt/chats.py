@@ -1,0 +1,135 @@
+"""The chats of the scorer ``prompt``: two sentences in random order and a question, in the model's chat template."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eval.scoring.prompt.questions import QUESTIONS, Letter, Questions
+from eval.scoring.text.sentences import Flags, Ids
+from ucurve.errors import UserError
+
+ANSWER_TOKENS = 16  # most tokens of an answer; a preamble has to fit
+_SPACES = ("", " ", "Ġ", "▁")  # what vocabularies write before a letter that follows a space
+# Templates that ask for today's date or for a time to think get neither: scores must not depend on the day, and an
+# answer is one letter. Templates that ask for nothing of the kind pass over both.
+_TEMPLATE_OPTIONS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Prompts:
+    """Every chat of a benchmark, up to where the model answers.
+
+    Attributes:
+        pairs: the pair table.
+        questions: as they are put.
+        seed: of the order of the two sentences.
+        good_first: bool[pairs], whether the good sentence is A.
+        ids: tokens of the chats: those of all pairs with the first question, then with the second.
+        letters: the tokens that spell A, and those that spell B.
+        template_sha256: hash of the tokenizer's chat template.
+        sha256: hash of what the answers and their reading depend on, beside model and tokenizer.
+    """
+
+    pairs: pd.DataFrame
+    questions: Questions
+    seed: int
+    good_first: Flags
+    ids: list[Ids]
+    letters: tuple[Ids, Ids]
+    template_sha256: str
+    sha256: str
+
+
+def good_is_first(good: str, bad: str, seed: int) -> bool:
+    """Draw the order of two sentences from the seed and the sentences alone, whatever other pairs there are."""
+    return hashlib.sha256(f"{seed}\n{good}\n{bad}".encode()).digest()[0] % 2 == 0
+
+
+def chat_prompts(tokenizer: Any, pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
+    """Write the chats of all pairs, one for each pair and question, with the model's chat template.
+
+    Args:
+        tokenizer: a Hugging Face tokenizer with a chat template.
+        pairs: the pair table.
+        questions: as they are put.
+        seed: of the order of the two sentences.
+
+    Raises:
+        UserError: when the tokenizer has no chat template, the template fails, or no token spells a letter.
+    """
+    template = _template(tokenizer)
+    letters = _letter_tokens(tokenizer, "A"), _letter_tokens(tokenizer, "B")
+    members = list(zip(pairs["good"], pairs["bad"], strict=True))
+    good_first = [good_is_first(good, bad, seed) for good, bad in members]
+    ordered = [both if first else both[::-1] for both, first in zip(members, good_first, strict=True)]
+    asked = [questions.ask(question, *both) for question in QUESTIONS for both in ordered]
+    chats = [_chat(tokenizer, text) for text in asked]
+    encoded = tokenizer(chats, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+    ids = [np.array(row, dtype=np.int64) for row in encoded]
+    read = [*map(str, letters), str(ANSWER_TOKENS), *questions.answer]
+    hashes = _sha256([template]), _sha256([*chats, *read])
+    return Prompts(pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, *hashes)
+
+
+def _template(tokenizer: Any) -> str:
+    try:
+        return str(tokenizer.get_chat_template())
+    except (AttributeError, ValueError) as error:
+        raise UserError(
+            f"{tokenizer.name_or_path}: the tokenizer has no chat template; the scorer 'prompt' is for chat models"
+        ) from error
+
+
+def _chat(tokenizer: Any, text: str) -> str:
+    messages = [{"role": "user", "content": text}]
+    try:
+        chat = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **_TEMPLATE_OPTIONS)
+    except Exception as error:  # a template may raise what it likes
+        raise UserError(
+            f"{tokenizer.name_or_path}: the chat template fails ({type(error).__name__}: {error})"
+        ) from error
+    return str(chat)
+
+
+def _letter_tokens(tokenizer: Any, letter: Letter) -> Ids:
+    """Return the tokens that spell a letter, with or without a space before it."""
+    vocabulary = tokenizer.get_vocab()
+    tokens = {vocabulary[space + letter] for space in _SPACES if space + letter in vocabulary}
+    for space in ("", " "):
+        ids = tokenizer(space + letter, add_special_tokens=False)["input_ids"]
+        tokens.update(ids if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else [])
+    if not tokens:
+        raise UserError(f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for")
+    return np.array(sorted(tokens), dtype=np.int64)
+
+
+def _sha256(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def check_prompt_length(prompts: Prompts, context: int | None) -> None:
+    """Refuse chats that the model's context cannot hold together with an answer; nothing is ever cut.
+
+    Raises:
+        UserError: naming the pair with the longest chat, its length and the limit.
+    """
+    lengths = np.array([len(ids) for ids in prompts.ids])
+    needed = int(lengths.max()) + ANSWER_TOKENS - 1  # the last token of an answer is not read
+    if context is not None and needed > context:
+        item = describe_chat(prompts, int(lengths.argmax()))
+        raise UserError(
+            f"{item}: the question has {lengths.max()} tokens and an answer up to {ANSWER_TOKENS}, "
+            f"but the model's context holds {context}"
+        )
+
+
+def describe_chat(prompts: Prompts, place: int) -> str:
+    """Name the pair and the question that a chat is about."""
+    question, row = divmod(place, len(prompts.pairs))
+    pair = prompts.pairs.iloc[row]
+    where = f"benchmark {pair['benchmark']}, paradigm {pair['paradigm']}, pair {pair['pair']}"
+    return f"{where}, {QUESTIONS[question]}"

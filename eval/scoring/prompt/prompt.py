@@ -1,0 +1,213 @@
+"""The scorer ``prompt``: a chat model is shown both sentences of a pair and asked which is better.
+
+After Swe-BLiMP, section 5: two questions, grammaticality and acceptability; the sentences in random order, as A and B;
+each pair and question in a chat of its own; the greedy answer, of which one letter is read. An answer without such a
+letter is invalid and counts as wrong; a model with more than 10 % of them is excluded (footnote 4). Beside the answer
+stands our own second reading, the probability of either letter as the first token of the answer.
+"""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+
+from eval.models.folder import context_length
+from eval.scoring.batching import length_batches
+from eval.scoring.loading import evaluating
+from eval.scoring.output import log_share
+from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
+from eval.scoring.prompt.questions import QUESTIONS, Question, read_letter
+from eval.scoring.text.sentences import Advance, Ids, Scores
+from ucurve.errors import RunError
+
+EXCLUDED_ABOVE = 10  # percent of invalid answers
+_LOGITS = 2**25  # most logits of one forward pass
+Choice = Literal["good", "bad", "invalid"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model answered to one question.
+
+    Attributes:
+        texts: the answers as they were written.
+        chosen: ``good``, ``bad`` or ``invalid`` of each pair.
+        lp_good: float64[pairs], natural log probability that the first token spells the good sentence's letter.
+        lp_bad: likewise the bad sentence's.
+    """
+
+    texts: list[str]
+    chosen: list[Choice]
+    lp_good: Scores
+    lp_bad: Scores
+
+    @property
+    def invalid(self) -> int:
+        """The number of answers that no letter could be read from."""
+        return self.chosen.count("invalid")
+
+    @property
+    def excluded(self) -> bool:
+        """Whether more than 10 % are invalid, so that the paper leaves the model out."""
+        return self.invalid * 100 > EXCLUDED_ABOVE * len(self.chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class PromptScores:
+    """The answers to both questions, and to what."""
+
+    prompts: Prompts
+    answers: dict[Question, Answers]
+
+
+@torch.inference_mode()
+def ask_pairs(
+    model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None = None
+) -> PromptScores:
+    """Ask a chat model both questions about every pair, without dropout whatever mode the model is in.
+
+    Chats of equal length go together, so that nothing is padded; no chat sees another one.
+
+    Args:
+        model: a causal ``PreTrainedModel``.
+        tokenizer: of the model.
+        prompts: by ``chat_prompts`` with that tokenizer.
+        batch_tokens: most tokens of the chats of one forward pass (a longer chat goes alone).
+        advance: called after each batch with the number of chats done, two for each pair in all.
+
+    Raises:
+        UserError: when the model's context does not hold a chat and its answer.
+        RunError: when a probability is not finite, naming the pair.
+    """
+    check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
+    with evaluating(model):
+        return _ask(model, tokenizer, prompts, batch_tokens, advance)
+
+
+def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None) -> PromptScores:
+    texts = [""] * len(prompts.ids)
+    letters = np.full((len(prompts.ids), 2), np.nan)
+    ends = _end_tokens(model, tokenizer)
+    for batch in _batches(model, prompts, batch_tokens):
+        chats = torch.from_numpy(np.stack([prompts.ids[place] for place in batch])).to(model.device)
+        first, answers = _answer(model, chats, ends)
+        letters[batch] = np.stack([log_share(first, tokens) for tokens in prompts.letters], axis=1)
+        wrong = batch[~np.isfinite(letters[batch]).all(axis=1)]
+        if len(wrong):
+            raise RunError(f"{describe_chat(prompts, int(wrong[0]))}: the probability of an answer is not finite")
+        for place, answer in zip(batch, answers, strict=True):
+            texts[place] = str(tokenizer.decode(answer, skip_special_tokens=True))
+        if advance is not None:
+            advance(len(batch))
+    size = len(prompts.pairs)
+    parts = {question: slice(place * size, (place + 1) * size) for place, question in enumerate(QUESTIONS)}
+    return PromptScores(prompts, {name: _judge(prompts, texts[part], letters[part]) for name, part in parts.items()})
+
+
+def _batches(model: Any, prompts: Prompts, batch_tokens: int) -> Iterator[Ids]:
+    if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
+        batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+    return length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens)
+
+
+def _end_tokens(model: Any, tokenizer: Any) -> torch.Tensor:
+    """Return every token that ends an answer; a chat model often has another one than its tokenizer."""
+    ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    ends = ends if isinstance(ends, list) else [ends]
+    known = {int(end) for end in (*ends, tokenizer.eos_token_id) if end is not None}
+    return torch.tensor(sorted(known), dtype=torch.int64)
+
+
+def _answer(model: Any, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
+    """Answer chats of equal length greedily.
+
+    Not by ``model.generate``: a chat model's own generation settings (penalties, temperature) would change the answer.
+
+    Returns:
+        The logits of the first token, [B, V], and the tokens of each answer up to its end.
+    """
+    first, cache = _step(model, chats, None)
+    answer, ends = first.argmax(-1, keepdim=True), ends.to(chats.device)
+    while answer.shape[1] < ANSWER_TOKENS and not torch.isin(answer, ends).any(1).all():
+        inputs = torch.cat([chats, answer], dim=1) if cache is None else answer[:, -1:]
+        logits, cache = _step(model, inputs, cache)
+        answer = torch.cat([answer, logits.argmax(-1, keepdim=True)], dim=1)
+    over = torch.isin(answer, ends).cumsum(1) > 0
+    return first, [row[~past].tolist() for row, past in zip(answer, over, strict=True)]
+
+
+def _step(model: Any, inputs: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
+    options: dict[str, Any] = {"logits_to_keep": 1} if _takes(model, "logits_to_keep") else {}
+    if _takes(model, "past_key_values"):
+        options |= {"past_key_values": cache, "use_cache": True}
+    output = model(input_ids=inputs, **options)
+    return output.logits[:, -1], getattr(output, "past_key_values", None)
+
+
+def _takes(model: Any, name: str) -> bool:
+    return name in inspect.signature(model.forward).parameters
+
+
+def _judge(prompts: Prompts, texts: list[str], letters: Scores) -> Answers:
+    chosen: list[Choice] = []
+    for text, good_first in zip(texts, prompts.good_first, strict=True):
+        letter = read_letter(text, prompts.questions.answer)
+        chosen.append("invalid" if letter is None else "good" if (letter == "A") == good_first else "bad")
+    good = np.where(prompts.good_first, letters[:, 0], letters[:, 1])
+    bad = np.where(prompts.good_first, letters[:, 1], letters[:, 0])
+    return Answers(texts, chosen, good, bad)
+
+
+def prompt_table(scores: PromptScores) -> pd.DataFrame:
+    """Lay the answers out as a score table.
+
+    ``lp`` is the log probability of a sentence's letter under the grammaticality question, of ``n`` = 1 token. After an
+    invalid answer both sentences have 0, a tie: wrong under the paper's ties rule ``wrong``, one half under ``half``.
+
+    Returns:
+        One row per pair: ``pair``; ``lp, n, unigram, unk, chars, bytes`` of both letters, as ``_good`` and ``_bad``;
+        ``good_first``; and for each question Q ``Q_good`` and ``Q_bad``, 1 for the chosen sentence and 0 for the other
+        one, ``Q_p_good`` and ``Q_p_bad``, the probabilities of the two letters, scaled to sum to one, and ``Q_answer``.
+    """
+    first = scores.answers[QUESTIONS[0]]
+    columns: dict[str, Any] = {"pair": scores.prompts.pairs["pair"].to_numpy()}
+    columns |= {"lp_good": first.lp_good, "lp_bad": first.lp_bad}
+    same = {"n": 1, "unigram": np.nan, "unk": 0, "chars": 1, "bytes": 1}
+    columns |= {f"{name}_{side}": value for name, value in same.items() for side in ("good", "bad")}
+    columns["good_first"] = scores.prompts.good_first
+    for question, answers in scores.answers.items():
+        columns |= _columns(question, answers)
+    return pd.DataFrame(columns)
+
+
+def _columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[Any]]:
+    chosen = np.array(answers.chosen)
+    either = np.logaddexp(answers.lp_good, answers.lp_bad)
+    return {
+        f"{question}_good": (chosen == "good").astype(np.float64),
+        f"{question}_bad": (chosen == "bad").astype(np.float64),
+        f"{question}_p_good": np.exp(answers.lp_good - either),
+        f"{question}_p_bad": np.exp(answers.lp_bad - either),
+        f"{question}_answer": np.array(answers.texts, dtype=object),
+    }
+
+
+def prompt_notes(scores: PromptScores) -> dict[str, Any]:
+    """Return further facts about the answers for the reader of the score's key file."""
+    prompts = scores.prompts
+    return {
+        "questions": {question: getattr(prompts.questions, question) for question in QUESTIONS},
+        "question_language": prompts.questions.language,
+        "question_text": prompts.questions.source,
+        "order_seed": prompts.seed,
+        "good_first": float(prompts.good_first.mean()),
+        "chat_template_sha256": prompts.template_sha256,
+        "prompts_sha256": prompts.sha256,
+        "invalid": {name: answers.invalid / len(answers.chosen) for name, answers in scores.answers.items()},
+        "excluded": any(answers.excluded for answers in scores.answers.values()),
+    }

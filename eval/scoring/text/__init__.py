@@ -1,0 +1,1 @@
+"""Sentences to tokens and to the spans that are scored."""

@@ -1,0 +1,195 @@
+"""The distinct sentences of a pair table, as token ids, and which of their tokens count."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eval.scoring.text.spans import Part, spans_of
+from eval.scoring.text.tokenize import tokenise
+from ucurve.errors import UserError
+
+Ids = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Advance = Callable[[int], None]  # told after each batch how many sentences are done
+
+
+class NotFiniteError(Exception):
+    """A score is infinite or no number; ``sentence`` says which one's."""
+
+    def __init__(self, sentence: int) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """Distinct sentences and where the pairs use them.
+
+    Attributes:
+        texts: the sentences; one that is scored on two spans stands twice.
+        tokens: int64, the ids of all sentences one after the other, no special token added.
+        starts: int64[sentences + 1], where each sentence begins in ``tokens``.
+        good: int64[pairs], the sentence that is a pair's good member.
+        bad: int64[pairs], likewise the bad member.
+        scored: bool[tokens], the tokens whose log probabilities count; at least one of each sentence.
+        spans: int64[sentences, 2], the characters that are scored, from and to.
+        straddling: sentences with a token that has characters on both sides of a border of the span; it counts.
+    """
+
+    texts: list[str]
+    tokens: Ids
+    starts: Ids
+    good: Ids
+    bad: Ids
+    scored: Flags
+    spans: Ids
+    straddling: int = 0
+
+    @property
+    def lengths(self) -> Ids:
+        """Tokens of each sentence, int64[sentences]."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> Ids:
+        """The sentence of each token, int64[tokens]."""
+        return np.repeat(np.arange(len(self.texts)), self.lengths)
+
+    def ids(self, sentence: int) -> Ids:
+        """Return the token ids of one sentence."""
+        return self.tokens[self.starts[sentence] : self.starts[sentence + 1]]
+
+    def sums(self, per_token: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Sum a value of every token over the scored tokens of each sentence."""
+        return np.add.reduceat(np.where(self.scored, per_token, per_token.dtype.type(0)), self.starts[:-1])
+
+    def counts(self) -> Ids:
+        """Count the scored tokens of each sentence, int64[sentences]."""
+        return np.asarray(self.sums(np.ones(len(self.tokens), dtype=np.int64)))
+
+    def scored_texts(self) -> list[str]:
+        """Return the characters of each sentence that are scored."""
+        return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
+
+    def pair_of(self, sentence: int) -> int:
+        """Return the first pair (row of the pair table) that uses a sentence."""
+        return int(np.flatnonzero((self.good == sentence) | (self.bad == sentence))[0])
+
+
+def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False) -> Sentences:
+    """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
+
+    Args:
+        pairs: the pair table.
+        tokenizer: a Hugging Face tokenizer.
+        part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
+            word is no character of the word's token.
+        bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
+            reading without a start token does. (A tokenizer that cannot say what that is leaves the spans whole.)
+
+    Raises:
+        UserError: when a sentence or the part of it that counts has no token, the pairs do not have the part, or the
+            tokenizer cannot say which characters a token stands for and a part is asked for.
+    """
+    codes, table = _distinct(pairs, part)
+    texts = table["text"].to_numpy(dtype=object).tolist()
+    tokens, lengths, places = _tokenise(texts, tokenizer, part, bare)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    spans = table[["first", "end"]].to_numpy(dtype=np.int64)
+    scored, straddling = np.ones(len(tokens), dtype=bool), 0
+    if part != "whole":
+        assert places is not None
+        scored, straddling = _scored(places, spans, starts)
+    halves = codes[: len(pairs)], codes[len(pairs) :]
+    sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling)
+    _check_not_empty(pairs, sentences)
+    if bare:
+        sentences = _without_first_tokens(sentences, places)
+        _check_scored(pairs, sentences, "bos=none leaves no token to score")
+    return sentences
+
+
+def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
+    """Number the distinct (text, span) of all good, then all bad members."""
+    sides = [pd.DataFrame({"text": pairs[side], **spans_of(pairs, side, part)}) for side in ("good", "bad")]
+    table = pd.concat(sides, ignore_index=True)
+    keys = table.groupby("text" if part == "whole" else ["text", "first", "end"], sort=False)  # a whole text's span
+    codes = np.asarray(keys.ngroup(), dtype=np.int64)  # is given by the text
+    return codes, table.iloc[np.unique(codes, return_index=True)[1]]
+
+
+def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
+    """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
+    if part != "whole" and not tokenizer.is_fast:
+        raise UserError(
+            f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
+            "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
+        )
+    return tokenise(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
+
+
+def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
+    """Mark the tokens that overlap the spans and count the sentences with a token across a border."""
+    owner = np.repeat(np.arange(len(spans)), np.diff(starts))
+    first, end = spans[owner].T
+    scored = (places[:, 0] < end) & (places[:, 1] > first)
+    across = scored & ((places[:, 0] < first) | (places[:, 1] > end))
+    return scored, len(np.unique(owner[across]))
+
+
+def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences:
+    """Leave the first token of every sentence out of what counts, and its characters out of the spans."""
+    scored, spans, heads = sentences.scored.copy(), sentences.spans, sentences.starts[:-1]
+    scored[heads] = False
+    if places is not None:
+        second = places[np.minimum(heads + 1, len(places) - 1), 0]  # a character of several tokens is still scored
+        rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
+        spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
+    return replace(sentences, scored=scored, spans=spans)
+
+
+def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:
+    empty = np.flatnonzero(sentences.lengths == 0)
+    if len(empty):
+        raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
+    _check_scored(pairs, sentences, "the part that is asked for has no token")
+
+
+def _check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> None:
+    nothing = np.flatnonzero(sentences.counts() == 0)
+    if len(nothing):
+        raise UserError(f"{describe(pairs, sentences, int(nothing[0]))}: {reason}")
+
+
+def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
+    """Name the item a sentence comes from: benchmark, paradigm, pair and the sentence itself."""
+    row = pairs.iloc[sentences.pair_of(sentence)]
+    place = f"benchmark {row['benchmark']}, paradigm {row['paradigm']}, pair {row['pair']}"
+    return f"{place}, sentence {sentences.texts[sentence]!r}"
+
+
+def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None) -> None:
+    """Refuse sentences that the model's context cannot hold; nothing is ever cut.
+
+    Args:
+        pairs: the pair table.
+        sentences: its sentences.
+        context: the most tokens of a sentence that the model can read, or None when it has no limit. (A causal model
+            reads the start token and all tokens but the last, so its positions are the limit.)
+
+    Raises:
+        UserError: naming the longest sentence, its length and the limit.
+    """
+    lengths = sentences.lengths
+    if context is None or lengths.max() <= context:
+        return
+    item = describe(pairs, sentences, int(lengths.argmax()))
+    raise UserError(
+        f"{item}: {lengths.max()} tokens, but the model's context holds {context} "
+        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long)"
+    )

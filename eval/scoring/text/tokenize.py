@@ -1,0 +1,118 @@
+"""Texts as token ids without special tokens, and the characters that each token stands for."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ucurve.characters import character_table, code_points
+
+Ids = npt.NDArray[np.int64]
+
+
+def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
+    """Find the characters each token stands for, without the white space around them.
+
+    A token of white space alone keeps it. A token without character has the white space before it, and at the
+    beginning of a text, where it marks a beginning, the first character.
+
+    Args:
+        texts: the texts, none of them empty.
+        offsets: for each text and token, first character and end, as the tokenizer gives them.
+
+    Returns:
+        int64[tokens, 2], first character and end within the text, of all texts one after the other.
+    """
+    owner = np.repeat(np.arange(len(texts)), [len(row) for row in offsets])
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    base = (np.cumsum(sizes) - sizes)[owner][:, None]
+    given = np.array([pair for row in offsets for pair in row], dtype=np.int64).reshape(-1, 2)
+    solid = ~np.array([character.isspace() for text in texts for character in text], dtype=bool)
+    places = _filled(given, sizes[owner], solid, base[:, 0]) + base
+    return _trimmed(places, solid) - base
+
+
+def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[Any], base: Ids) -> Ids:
+    """Give a token without character one that it stands for."""
+    first, end = given.T
+    empty = first >= end
+    behind_space = (first > 0) & ((first >= sizes) | ~solid[base + np.maximum(first - 1, 0)])
+    first = np.where(empty & behind_space, first - 1, first)
+    return np.stack([first, np.where(empty, first + 1, end)], axis=1)
+
+
+def _trimmed(places: Ids, solid: npt.NDArray[Any]) -> Ids:
+    """Take white space from both ends of spans that hold something else."""
+    numbers = np.arange(len(solid))
+    none = np.full(1, len(solid))
+    following = np.minimum.accumulate(np.append(np.where(solid, numbers, len(solid)), none)[::-1])[::-1]
+    preceding = np.maximum.accumulate(np.insert(np.where(solid, numbers + 1, 0), 0, 0))
+    first, end = following[places[:, 0]], preceding[places[:, 1]]
+    return np.where((first < end)[:, None], np.stack([first, end], axis=1), places)
+
+
+_TEXTS = 1024  # tokenised at once; what a tokenizer returns is many times larger than the tokens
+_BARE = {"add_special_tokens": False, "return_attention_mask": False}
+
+
+def tokenise(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
+    """Tokenise texts.
+
+    Args:
+        texts: the texts.
+        tokenizer: a Hugging Face tokenizer.
+        placed: whether to say which characters a token stands for; a fast tokenizer can.
+
+    Returns:
+        int64[tokens] of all texts one after the other; how many each has, int64[texts]; and where asked for, the
+        characters of each token in its text, from and to, int64[tokens, 2].
+    """
+    if not placed and _calls_library(tokenizer):
+        looked_up = _looked_up(texts, tokenizer)
+        if looked_up is not None:
+            return *looked_up, None
+    tokens, lengths, places = [], [], []
+    for first in range(0, len(texts), _TEXTS):
+        some = texts[first : first + _TEXTS]
+        if placed:
+            encoded = tokenizer(some, **_BARE, return_offsets_mapping=True)
+            ids = encoded["input_ids"]
+            places.append(token_spans(some, encoded["offset_mapping"]))
+        else:
+            ids = _token_ids(some, tokenizer)
+        lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
+        tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
+    return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
+
+
+def _looked_up(texts: list[str], tokenizer: Any) -> tuple[Ids, Ids] | None:
+    """Look characters up in a table, when they are all the tokens there are; None otherwise."""
+    pipeline = json.loads(tokenizer.backend_tokenizer.to_str())
+    table, whole = character_table(pipeline), "".join(texts)
+    if table is None or any(token["content"] in whole for token in pipeline["added_tokens"]):
+        return None
+    return table[code_points(whole)], np.array([len(text) for text in texts], dtype=np.int64)
+
+
+def _token_ids(texts: list[str], tokenizer: Any) -> Sequence[Sequence[int]]:
+    """Tokenise some texts.
+
+    What the library's call makes of each result takes as long as the tokenising. Its fast tokenizers are asked without
+    that, after one call that takes back whatever cutting and padding their file asks for.
+    """
+    if not _calls_library(tokenizer):
+        ids: Sequence[Sequence[int]] = tokenizer(texts, **_BARE)["input_ids"]
+        return ids
+    tokenizer(texts[:1], **_BARE)
+    return [one.ids for one in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _calls_library(tokenizer: Any) -> bool:
+    """Say whether a call of a tokenizer is the library's own for fast tokenizers, not one of a class below it."""
+    from transformers import PreTrainedTokenizerFast
+
+    ways = ("__call__", "_encode_plus")
+    return all(getattr(type(tokenizer), way, None) is getattr(PreTrainedTokenizerFast, way) for way in ways)

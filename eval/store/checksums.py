@@ -1,0 +1,174 @@
+"""What vouches for the tables and pairs below ``eval/``: ``eval/manifest.json`` holds the SHA-256 of each.
+
+A file is replaced under the tables' lock: first the sums accept what is there and what comes, then the file takes its
+place, then they accept it alone. A kill at any moment leaves a folder whose sums fit, and processes take turns. Scores
+have their sum in the key beside them.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import DamagedError
+from ucurve.storage.files import new_file, sha256_file
+from ucurve.storage.locks import holding_tables
+from ucurve.storage.run_folder import CHECKPOINTS, EVAL, MANIFEST
+from ucurve.storage.sealed import KEY, SUMS
+
+_TRIES, _PAUSE = 5, 0.05  # a reader that meets a file between two sums looks again
+Sums = Mapping[str, list[str]]
+
+
+def sums_path(folder: Path) -> Path:
+    """Return where the sums of a run folder are."""
+    return folder / EVAL / MANIFEST
+
+
+def read_sums(folder: Path) -> Sums | None:
+    """Read the accepted SHA-256 of the files below ``eval/``, by their path there; None where nothing says them.
+
+    Raises:
+        DamagedError: when the sums themselves are not what was written.
+    """
+    path = sums_path(folder)
+    if not path.exists():
+        return None
+    files: dict[str, list[str]] = SUMS.read(path)["files"]
+    return files
+
+
+@contextmanager
+def new_summed_file(folder: Path, path: Path) -> Iterator[Path]:
+    """Give a temporary path as ``new_file`` does; the sums of the folder vouch for what is written there.
+
+    Args:
+        folder: the run folder.
+        path: the file, below its ``eval/``.
+    """
+    with holding_tables(folder):
+        with new_file(path) as temporary:
+            yield temporary
+            fresh = sha256_file(temporary)
+            accepted = _accepted(folder, path)
+            there = [sha256_file(path)] if path.is_file() else []
+            _accept(folder, path, [*(one for one in there if one in accepted and one != fresh), fresh])
+        _accept(folder, path, [fresh])
+
+
+def adopt(folder: Path, path: Path) -> None:
+    """Let the sums vouch for a file that was compared with its source; an older version may have written it."""
+    with holding_tables(folder):
+        _accept(folder, path, [sha256_file(path)])
+
+
+def is_summed(folder: Path, path: Path) -> bool:
+    """Say whether a file is there as the sums of the folder say.
+
+    Raises:
+        DamagedError: when the sums themselves are not what was written.
+    """
+    return path.is_file() and sha256_file(path) in ((read_sums(folder) or {}).get(_name(folder, path)) or ())
+
+
+def check_summed(folder: Path, path: Path) -> None:
+    """Check a table or pairs before they are used; a file that no sum is kept of is taken as it is.
+
+    Args:
+        folder: the run folder.
+        path: the file, below its ``eval/``; it need not be there when no sum of it is kept.
+
+    Raises:
+        DamagedError: when the file is not what was written, or the sums are not.
+    """
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE)
+        found = sha256_file(path) if path.is_file() else None
+        accepted = (read_sums(folder) or {}).get(_name(folder, path))
+        if accepted is None or found in accepted:
+            return
+    problem = "missing" if found is None else "not what was written"
+    raise DamagedError(f"{path}: {problem}; {mending(folder)}")
+
+
+def check_scores(folder: Path, path: Path) -> None:
+    """Check stored scores against the key beside them before they are used.
+
+    Args:
+        folder: the run folder.
+        path: the scores; they need not be there.
+
+    Raises:
+        DamagedError: when ``score_fault`` finds one.
+    """
+    problem = score_fault(folder, path)
+    if problem is not None:
+        raise DamagedError(f"{problem}; score it again, or delete scores and key to leave a gap")
+
+
+def score_fault(folder: Path, path: Path) -> str | None:
+    """Say what is wrong with stored scores or the key beside them: both are there, or neither is.
+
+    Scores without a key are taken as they are where nothing vouches for the folder at all.
+    """
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE)
+        problem = _problem(folder, path, path.with_suffix(".json"))
+        if problem is None:
+            break
+    return problem
+
+
+def read_key(path: Path) -> dict[str, Any] | None:
+    """Read the key beside stored scores; None when it is missing or not what was written.
+
+    Args:
+        path: of the scores.
+    """
+    try:
+        return KEY.read_older(path.with_suffix(".json"))
+    except DamagedError:
+        return None
+
+
+def mending(folder: Path) -> str:
+    """Say what mends the tables and pairs of a run folder."""
+    what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
+    return (
+        f"python score.py {what} benchmarks=[...] makes it anew from the stored scores, none of which is computed again"
+    )
+
+
+def _problem(folder: Path, path: Path, key: Path) -> str | None:
+    if not path.is_file():
+        return f"{path}: missing, and its key is there" if key.exists() else None
+    if not key.exists():
+        return f"{key}: missing, and the scores are there" if sums_path(folder).exists() else None
+    try:
+        said = KEY.read_older(key).get("scores_sha256")
+    except DamagedError as error:
+        return str(error)
+    return None if said in (None, sha256_file(path)) else f"{path}: not what was written"
+
+
+def _accepted(folder: Path, path: Path) -> list[str]:
+    return list(_sums_or_none(folder).get(_name(folder, path), ()))
+
+
+def _accept(folder: Path, path: Path, digests: list[str]) -> None:
+    """Let the sums vouch for these digests of a file; a caller holds the tables."""
+    before = _sums_or_none(folder)
+    name = _name(folder, path)
+    if before.get(name) != digests:
+        SUMS.write(sums_path(folder), {"files": dict(sorted({**before, name: digests}.items()))})
+
+
+def _sums_or_none(folder: Path) -> Sums:
+    return read_sums(folder) or {}
+
+
+def _name(folder: Path, path: Path) -> str:
+    return path.relative_to(folder / EVAL).as_posix()

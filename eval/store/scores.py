@@ -1,0 +1,234 @@
+"""What scoring leaves in a run folder: pair tables, and scores with their keys, written and read back."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.pairs import data_hash
+from eval.store.checksums import adopt, check_scores, check_summed, is_summed, new_summed_file, read_key
+from eval.store.tables import TABLES, drop_benchmark
+from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.progress import say
+from ucurve.provenance import versions
+from ucurve.storage.files import new_file, sha256_file, sha256_json
+from ucurve.storage.locks import Claims
+from ucurve.storage.run_folder import EVAL, RECORD, STEPS, parse_step, step_name
+from ucurve.storage.sealed import KEY
+
+PAIRS = "pairs.parquet"
+_TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a score depends on: two scores with the same key are the same.
+
+    Attributes:
+        weights_sha256: of the model's weights.
+        config_sha256: of the model's ``config.json``.
+        tokenizer_sha256: of the tokenizer.
+        tokens_sha256: of the token ids the sentences became, whatever made the tokenizer give these.
+        data_sha256: of the pair table.
+        settings: of the scorer, as a JSON object.
+    """
+
+    weights_sha256: str
+    config_sha256: str
+    tokenizer_sha256: str
+    tokens_sha256: str
+    data_sha256: str
+    settings: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the key as it is stored, with a hash of the settings beside them."""
+        return {**asdict(self), "settings_sha256": sha256_json(self.settings)}
+
+
+def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
+    """Return where a step's scores are, below the run folder ``folder``."""
+    return folder / EVAL / benchmark / scorer / f"{step_name(step)}.parquet"
+
+
+def pairs_path(folder: Path, benchmark: str) -> Path:
+    """Return where a benchmark's pair table is, below the run folder ``folder``."""
+    return folder / EVAL / benchmark / PAIRS
+
+
+def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
+    """Check that a folder may get the scores of a model that is no run of ours.
+
+    Args:
+        out: the folder.
+        model: name of the model; None when it is not known yet.
+        weights: SHA-256 of the model's weights by step.
+
+    Raises:
+        UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model: other
+            weights of the same step, or any of another name.
+    """
+    if any(path.is_file() for path in (out, *out.parents)):
+        raise UserError(f"out={out} is a file or lies below one; give a folder")
+    if (out / RECORD).exists():
+        raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
+    for file in sorted((out / EVAL).rglob(f"{STEPS}.json")) if model is not None else ():
+        record = read_key(file)
+        if record is None:  # damaged: it says nothing, and its score is made anew
+            continue
+        step = parse_step(file.stem)
+        sha256 = None if step is None else (weights or {}).get(step)
+        if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
+            raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
+
+
+def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
+    """Store a benchmark's pair table and see to it that it stays as it is until the claims end.
+
+    Raises:
+        RunError: when another process is scoring other pairs of the same benchmark into the folder.
+    """
+    benchmark = str(pairs["benchmark"].iloc[0])
+    name = f"pairs of {benchmark}"
+    for _ in range(_TRIES):
+        claims.share(name)
+        path = pairs_path(folder, benchmark)
+        if _stored_hash(path) == data_hash(pairs) and is_summed(folder, path):
+            return
+        claims.give(name)
+        if claims.take(name):
+            keep_pairs(folder, pairs)
+            claims.share(name)
+            return
+        time.sleep(_PAUSE)
+    raise RunError(
+        f"{folder}: another process is scoring other pairs of {benchmark} into this folder; wait until it has ended"
+    )
+
+
+def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
+    """Store a benchmark's pair table in a run folder.
+
+    When other pairs are there already, scores of the benchmark belong to those, so they and their accuracies go first.
+
+    Args:
+        folder: the run folder.
+        pairs: the pair table of one benchmark.
+    """
+    benchmark = str(pairs["benchmark"].iloc[0])
+    path = pairs_path(folder, benchmark)
+    wanted = data_hash(pairs)
+    whole = path.exists() and _is_whole(folder, path)
+    if whole and _stored_hash(path) == wanted:
+        adopt(folder, path)
+        return
+    if path.exists() and not whole and _keys_name(path.parent, wanted):
+        say(f"{path} is not what was written; it is written anew")
+    elif path.exists():
+        say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
+        _forget(folder, benchmark)
+    with new_summed_file(folder, path) as temporary:
+        pairs.to_parquet(temporary, index=False)
+
+
+def _is_whole(folder: Path, path: Path) -> bool:
+    try:
+        check_summed(folder, path)
+    except DamagedError:
+        return False
+    return True
+
+
+def _keys_name(place: Path, data_sha256: str) -> bool:
+    """Say whether there are scores of a benchmark, all of them made of these pairs."""
+    keys = [read_key(file) for file in place.glob(f"*/{STEPS}.json")]
+    return {key.get("data_sha256") for key in keys if key is not None} == {data_sha256}
+
+
+def _stored_hash(path: Path) -> str | None:
+    try:
+        return data_hash(pd.read_parquet(path))
+    except (OSError, ValueError):  # absent or torn
+        return None
+
+
+def _forget(folder: Path, benchmark: str) -> None:
+    for file in (folder / EVAL / benchmark).glob(f"*/{STEPS}.*"):
+        file.unlink()
+    for kind in TABLES:
+        drop_benchmark(kind, folder, benchmark)
+
+
+def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str, Any]) -> None:
+    """Store a step's scores, then the key that vouches for them.
+
+    Args:
+        path: ``.../step00000512.parquet``; the key goes beside it.
+        scores: one row per pair.
+        key: what the scores depend on.
+        notes: further facts for the reader of the key file.
+    """
+    path.with_suffix(".json").unlink(missing_ok=True)
+    with new_file(path) as temporary:
+        scores.to_parquet(temporary, index=False)
+    record = {**key.as_json(), "scores_sha256": sha256_file(path), **notes, "versions": versions()}
+    KEY.write(path.with_suffix(".json"), record)
+
+
+def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
+    """Return stored scores if they are whole and made with this very key, else None."""
+    return pd.read_parquet(path) if has_scores(path, key) else None
+
+
+def has_scores(path: Path, key: Key) -> bool:
+    """Say whether whole scores made with this very key are stored."""
+    try:
+        return has_key(path, key, scores_sha256=sha256_file(path))
+    except OSError:
+        return False
+
+
+def has_key(path: Path, key: Key, **facts: Any) -> bool:
+    """Say whether the record beside stored scores has this very key, and these facts; the scores are not read."""
+    record = read_key(path) or {}
+    wanted = {**json.loads(json.dumps(key.as_json())), **facts}
+    return {name: record.get(name) for name in wanted} == wanted
+
+
+@dataclass(frozen=True)
+class StoredScores:
+    """The scores of one model on the pairs of one benchmark; files that are not what was written are refused.
+
+    Attributes:
+        folder: the run folder, or the one that a model alone is scored into.
+        run: name of the run or the model.
+        step: of the checkpoint; -1 for a model alone.
+        benchmark: name of the benchmark.
+        scorer: the way it was scored.
+    """
+
+    folder: Path
+    run: str
+    step: int
+    benchmark: str
+    scorer: str
+
+    def pair_table(self) -> pd.DataFrame:
+        """Read the pairs: ``benchmark, language, paradigm, phenomenon, pair, good, bad`` and what else is published."""
+        path = pairs_path(self.folder, self.benchmark)
+        check_summed(self.folder, path)
+        return pd.read_parquet(path)
+
+    def score_table(self) -> pd.DataFrame:
+        """Read the scores: ``pair``, then ``lp, n, unigram, unk, ...``, each as ``_good`` and ``_bad``."""
+        path = score_path(self.folder, self.benchmark, self.scorer, self.step)
+        check_scores(self.folder, path)
+        return pd.read_parquet(path)
+
+    def pairs(self) -> pd.DataFrame:
+        """Join the scores to their pairs; a published column with the name of a score gets ``_published``."""
+        tables = self.pair_table(), self.score_table()
+        return tables[0].merge(tables[1], on="pair", validate="one_to_one", suffixes=("_published", ""))

@@ -1,0 +1,180 @@
+"""The tables of a run folder that scores are summed up in: csv files that processes change in turn."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.metrics.accuracy import COLUMNS
+from eval.metrics.fitting import FIT_COLUMNS
+from eval.metrics.significance import STATISTICS_COLUMNS
+from eval.models.targets import Target
+from eval.store.checksums import check_summed, new_summed_file
+from ucurve.errors import UserError
+from ucurve.storage.locks import holding_tables
+from ucurve.storage.run_folder import EVAL
+
+_SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
+
+
+@dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table below ``eval/``.
+
+    Attributes:
+        name: of the file.
+        columns: in their order; the first ones are ``run, step, tokens, flops, benchmark, scorer``.
+        types: of the columns.
+        replaced_by: columns whose equality makes a fresh row take the place of an older one.
+        order: columns that rows are sorted by.
+        added: columns that the tables of the first release do not have; read from such a table, they are missing.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    types: Mapping[str, str]
+    replaced_by: tuple[str, ...]
+    order: tuple[str, ...]
+    added: tuple[str, ...] = ()
+
+    def path(self, folder: Path) -> Path:
+        """Return the file of a run folder."""
+        return folder / self.place
+
+    @property
+    def place(self) -> Path:
+        """The file's path below a run folder."""
+        return Path(EVAL, self.name)
+
+
+_WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
+_TYPES = {
+    **dict.fromkeys(("step", "n", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
+    "tokens": "Int64",
+    **dict.fromkeys(("run", *_SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
+    **dict.fromkeys(("family", "label", "fitted_on", "objective"), "str"),
+}  # what is not named here is float64
+
+
+def _table(
+    name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str], added: Sequence[str] = ()
+) -> TableFile:
+    every = (*_WHERE, *columns)
+    types = {column: _TYPES.get(column, "float64") for column in every}
+    return TableFile(name, every, types, (*_SCORE, *replaced_by), (*_SCORE, *order), tuple(added))
+
+
+_LINKED = ("linking", "ties_rule")
+_FITTED = ("family", "label", "fitted_on", "ties_rule")
+ACCURACY = _table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
+STATISTICS = _table(
+    "statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"),
+    added=[column for column in STATISTICS_COLUMNS if "_minus_equal" in column],
+)  # fmt: skip
+FITS = _table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
+TABLES = (ACCURACY, STATISTICS, FITS)
+
+
+def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
+    """Read a table; without a file, an empty one with its columns.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
+    if not path.exists():
+        return pd.DataFrame(columns=list(kind.columns)).astype(dict(kind.types))
+    blanks = {name: [""] for name, kind_of in kind.types.items() if kind_of != "str"}
+    try:
+        table = pd.read_csv(path, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
+    except ValueError as error:
+        raise _not_ours(path, str(error).splitlines()[0]) from error
+    if set(kind.columns) - set(table.columns) == set(kind.added):
+        table = table.reindex(columns=list(kind.columns))
+    if set(table.columns) != set(kind.columns):
+        raise _not_ours(path, f"its columns are {', '.join(map(str, table.columns))}")
+    return table
+
+
+def _not_ours(path: Path, reason: str) -> UserError:
+    return UserError(
+        f"{path}: not a table of accuracies ({reason}); remove it and score again, which computes no stored score anew"
+    )
+
+
+def rows_shown(kind: TableFile, folder: Path) -> set[tuple[Any, ...]]:
+    """Return what a table has rows of: step, benchmark, scorer, and the rest of ``replaced_by``.
+
+    Raises:
+        UserError: when the file holds something else.
+    """
+    return rows_of(kind, read_table(kind, kind.path(folder)))
+
+
+def rows_of(kind: TableFile, table: pd.DataFrame) -> set[tuple[Any, ...]]:
+    """Return what a table that was read or made has rows of, as ``rows_shown``."""
+    return set(table[list(kind.replaced_by)].drop_duplicates().itertuples(index=False, name=None))
+
+
+def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
+    """Take the rows of scores that are going to be replaced out of a table.
+
+    Args:
+        kind: the table.
+        folder: the run folder.
+        scores: step, benchmark and scorer of each.
+    """
+    if not scores:
+        return
+    with holding_tables(folder):
+        old = _before(kind, folder)
+        replace_table(kind, folder, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
+
+
+def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:
+    """Take all rows of a benchmark out of a table."""
+    if kind.path(folder).exists():
+        with holding_tables(folder):
+            table = _before(kind, folder)
+            replace_table(kind, folder, table[table["benchmark"] != benchmark])
+
+
+def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> None:
+    """Put rows into a table, in place of older ones that are equal in ``replaced_by``.
+
+    Args:
+        kind: the table.
+        folder: the run folder.
+        tables: rows with the table's columns.
+    """
+    fresh = [table for table in tables if len(table)]
+    if not fresh:
+        return
+    added = pd.concat(fresh, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
+    identity = list(kind.replaced_by)
+    with holding_tables(folder):
+        old = _before(kind, folder)
+        replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
+        kept = old[~replaced]
+        replace_table(kind, folder, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
+
+
+def _before(kind: TableFile, folder: Path) -> pd.DataFrame:
+    """Read a table that is going to be changed; nothing is built on one that is not what was written."""
+    path = kind.path(folder)
+    if path.exists():
+        check_summed(folder, path)
+    return read_table(kind, path)
+
+
+def replace_table(kind: TableFile, folder: Path, table: pd.DataFrame) -> None:
+    """Write a whole table."""
+    with new_summed_file(folder, kind.path(folder)) as temporary:
+        table.sort_values(list(kind.order))[list(kind.columns)].to_csv(temporary, index=False)
+
+
+def labels(target: Target, benchmark: str, scorer: str) -> dict[str, Any]:
+    """Return the columns that say of a row what it is of."""
+    facts = {name: target.manifest.get(name) for name in ("tokens", "flops")}
+    return {"run": target.name, "step": target.step, **facts, "benchmark": benchmark, "scorer": scorer}

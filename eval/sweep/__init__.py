@@ -1,0 +1,1 @@
+"""Many checkpoints, benchmarks and scorers, each scored once. Imports every other folder of this package."""

@@ -1,0 +1,125 @@
+"""What is checked of a whole sweep before anything is scored or written."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pandas as pd
+
+from eval.linking import Linking, parse_linking
+from eval.metrics.fitting import fit_paradigms
+from eval.models.folder import model_kind, read_config
+from eval.models.targets import Target
+from eval.models.unigram import check_table
+from eval.scoring.scorers import Scorer, check_kind
+from eval.scoring.text.spans import spans_of
+from eval.settings import ScoreSettings
+from eval.sweep.prepare import Job, rated_job, rated_pairs, score_columns, scorers_of
+from ucurve.errors import UserError
+from ucurve.progress import say
+
+
+def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings) -> None:
+    """Check what configurations, pair tables and the files of settings tell, before a tokenizer or a model is loaded.
+
+    Raises:
+        UserError: when a file is missing or broken, a scorer does not fit a model or the pairs, or a linking function
+            that was asked for can be had from no scores.
+    """
+    _check_counts(targets, settings)
+    if settings.unigrams is not None:
+        check_table(settings.unigrams.path)
+    if settings.fit is not None and settings.fit.ratings is not None:
+        rated_pairs(settings.fit.ratings)
+    kinds = {target.folder: model_kind(read_config(target.folder)) for target in targets}
+    used: dict[Scorer, None] = {}
+    for pairs in benchmarks:
+        asked = [(scorer, folder) for folder, kind in kinds.items() for scorer in scorers_of(pairs, kind, settings)]
+        for scorer, folder in asked:
+            check_kind(scorer, kinds[folder], folder)
+        for part in {scorer.part for scorer, _ in asked}:
+            for side in ("good", "bad"):
+                spans_of(pairs, side, part)
+        used |= dict.fromkeys(scorer for scorer, _ in asked)
+    unigrams = settings.unigrams is not None or any(target.counts.exists() for target in targets)
+    _check_linkings({scorer.name: score_columns(scorer, unigrams) for scorer in used}, settings)
+
+
+def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
+    """Check that there are unigram counts for a linking function that was asked for and needs them.
+
+    Raises:
+        UserError: naming the linking function and the file that is not there.
+    """
+    needing = [name for name in settings.linking or () if parse_linking(name).needs_unigrams]
+    without = [target for target in targets if not target.counts.exists()]
+    if needing and without and settings.unigrams is None:
+        raise UserError(
+            f"linking: {', '.join(needing)} needs unigram counts, and there is no {without[0].counts}; "
+            "a published table can be given by unigrams.path"
+        )
+
+
+def check_revisions(jobs: Sequence[Job]) -> None:
+    """Check that no two revisions hold the same weights, of which one must then have the wrong name.
+
+    Checkpoints of this suite may be equal, after steps with a learning rate of 0: their manifests vouch for the steps.
+
+    Raises:
+        UserError: naming both revisions.
+    """
+    first: dict[str, Target] = {}
+    for job in jobs:
+        one, other = first.setdefault(job.key.weights_sha256, job.target), job.target
+        named = None not in (one.revision, other.revision) and one.revision != other.revision
+        if named and not (one.ours and other.ours):
+            raise UserError(
+                f"revisions: {one.revision!r} and {other.revision!r} hold the same weights, so that at least one of "
+                "them is not the step of its name; leave the wrong one out of revisions="
+            )
+
+
+def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) -> None:
+    """Check that a linking function that was asked for can be had from the columns of some scorer."""
+    for linking in map(parse_linking, settings.linking or ()):
+        if not any(found.issuperset(linking.reads) for found in columns.values()):
+            raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
+
+
+def say_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+    """Say which linking functions are left out, of those that nobody asked for by name."""
+    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(job.scorer)]
+    missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
+    if missing and settings.linking is None:
+        say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
+
+
+def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+    """Check that the parameters which are to be fitted can be.
+
+    Raises:
+        UserError: when ratings are missing or broken, do not fit a model or a scorer, a benchmark has one paradigm and
+            none to judge by, or scores lack what a family reads.
+    """
+    fit = settings.fit
+    if fit is None:
+        return
+    fitted = [job for job in jobs if not job.scorer.chat]
+    for job in fitted:
+        for linking in map(parse_linking, fit.families):
+            if not _can_have(job, linking):
+                raise UserError(f"fit.families: {_why_not(job.scorer.name, job.columns, linking)}")
+        if fit.on == "paradigms":
+            fit_paradigms(job.pairs["paradigm"], fit)
+    if fit.ratings is not None:
+        pairs = rated_pairs(fit.ratings)
+        for job in {(job.target.folder, job.scorer.name): job for job in fitted}.values():
+            rated_job(job, pairs, settings)
+
+
+def _can_have(job: Job, linking: Linking) -> bool:
+    """Say whether the scores of a job have the columns that a linking function reads."""
+    return job.columns.issuperset(linking.reads)
+
+
+def _why_not(scorer: str, columns: Collection[str], linking: Linking) -> str:
+    lacking = ", ".join(column for column in linking.reads if column not in columns)
+    return f"{linking.name} reads {lacking}, which the scorer {scorer!r} does not give"

@@ -1,0 +1,265 @@
+"""Many checkpoints, benchmarks and scorers: each score computed once, and rows gathered into the tables."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.linking import Linking, parse_linking
+from eval.metrics.accuracy import accuracy_table
+from eval.metrics.fitting import fit
+from eval.metrics.ratings import read_ratings
+from eval.metrics.significance import statistics_table
+from eval.models.targets import Target
+from eval.scoring.batching import within_memory
+from eval.scoring.loading import load_model
+from eval.settings import ScoreSettings
+from eval.store.checksums import is_summed, score_fault
+from eval.store.repair import mended_tables, store_mended
+from eval.store.scores import StoredScores, has_key, has_scores, read_scores, share_pairs, write_scores
+from eval.store.tables import (
+    ACCURACY,
+    FITS,
+    STATISTICS,
+    TABLES,
+    TableFile,
+    add_rows,
+    drop_scores,
+    labels,
+    rows_of,
+    rows_shown,
+)
+from eval.sweep.checks import check_asked, check_fit, check_revisions, say_left_out
+from eval.sweep.messages import say_facts, say_score
+from eval.sweep.prepare import Job, prepare, rated_job, rated_pairs
+from eval.sweep.score import score_job
+from ucurve.progress import ProgressBar, say
+from ucurve.storage.locks import Claims, holding_tables, score_claims, scoring_into
+
+_SECONDS = 30.0  # between two times of writing, at least
+_SHARE = 0.05  # of the time that goes into writing, at most
+
+
+class GatheredRows:
+    """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores.
+
+    Args:
+        folder: the run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: dict[str, list[tuple[Job, pd.DataFrame]]] = {kind.name: [] for kind in TABLES}
+        self._due = time.monotonic() + _SECONDS
+
+    def keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
+        """Take the rows of a score for a table, and write all that are held when it is time to."""
+        _, benchmark, scorer = job.identity
+        self._held[kind.name].append((job, rows.assign(**labels(job.target, benchmark, scorer))))
+        if time.monotonic() > self._due:
+            self.write()
+
+    def write(self) -> None:
+        """Put what is held into the tables, but no rows of a score that has given way to another since."""
+        begun = time.monotonic()
+        with holding_tables(self._folder):
+            for kind in TABLES:
+                held = self._held[kind.name]
+                fresh = [rows for job, rows in held if has_key(job.path(self._folder), job.key)]
+                add_rows(kind, self._folder, fresh)
+                held.clear()
+        ended = time.monotonic()
+        self._due = ended + max(_SECONDS, (ended - begun) / _SHARE)
+
+
+@dataclass
+class Sweep:
+    """Scores models into one run folder.
+
+    Attributes:
+        folder: the run folder, or the folder given for a model alone.
+        benchmarks: pair tables.
+        settings: how to score.
+        said: facts about benchmarks that have been said, and need not be said again.
+    """
+
+    folder: Path
+    benchmarks: Sequence[pd.DataFrame]
+    settings: ScoreSettings
+    said: set[str] = field(default_factory=set)
+    _loaded: tuple[Path, Any] | None = None
+    _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
+
+    def score(self, targets: Sequence[Target]) -> list[StoredScores]:
+        """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
+
+        Another process may score the same targets into the same folder at the same time: each score is computed by one
+        of them, and both end when all are there.
+
+        Returns:
+            Where every score is, in the order of the targets.
+
+        Raises:
+            UserError: when a target does not fit a benchmark, the first model to score does not load, or
+                ``accuracy.csv`` is broken; then nothing has been written.
+            RunError: when a score is not finite.
+        """
+        check_asked(targets, self.benchmarks, self.settings)
+        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
+        check_revisions(jobs)
+        say_left_out(jobs, self.settings)
+        check_fit(jobs, self.settings)
+        mended = mended_tables(self.folder, targets)
+        shown = {
+            kind.name: rows_of(kind, mended[kind]) if kind in mended else rows_shown(kind, self.folder)
+            for kind in TABLES
+        }
+        due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
+        if due:
+            self._model(due[0])
+        if self.settings.dtype != "float32":
+            say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
+        for job in due:
+            if problem := score_fault(self.folder, job.path(self.folder)):
+                say(f"{problem}; it is scored again")
+        with scoring_into(self.folder), score_claims(self.folder) as claims:
+            store_mended(self.folder, mended)
+            for pairs in (*self.benchmarks, *self._rated_pairs()):
+                share_pairs(self.folder, pairs, claims)
+            has_rows = {row[:3] for rows in shown.values() for row in rows}
+            self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
+            made_anew = {job.identity for job in due}
+            vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
+            self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
+            self._score_all(jobs, claims)
+        say_facts(jobs, self.said)
+        return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
+
+    def _record(self, job: Job) -> Path:
+        return job.path(self.folder).with_suffix(".json")
+
+    def _take_back(self, jobs: Sequence[Job], claims: Claims) -> None:
+        """Take scores that are to be made anew, and all rows made from them, out of the folder."""
+        held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
+        self._forget([job for job in held if not has_scores(job.path(self.folder), job.key)])
+        for job in held:
+            claims.give(str(job.identity))
+
+    def _forget(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._record(job).unlink(missing_ok=True)
+        for kind in TABLES:
+            drop_scores(kind, self.folder, {job.identity for job in jobs})
+
+    def _linkings(self, job: Job) -> list[Linking]:
+        return [parse_linking(name) for name in self.settings.linkings(job.scorer)]
+
+    def _model(self, job: Job) -> Any:
+        """Load a model, or give the one that was loaded last."""
+        target = job.target
+        if self._loaded is None or self._loaded[0] != target.folder:
+            self._loaded = None  # one model at a time in memory
+            model = load_model(target.folder, job.scorer.kind, self.settings.dtype, self.settings.device)
+            self._loaded = (target.folder, model)
+        return self._loaded[1]
+
+    def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
+        rows = GatheredRows(self.folder)
+        try:
+            with ProgressBar(f"scoring {self.folder.name}", sum(job.size for job in jobs)) as bar:
+                for job in in_turn(jobs, claims):
+                    self._summarise(job, self._scores(job, bar), self._rated(job, claims), rows)
+        finally:
+            rows.write()
+
+    def _scores(self, job: Job, bar: ProgressBar | None = None) -> pd.DataFrame:
+        """Read the scores of a job, or make and store them."""
+        path = job.path(self.folder)
+        scores = read_scores(path, job.key)
+        if scores is not None:
+            if bar is not None:
+                bar.advance(job.size)
+            return scores
+        self._known = {row for row in self._known if row[:3] != job.identity}
+        scores, notes = self._compute(job, bar)
+        if self._record(job).exists():  # another process has stored scores of other settings in the meantime
+            self._forget([job])
+        write_scores(path, scores, job.key, notes)
+        return scores
+
+    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: GatheredRows) -> None:
+        rules, linkings = self.settings.rules(), self._linkings(job)
+        accuracies = accuracy_table(job.pairs, scores, linkings, rules)
+        rows.keep(ACCURACY, job, accuracies)
+        for rule in rules:
+            unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
+            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
+            if self.settings.fit is not None and not job.scorer.chat:
+                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
+        say_score(job, scores, accuracies, self.settings)
+
+    def _rated_pairs(self) -> list[pd.DataFrame]:
+        """Read the sentences that people rated, when parameters are fitted to ratings."""
+        fitted = self.settings.fit
+        return [] if fitted is None or fitted.ratings is None else [rated_pairs(fitted.ratings)]
+
+    def _rated(self, job: Job, claims: Claims) -> pd.DataFrame | None:
+        """Read or make the scores of the rated sentences, by the model and the scorer of a job."""
+        if self.settings.fit is None or self.settings.fit.ratings is None or job.scorer.chat:
+            return None
+        (pairs,) = self._rated_pairs()
+        rated = rated_job(job, pairs, self.settings)
+        claims.take(str(rated.identity), wait=True)
+        scores = self._scores(rated)
+        claims.give(str(rated.identity))
+        return scores.assign(rating=read_ratings(self.settings.fit.ratings)["rating"])
+
+    def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
+        model = self._model(job)
+
+        def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+            with _counting(job, bar) as advance:
+                return score_job(job, model, size, advance)
+
+        return within_memory(self.settings.batch_tokens, model, attempt)
+
+
+def in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
+    """Yield every job while it is claimed, those that another process is at once it has done with them."""
+    pending, wait = list(jobs), False
+    while pending:
+        left = []
+        if wait:
+            say(f"waiting for another process, which scores {len(pending)} of {len(jobs)}")
+        for job in pending:
+            if claims.take(str(job.identity), wait):
+                wait = False
+                yield job
+                claims.give(str(job.identity))
+            else:
+                left.append(job)
+        wait = len(left) == len(pending)
+        pending = left
+
+
+@contextmanager
+def _counting(job: Job, bar: ProgressBar | None) -> Iterator[Callable[[int], None]]:
+    """Give what counts finished sentences on the bar, and takes the count back when the work has to be done again."""
+    done = 0
+
+    def advance(units: int) -> None:
+        nonlocal done
+        done += units
+        if bar is not None:
+            bar.advance(units, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
+
+    try:
+        yield advance
+    except Exception:
+        if bar is not None:
+            bar.advance(-done)
+        raise

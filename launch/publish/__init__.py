@@ -1,0 +1,1 @@
+"""A finished run as a Hugging Face repository: ``python -m launch.publish``. May import every package."""

@@ -1,0 +1,6 @@
+"""``python -m launch.publish``: a finished run as a Hugging Face repository."""
+
+from ucurve.cli import run
+
+if __name__ == "__main__":
+    run("publish")

@@ -1,0 +1,144 @@
+"""A finished run as a Hugging Face repository with a revision for every checkpoint: ``python -m launch.publish``.
+
+``FOLDER/step512/`` is what the revision ``step512`` holds, ``FOLDER/main`` is the last checkpoint. With ``repo`` the
+folder is also a cache of the hub: ``from_pretrained(repo, revision="step512", cache_dir=FOLDER)`` works offline.
+"""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from launch.publish.card import CURVE, README, write_card
+from launch.publish.upload import upload_revisions
+from train.verify import run_findings
+from ucurve.config import check
+from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.progress import say
+from ucurve.storage.files import new_folder, sha256_file, sha256_json
+from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints, read_manifest
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class PublishSettings:
+    """What to publish and where.
+
+    Attributes:
+        run: run folder.
+        out: the folder that gets the revisions.
+        repo: ``USER/NAME`` on the hub; None where it has no name yet.
+        upload: whether the revisions are sent to ``repo``.
+    """
+
+    run: Annotated[str, Field(min_length=1)]
+    out: Annotated[str, Field(min_length=1)]
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
+    upload: bool = False
+
+    @model_validator(mode="after")
+    def _upload_needs_a_repo(self) -> "PublishSettings":
+        if self.upload and self.repo is None:
+            raise ValueError("upload=true needs repo=USER/NAME")
+        return self
+
+
+def publish_command(values: dict[str, Any]) -> None:
+    """Publish a run into a folder, and to the hub when that is asked for.
+
+    Raises:
+        UserError: when there is no such run or the folder cannot take it.
+        RunError: when the run is not finished or not what it says, or the hub does not take the revisions.
+    """
+    settings = check(PublishSettings, values)
+    run, out = Path(settings.run), Path(settings.out)
+    if not run.is_dir():
+        raise missing_folder("run", run)
+    if settings.upload and out.exists():
+        _refuse_other_publication(run, out)
+        say(f"{out} is there already; its revisions are sent as they are")
+    else:
+        publish_run(run, out, settings.repo)
+    if settings.upload and settings.repo is not None:
+        upload_revisions(out, settings.repo, revisions(run))
+    print(f"{out}: revisions {', '.join([*revisions(run), MAIN])}")  # noqa: T201 - what came out
+
+
+def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
+    """Write the revisions of a finished run into a new folder.
+
+    Args:
+        run: run folder.
+        out: the folder; it must not exist.
+        repo: ``USER/NAME``; the folder then also gets the layout of the hub's cache.
+
+    Raises:
+        UserError: when ``out`` exists or lies in the run folder.
+        RunError: when the run is not finished or not what it says.
+    """
+    if out.exists():
+        raise UserError(f"out={out} is there already; publishing needs a new folder")
+    if out.resolve().is_relative_to(run.resolve()):
+        raise UserError(f"out={out} lies in the run folder, which holds the run alone")
+    findings = run_findings(run)
+    if findings.faults:
+        problems = "\n  ".join(findings.faults)
+        raise RunError(f"{run} is not published, it has {len(findings.faults)} fault(s)\n  {problems}")
+    for silent in findings.unvouched:
+        say(silent)
+    names = revisions(run)
+    with new_folder(out) as temporary, TemporaryDirectory() as card:
+        write_card(Path(card), run, repo)
+        for folder, name in zip(checkpoints(run), names, strict=True):
+            _copy_revision(run, folder, Path(card), temporary / name)
+        (temporary / MAIN).symlink_to(names[-1], target_is_directory=True)
+        if repo is not None:
+            _lay_out_cache(temporary, repo, [*names, MAIN])
+
+
+def revisions(run: Path) -> list[str]:
+    """Return the names of a run's revisions, ``step0`` first, in the order of the steps."""
+    return [f"step{read_manifest(folder)['step']}" for folder in checkpoints(run)]
+
+
+def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
+    revision.mkdir()
+    counts = run / TOKENIZER / UNIGRAM_COUNTS  # linking functions such as SLOR need them
+    files = [*(folder / name for name in read_manifest(folder)["files"]), folder / MANIFEST, *card.iterdir()]
+    for file in [*files, counts] if counts.is_file() else files:
+        shutil.copyfile(file, revision / file.name)
+
+
+def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
+    """Add what the hub's client looks for in its cache: a file for each revision that names a snapshot's folder."""
+    place = out / f"models--{repo.replace('/', '--')}"
+    for name in ("refs", "snapshots"):
+        (place / name).mkdir(parents=True)
+    for name in names:
+        files = {path.name: sha256_file(path) for path in (out / name).iterdir()}
+        commit = sha256_json(files)[:40]
+        (place / "refs" / name).write_text(commit, encoding="utf-8")
+        snapshot = place / "snapshots" / commit
+        if not snapshot.exists():
+            snapshot.symlink_to(Path("..", "..", name), target_is_directory=True)
+
+
+def _refuse_other_publication(run: Path, out: Path) -> None:
+    """Refuse a folder that is not this run's, file by file; only its cards may have been changed."""
+    for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
+        found = out / revision
+        expected = {name: sha256_file(folder / name) for name in [*read_manifest(folder)["files"], MANIFEST]}
+        allowed = {*expected, README, CURVE, UNIGRAM_COUNTS}
+        wrong = [name for name, digest in expected.items() if not _is_file_with(found / name, digest)]
+        wrong += sorted(path.name for path in found.iterdir() if path.name not in allowed) if found.is_dir() else []
+        if wrong:
+            raise UserError(f"out={out} is not what was published of {run}: {revision}/{wrong[0]} differs")
+
+
+def _is_file_with(path: Path, digest: str) -> bool:
+    return path.is_file() and sha256_file(path) == digest

@@ -1,0 +1,83 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.data.clusters import edit, pair_clusters
+from analysis.shape.smoothing import drawn_together
+from eval.benchmarks import load_benchmark
+from ucurve.errors import UserError
+
+PAIRS = pd.DataFrame({
+    "paradigm": ["a", "a", "a", "b", "b"],
+    "good": ["他吃了饭", "她吃了面", "他吃过饭", "the cat sleeps", "a dog sleeps"],
+    "bad": ["他吃着饭", "她吃着面", "他吃着饭", "the cat sleep", "a dog sleep"],
+    "verb": ["eat", "eat", "eat", "sleep", None],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "left"),
+    [
+        ("他吃了饭", "他吃着饭", ("了", "着")),
+        ("他吃了", "他吃", ("了", "")),
+        ("the cat sleeps", "the cat sleep", ("sleeps", "sleep")),
+        ("who saw him", "who him saw", ("saw him", "him saw")),
+        ("same", "same", ("", "")),
+        ("aa", "aaa", ("", "a")),
+    ],
+)
+def test_an_edit_is_what_differs(good: str, bad: str, left: tuple[str, str]) -> None:
+    assert edit(good, bad) == left
+
+
+@pytest.mark.parametrize(
+    ("cluster", "sizes"),
+    [("edit", [2, 1, 2]), ("auto", [2, 1, 2]), ("pair", [1] * 5), ("paradigm", [3, 2]), ("verb", [3, 1, 1])],
+)
+def test_pairs_are_put_together(cluster: str, sizes: list[int]) -> None:
+    clusters = pair_clusters(PAIRS, cluster)
+    assert sorted(pd.Series(clusters).value_counts()) == sorted(sizes)
+
+
+def test_the_same_edit_in_two_paradigms_is_two_clusters() -> None:
+    pairs = pd.DataFrame({"paradigm": ["a", "b"], "good": ["他了", "我了"], "bad": ["他着", "我着"]})
+    assert len(set(pair_clusters(pairs, "edit"))) == 2
+
+
+def test_paradigms_with_many_edits_have_their_pairs_drawn_by_themselves() -> None:
+    words = [chr(0x4E00 + number // 2) for number in range(80)]
+    pairs = pd.DataFrame({"paradigm": "a", "good": words, "bad": "好"})
+    assert len(set(pair_clusters(pairs, "auto"))) == 80
+    assert len(set(pair_clusters(pairs, "edit"))) == 40
+
+
+def test_an_unknown_column_is_named_with_the_nearest_one() -> None:
+    with pytest.raises(UserError, match=r"unknown cluster 'verbs' in pairs.parquet; allowed: .*Did you mean 'verb'"):
+        pair_clusters(PAIRS, "verbs", "pairs.parquet")
+
+
+def test_clusters_across_paradigms_are_drawn_from_all_pairs() -> None:
+    paradigms, clusters = np.repeat([0, 1], 20), np.tile(np.arange(10), 4)
+    strata, kept, drawn = drawn_together(paradigms, clusters, "lemma")
+    assert (set(strata), drawn) == ({0}, "lemma")
+    assert kept.tolist() == clusters.tolist()
+
+
+def test_too_few_edits_leave_pairs_to_be_drawn_unless_edits_are_asked_for() -> None:
+    paradigms, clusters = np.zeros(50, dtype=np.int64), np.repeat(np.arange(5), 10)
+    assert drawn_together(paradigms, clusters, "auto")[2] == "pairs of few edits"
+    assert len(set(drawn_together(paradigms, clusters, "auto")[1])) == 50
+    assert drawn_together(paradigms, clusters, "edit")[2] == "edits"
+
+
+def test_the_39_paradigms_of_zhoblimp_with_one_edit() -> None:
+    shared = Path(os.environ.get("UCURVE_SHARED", Path(__file__).resolve().parents[4] / "shared")) / "benchmarks"
+    if not (shared / "zhoblimp").is_dir():
+        pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
+    zhoblimp_pairs = load_benchmark("zhoblimp", shared)
+    clusters = pd.Series(pair_clusters(zhoblimp_pairs, "edit")).groupby(zhoblimp_pairs["paradigm"].to_numpy())
+    assert (clusters.nunique() == 1).sum() == 39
+    assert clusters.nunique().median() == 16

@@ -1,0 +1,148 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.data.runs import find_runs
+from tests.analysis.synthetic import MakeRun, score_row, write_scores
+from ucurve.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_runs_that_differ_in_the_seed_share_a_line(make_run: MakeRun) -> None:
+    for seed in (0, 1, 2):
+        make_run(seed=seed)
+    make_run(seed=0, tokenizer="word")
+    assert [run.group for run in find_runs(["runs/*"])] == ["14m-10M-char-demo"] * 3 + ["14m-10M-word-demo"]
+
+
+def test_runs_that_differ_in_the_seed_only_are_one_line(make_run: MakeRun) -> None:
+    make_run(seed=0)
+    make_run(seed=1)
+    assert {run.group for run in find_runs(["runs/*"])} == {"14m-10M-char-demo"}
+
+
+def test_runs_of_other_settings_are_lines_of_their_own(make_run: MakeRun) -> None:
+    make_run(seed=0, cell="one")
+    make_run(seed=1, cell="other")
+    assert [run.group for run in find_runs(["runs/*"])] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
+
+
+def test_one_identity_in_two_folders_is_told_apart_by_the_folders(make_run: MakeRun) -> None:
+    make_run(seed=0, parent="here")
+    make_run(seed=0, parent="there")
+    runs = find_runs(["here/*", "there/*"])
+    assert [run.label for run in runs] == ["here/14m-10M-char-demo-s0", "there/14m-10M-char-demo-s0"]
+    assert len({run.group for run in runs}) == 2
+
+
+def test_one_folder_matched_twice_is_one_run(make_run: MakeRun) -> None:
+    make_run()
+    assert len(find_runs(["runs/*", "runs/14m-*", "./runs/*"])) == 1
+
+
+def test_runs_come_by_size_then_budget(make_run: MakeRun) -> None:
+    for model, tokens in (("70m", "10M"), ("14m", "100M"), ("14m", "30M")):
+        make_run(model=model, tokens=tokens)
+    assert [run.label.split("-")[:2] for run in find_runs(["runs/*"])] == [
+        ["14m", "30M"],
+        ["14m", "100M"],
+        ["70m", "10M"],
+    ]
+
+
+def test_a_checkpoint_counts_once_its_manifest_is_there(make_run: MakeRun) -> None:
+    folder = make_run(planned=[0, 1, 2], saved=[0, 2])
+    (folder / "checkpoints" / "step00000001").mkdir()
+    (run,) = find_runs(["runs/*"])
+    assert run.planned == (0, 1, 2)
+    assert run.saved == (0, 2)
+
+
+def test_scores_of_a_model_from_elsewhere_are_a_run_too(tmp_path: Path) -> None:
+    write_scores(tmp_path / "scored", [score_row(-1, 0.8)])
+    (run,) = find_runs(["scored"])
+    assert (run.label, run.status, run.parameters) == ("scored", "not trained here", None)
+
+
+def test_other_folders_beside_runs_are_passed_over(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run()
+    (tmp_path / "runs" / "notes").mkdir()
+    (tmp_path / "runs" / "list.txt").touch()
+    assert len(find_runs(["runs/*"])) == 1
+
+
+def test_no_match_names_the_nearest_folder(make_run: MakeRun) -> None:
+    make_run()
+    with pytest.raises(UserError, match=r"no run folder matches 'runz/\*'; .* The nearest folder is 'runs'"):
+        find_runs(["runz/*"])
+    with pytest.raises(UserError, match=r"The nearest folder is 'runs/14m-10M-char-demo-s0'"):
+        find_runs(["runs/14m-10M-chr-demo*"])
+    with pytest.raises(UserError, match=r"'nowhere/\*'"):
+        find_runs(["runs/*", "nowhere/*"])
+
+
+def test_the_folder_of_the_runs_is_answered_with_the_pattern(make_run: MakeRun) -> None:
+    make_run()
+    with pytest.raises(UserError, match=r"'runs' is not a run folder but holds some: give runs='runs/\*'"):
+        find_runs(["runs"])
+
+
+def test_broken_files_of_a_run_are_named(make_run: MakeRun) -> None:
+    folder = make_run()
+    (folder / "run.json").write_text("{")
+    with pytest.raises(UserError, match=r"run\.json:1: not JSON"):
+        find_runs(["runs/*"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("parameters", [1], r"parameters holds \[1\], which is not a mapping"),
+        ("parameters", {"total": "big"}, r"parameters\.total holds 'big', which is not a whole number"),
+        ("checkpoint_steps", ["x"], r"checkpoint_steps holds 'x', which is not a whole number"),
+        ("checkpoint_steps", 3, r"checkpoint_steps holds 3, which is not a list"),
+        ("seeds", [0], r"seeds holds \[0\], which is not a mapping"),
+        ("tokens_budget", "10M", r"tokens_budget holds '10M', which is not a whole number"),
+        ("tokens_budget", True, r"tokens_budget holds True, which is not a whole number"),
+        ("cell_sha256", ["a"], r"cell_sha256 holds \['a'\], which is not text"),
+        ("versions", "2.0", r"versions holds '2\.0', which is not a mapping"),
+    ],
+)
+def test_values_of_the_wrong_type_are_named(make_run: MakeRun, key: str, value: Any, message: str) -> None:
+    path = make_run() / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(UserError, match=rf"run\.json: {message}"):
+        find_runs(["runs/*"])
+
+
+def test_values_that_are_not_given_are_no_mistake(make_run: MakeRun) -> None:
+    path = make_run() / "run.json"
+    path.write_text(json.dumps(dict.fromkeys(json.loads(path.read_text()))))
+    (run,) = find_runs(["runs/*"])
+    assert (run.parameters, run.planned, run.series) == (None, (), "14m-10M-char-demo")
+    assert run.status == "unknown"
+
+
+def test_a_folder_with_brackets_in_its_name_is_found_as_written(make_run: MakeRun) -> None:
+    folder = make_run(parent="runs[1]", suffix="[a]")
+    for pattern in (f"runs[1]/{folder.name}", "runs[1]/*", str(folder), f"{folder.parent}/14m*"):
+        assert [run.label for run in find_runs([pattern])] == [folder.name]
+
+
+def test_brackets_are_wildcards_where_no_folder_is_named_so(make_run: MakeRun) -> None:
+    for seed in (0, 1, 2):
+        make_run(seed=seed)
+    assert [run.label[-2:] for run in find_runs(["runs/*-s[01]"])] == ["s0", "s1"]
+
+
+def test_budgets_of_one_model_are_one_series(make_run: MakeRun) -> None:
+    for tokens in ("10M", "30M"):
+        make_run(tokens=tokens)
+    make_run(tokens="30M", suffix="-slow", cell="slow")
+    assert [run.series for run in find_runs(["runs/*"])] == ["14m-char-demo", "14m-char-demo", "14m-char-demo-slow"]

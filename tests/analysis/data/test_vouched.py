@@ -1,0 +1,118 @@
+"""Files that are not what was written are refused by name; what nothing vouches for is read, and the report says so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.data.files import stored_pairs, stored_scores
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
+from analysis.linking.tokenizers import tokenizer_table
+from analysis.run import analyze
+from eval.pairs import data_hash
+from eval.store.checksums import adopt
+from eval.store.scores import Key, keep_pairs, score_path, write_scores
+from tests.analysis.item_runs import pair_table, score_table
+from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.errors import DamagedError
+from ucurve.storage.files import sha256_file
+from ucurve.storage.sealed import MANIFEST, RECORD
+
+ROWS = [score_row(step, 0.5) for step in (0, 8)]
+BITS = {1: 3.0, 8: 2.0}
+
+
+@pytest.fixture
+def folder(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run as training and scoring leave it, everything vouched for."""
+    monkeypatch.chdir(tmp_path)
+    run = make_run(ROWS, bits=BITS)
+    (run / "tokenizer").mkdir()
+    statistics = run / "tokenizer" / "statistics.json"
+    statistics.write_text(json.dumps({"tokens": {"all": 5}}))
+    record = json.loads((run / "run.json").read_text())
+    sums = {"files": {"tokenizer/statistics.json": sha256_file(statistics)}}
+    RECORD.write(run / "run.json", record | sums | {"metrics_sha256": sha256_file(run / "metrics.jsonl")})
+    for manifest in run.glob("checkpoints/*/manifest.json"):
+        MANIFEST.write(manifest, json.loads(manifest.read_text()))
+    adopt(run, run / "eval" / "accuracy.csv")
+    return run
+
+
+def read_all(folder: Path) -> None:
+    runs = find_runs([str(folder)])
+    read_study(runs, AnalyzeSettings(runs=str(folder), out="figures"))
+    tokenizer_table(runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("run.json", r"run\.json: not what was written"),
+        ("metrics.jsonl", r"metrics\.jsonl: not what was written; restore it from a copy"),
+        ("eval/accuracy.csv", r"accuracy\.csv: not what was written; python score\.py run=.* makes it anew"),
+        ("eval/manifest.json", r"eval/manifest\.json: not what was written"),
+        ("tokenizer/statistics.json", r"statistics\.json: its hash is not run\.json's"),
+        ("checkpoints/step00000008/manifest.json", r"manifest\.json: not what was written"),
+    ],
+)
+def test_a_changed_digit_is_refused(folder: Path, name: str, message: str) -> None:
+    read_all(folder)
+    path = folder / name
+    whole = bytearray(path.read_bytes())
+    whole[max(place for place, byte in enumerate(whole) if chr(byte).isdigit())] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(DamagedError, match=message):
+        read_all(folder)
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "eval/accuracy.csv", "tokenizer/statistics.json"])
+def test_a_file_that_was_taken_away_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(DamagedError, match=rf"{Path(name).name}: missing"):
+        read_all(folder)
+
+
+def test_a_run_without_its_record_is_refused(folder: Path) -> None:
+    (folder / "run.json").rename(folder / "config.yaml")
+    with pytest.raises(DamagedError, match=r"run\.json: missing, and the folder is a run's"):
+        read_all(folder)
+
+
+def test_a_checkpoint_in_the_place_of_another_is_refused(folder: Path) -> None:
+    (folder / "checkpoints" / "step00000008").rename(folder / "checkpoints" / "step00000009")
+    with pytest.raises(DamagedError, match=r"step00000009/manifest\.json: of step 8, in the folder of step 9"):
+        read_all(folder)
+
+
+def test_damaged_scores_and_pairs_are_refused(tmp_path: Path) -> None:
+    pairs = pair_table({"a": "p"}, 2).assign(benchmark="zho")
+    keep_pairs(tmp_path, pairs)
+    path = score_path(tmp_path, "zho", "sentence", 8)
+    key = Key("w", "c", "t", "i", data_hash(pairs), {})
+    write_scores(path, score_table(pairs, pairs.index.to_numpy()), key, {})
+    assert stored_pairs(tmp_path, "zho") is not None and stored_scores(tmp_path, "zho", "sentence", 8) is not None
+    for file in (path, path.with_suffix(".json")):
+        whole = file.read_bytes()
+        file.write_bytes(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
+        with pytest.raises(DamagedError, match=r"step00000008\.\w+: not what was written.*score it again, or delete"):
+            stored_scores(tmp_path, "zho", "sentence", 8)
+        file.unlink()
+        with pytest.raises(DamagedError, match=r"step00000008\.\w+: missing, and"):
+            stored_scores(tmp_path, "zho", "sentence", 8)
+        file.write_bytes(whole)
+    file = tmp_path / "eval" / "zho" / "pairs.parquet"
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(DamagedError, match=r"pairs\.parquet: not what was written; python score\.py model="):
+        stored_pairs(tmp_path, "zho")
+
+
+def test_what_nothing_vouches_for_is_read_and_named(folder: Path, make_run: MakeRun, tmp_path: Path) -> None:
+    analyze(AnalyzeSettings(runs=str(folder), out="figures", formats=("png",)))
+    assert "no digest vouches" not in (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
+    by_hand = make_run(ROWS, seed=1)
+    analyze(AnalyzeSettings(runs=[str(folder), str(by_hand)], out="figures", formats=("png",)))
+    text = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
+    assert f"another tool): {by_hand.name}/run.json; {by_hand.name}/eval/accuracy.csv." in text

@@ -1,0 +1,48 @@
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.plotting.figures import Drawing
+from analysis.report.report import Column, Section, TableView, report_html
+from tests.analysis.report.page import Page
+
+COLUMNS = (
+    Column("name", "Name"),
+    Column("tokens", "Tokens", "count"),
+    Column("accuracy", "Accuracy (%)", "percent"),
+)
+
+
+def _page(table: pd.DataFrame) -> Page:
+    return Page(report_html("A & B", [Section("Numbers", (TableView("note", COLUMNS, table),))], {}))
+
+
+def test_cells_are_shown_for_people_and_keep_the_value_for_sorting() -> None:
+    page = _page(pd.DataFrame({"name": ["x"], "tokens": [3_000_000_000], "accuracy": [0.87654]}))
+    assert page.tables == [[["Name", "Tokens", "Accuracy (%)"], ["x", "3,000,000,000", "87.65"]]]
+    values = [attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes]
+    assert values == ["3000000000", "0.87654"]
+
+
+def test_missing_values_are_shown_as_missing() -> None:
+    page = _page(pd.DataFrame({"name": [""], "tokens": [None], "accuracy": [float("nan")]}))
+    assert page.tables[0][1] == ["", "–", "–"]
+
+
+def test_names_cannot_write_markup() -> None:
+    table = pd.DataFrame({"name": ["<script>alert(1)</script>"], "tokens": [1], "accuracy": [0.5]})
+    page = _page(table)
+    assert page.tables[0][1][0] == "<script>alert(1)</script>"
+    assert [tag for tag, _ in page.tags].count("script") == 1  # the one that sorts
+
+
+def test_a_figure_is_embedded_with_its_title_and_note() -> None:
+    drawing = Drawing("name", "Title", "How to read it", Figure(), pd.DataFrame())
+    page = Page(report_html("t", [Section("s", (drawing,))], {"name": b"\x89PNG"}))
+    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert image["src"] == "data:image/png;base64,iVBORw=="
+    assert image["alt"] == "Title. How to read it"
+
+
+def test_every_heading_sorts_by_keyboard_too() -> None:
+    page = _page(pd.DataFrame({"name": ["x"], "tokens": [1], "accuracy": [0.5]}))
+    assert [tag for tag, _ in page.tags].count("button") == 3

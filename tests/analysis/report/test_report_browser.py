@@ -1,0 +1,139 @@
+"""The report in a real browser: an error in its script or a page wider than a phone shows nowhere else."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from analysis.data.settings import AnalyzeSettings
+from analysis.run import analyze
+from tests.analysis.report.browser import open_browser
+from tests.analysis.synthetic import run_maker, score_row
+
+PHONE = {"width": 375, "height": 667}
+SCREEN = {"width": 1280, "height": 900}
+RUNS = 11
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report on runs with long names, many of them, so that tables are long and wide."""
+    folder = tmp_path_factory.mktemp("browser")
+    make = run_maker(folder)
+    for seed in range(RUNS):
+        rows = [
+            score_row(step, 0.5 + (RUNS - seed) * step / 400, phenomenon=name)
+            for step in (0, 4, 16)
+            for name in ("all", "BA")
+        ]
+        rows += [row | {"linking": linking} for row in rows for linking in ("lp", "mean_lp")]
+        make(rows, seed=seed, suffix="-" + "long_name_without_a_break" * 3 if seed else "")
+    settings = AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",))
+    return analyze(settings)
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    """The report opened on a screen; errors and warnings of the console fail the test that opened it."""
+    context = browser.new_context(viewport=SCREEN)
+    opened, said = context.new_page(), []
+    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto(report.as_uri())
+    yield opened
+    context.close()
+    assert not said
+
+
+def _column(page: Any, place: int) -> list[str]:
+    return page.locator("table").first.locator(f"tbody tr td:nth-child({place})").all_inner_texts()
+
+
+def test_the_page_and_its_figures_are_drawn(page: Any) -> None:
+    assert page.title() == "Learning curves on minimal pairs"
+    pixels = matplotlib.image.imread(io.BytesIO(page.screenshot()))[::4, ::4]
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20
+    assert float(pixels.std()) > 0.05
+    images = page.locator("img").evaluate_all(
+        "all => Promise.all(all.map(one => one.decode().then(() => one.naturalWidth)))"
+    )
+    assert len(images) >= 2
+    assert min(images) > 300
+
+
+def test_a_heading_sorts_up_then_down_and_numbers_as_numbers_in_text_too(page: Any) -> None:
+    headings = page.locator("table").first.locator("thead th").all_inner_texts()
+    place = headings.index("Last scored (%)") + 1
+    heading = page.locator("table").first.locator(f"thead th:nth-child({place})")
+    before = sorted(float(value) for value in _column(page, place))
+    assert before[0] != before[-1]
+    heading.locator("button").click()
+    assert [float(value) for value in _column(page, place)] == before
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.locator("button").press("Enter")
+    assert [float(value) for value in _column(page, place)] == before[::-1]
+    assert heading.get_attribute("aria-sort") == "descending"
+    page.locator("table").first.locator("thead th:nth-child(1) button").click()
+    seeds = [int(name.split("-s")[1].split("-")[0]) for name in _column(page, 1)]
+    assert seeds == list(range(RUNS))
+
+
+def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("[...document.querySelectorAll('.image')].every(one => one.clientWidth <= 375)")
+
+
+def test_names_stay_on_one_line_and_very_long_ones_break(page: Any) -> None:
+    page.set_viewport_size(PHONE)
+    cells = page.locator("table").first.locator("tbody tr td:first-child")
+    lines = (
+        "one => new Set([...(r => (r.selectNodeContents(one), r.getClientRects()))(new Range())].map(b => b.top)).size"
+    )
+    assert cells.first.inner_text() == "14m-10M-char-demo-s0"
+    assert cells.first.evaluate(lines) == 1
+    assert cells.nth(1).evaluate(lines) > 1
+    page.emulate_media(media="print")  # where nothing scrolls
+    assert cells.first.evaluate("one => getComputedStyle(one).whiteSpace") == "normal"
+
+
+def test_a_single_panel_has_a_good_part_of_the_page(page: Any) -> None:
+    alone = page.locator("img:not(.wide)")
+    assert alone.count() > 0
+    widths = alone.evaluate_all("all => all.map(one => [one.width, one.naturalWidth])")
+    assert all(width >= 600 and natural > 1.5 * width for width, natural in widths)  # large, and not blurred
+    page.set_viewport_size(PHONE)
+    assert all(width < PHONE["width"] for width in alone.evaluate_all("all => all.map(one => one.width)"))
+
+
+def test_the_contents_lead_to_every_section_and_a_long_table_scrolls_under_its_headings(page: Any) -> None:
+    links = page.locator("nav a")
+    assert links.count() == page.locator("section").count() >= 3
+    links.last.click()
+    assert page.locator("section").last.locator("h2").bounding_box()["y"] < SCREEN["height"]
+    targets = [link.get_attribute("href") for link in links.all()]
+    assert all(page.locator(f'[id="{target[1:]}"]').count() == 1 for target in targets)
+    page.set_viewport_size({"width": 1280, "height": 300})
+    box = page.locator(".table").first
+    assert box.evaluate("one => one.scrollHeight > one.clientHeight")
+    box.evaluate("one => one.scrollTop = one.scrollHeight")
+    top = box.evaluate("one => one.querySelector('th').getBoundingClientRect().top - one.getBoundingClientRect().top")
+    assert abs(top) <= 1
+
+
+def test_it_prints_with_every_row(page: Any) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 300})  # as wide as A4 between its margins
+    assert page.locator(".table").first.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    assert page.pdf(format="A4").startswith(b"%PDF")

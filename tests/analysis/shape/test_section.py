@@ -1,0 +1,232 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
+from analysis.report.report import TableView
+from analysis.sections import OF_BENCHMARK
+from analysis.shape.section import shape_parts
+from analysis.shape.tables import reading
+from eval.metrics.significance import holm
+from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
+from tests.analysis.shape.simulated_curves import SLOW, dip, flat, rising, simulate
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+
+STEPS = [0, *(2**power for power in range(12))]
+TOKENS = TOKENS_PER_STEP * np.array(STEPS[1:])
+PAIRS = pair_table({"up_1": "up", "up_2": "up", "dip_1": "dip", "dip_2": "dip", "none": "none"}, 100)
+CURVES = {"up": rising(0.5, 0.9), "dip": dip(0.8, 0.25), "none": flat(0.5)}
+
+
+@pytest.fixture
+def parts_of(tmp_path):
+    def parts_of():
+        study = read_study(find_runs([f"{tmp_path}/runs/*"]), AnalyzeSettings(runs=(f"{tmp_path}/runs/*",), out="o"))
+        return list(shape_parts(study.benchmarks()[0]))
+
+    return parts_of
+
+
+def make_line(make_run: MakeRun, seeds: int, pairs: pd.DataFrame = PAIRS, **settings) -> None:
+    """Runs whose phenomena go up, dip and stay: half points of every seed, checkpoint and pair."""
+    draw = np.random.default_rng(5)
+    phenomena = PAIRS["phenomenon"].to_numpy()
+    half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
+    for name, curve in CURVES.items():
+        chosen = phenomena == name
+        half_points[:, :, chosen] = simulate(curve, TOKENS, SLOW, draw, seeds=seeds, items=int(chosen.sum()))
+    for seed in range(seeds):
+        before = {0: np.tile([0, 2], len(PAIRS) // 2)}
+        after = dict(zip(STEPS[1:], half_points[seed], strict=True))
+        make_item_run(make_run, pairs, before | after, seed=seed, **settings)
+
+
+def test_every_phenomenon_gets_its_class_with_depth_place_and_onset(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 3)
+    shape, acquisition = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert table["shape"][["up", "dip", "none"]].tolist() == ["rising", "U-shaped", "undetermined"]
+    assert table["class"].tolist() == table["shape"].tolist()
+    assert table["depth"].notna().tolist() == (table["shape"] == "U-shaped").tolist()
+    assert table.loc["dip", "turn_from"] < table.loc["dip", "place"] < table.loc["dip", "turn_to"]
+    assert table.loc["dip", "depth"] == pytest.approx(0.2, abs=0.08)
+    assert np.isnan(table.loc["none", "onset"])
+    assert set(table["checkpoints"]) == {12}
+    assert set(table["variation"]) == {"items and seeds"}
+    order = acquisition.tables[f"acquisition_{BENCHMARK}"]
+    assert order["phenomenon"].tolist() == ["up", "dip", "none"]
+    pairs = acquisition.tables[f"acquisition_agreement_{BENCHMARK}"]
+    assert pairs[["between", "differs_in", "phenomena"]].to_numpy().tolist() == [["runs", "seed", 3]] * 3
+
+
+def test_the_note_states_the_test_and_the_family(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 1)
+    shape, acquisition = parts_of()
+    (view,) = [part for part in shape.section.parts if isinstance(part, TableView)]
+    assert "Holm over all curves of this table" in view.note
+    assert "flat where all differences lie within 3 points by an equivalence test" in view.note
+    assert "step 0 has no place" in view.note
+    assert "ties counted half" in view.note
+    assert set(shape.tables[f"shapes_{BENCHMARK}"]["variation"]) == {"items"}
+    assert len(acquisition.tables) == 1  # one run has nobody to agree with
+
+
+def test_the_figures_name_the_classes_and_set_step_0_apart(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 1)
+    shape, _ = parts_of()
+    overall, panels = shape.drawings
+    assert [axes.get_title() for axes in panels.figure.axes] == ["dip", "none", "up"]
+    named = [axes.texts[-1].get_text() for axes in panels.figure.axes]
+    assert named == ["U (this run)", "undetermined", "rising (this run)"]
+    assert len(overall.figure.axes) == 1
+    untrained = panels.table[panels.table["tokens"] == 0]
+    assert len(untrained) == 3
+    assert untrained["smoothed"].isna().all()
+    assert (untrained["accuracy"] == 0.5).all()
+
+
+def test_runs_without_the_scores_of_each_pair_are_named(make_run: MakeRun, parts_of) -> None:
+    folder = make_run([score_row(step, 0.5) for step in STEPS])
+    (part,) = parts_of()
+    assert part.tables == {}
+    (text,) = part.section.parts
+    assert text.startswith("Shapes are not tested without the scores of each pair")
+    assert text.endswith(f"there are none of {folder.name}.")
+
+
+def test_few_checkpoints_are_not_tested(make_run: MakeRun, parts_of) -> None:
+    half_points = np.tile([0, 2], len(PAIRS) // 2)
+    make_item_run(make_run, PAIRS, dict.fromkeys((0, 1, 2, 4), half_points))
+    (shape,) = parts_of()
+    assert set(shape.tables[f"shapes_{BENCHMARK}"]["shape"]) == {"not tested"}
+    assert "fewer than 4 trained checkpoints" in shape.section.parts[0]
+    assert shape.drawings == []
+
+
+def test_only_checkpoints_scored_in_all_runs_of_a_line_are_tested(make_run: MakeRun, parts_of, tmp_path) -> None:
+    make_line(make_run, 2)
+    (folder, _) = sorted((tmp_path / "runs").iterdir())
+    (folder / "eval" / BENCHMARK / "sentence" / "step00000004.parquet").unlink()
+    shape, _ = parts_of()
+    assert set(shape.tables[f"shapes_{BENCHMARK}"]["checkpoints"]) == {11}
+    assert "1 checkpoint scored in some of its runs only is left out" in shape.section.parts[1]
+
+
+def test_seeds_scored_on_different_pairs_are_not_pooled(make_run: MakeRun, parts_of) -> None:
+    for seed, n in enumerate((10, 12)):
+        pairs = pair_table({"p": "x"}, n)
+        make_item_run(make_run, pairs, {step: np.full(n, 2) for step in STEPS}, seed=seed)
+    (part,) = parts_of()
+    assert "were scored on different pairs" in part.section.parts[0]
+
+
+def test_lines_of_two_sizes_agree_on_the_order_of_acquisition(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 1)
+    make_line(make_run, 1, model="70m")
+    shape, acquisition = parts_of()
+    pairs = acquisition.tables[f"acquisition_agreement_{BENCHMARK}"]
+    assert pairs[["between", "differs_in"]].to_numpy().tolist() == [["lines", "size"]]  # each line is one run
+    assert pairs["tau"].tolist() == pytest.approx([1])  # the same scores
+    assert [axes.get_title() for axes in shape.drawings[1].figure.axes] == ["dip", "none", "up"]
+    assert [axes.texts[-1].get_text() for axes in shape.drawings[1].figure.axes] == [
+        "2 U (single runs)", "2 undetermined (single runs)", "2 rising (single runs)",
+    ]  # fmt: skip
+
+
+def note_of(part) -> str:
+    (view,) = [one for one in part.section.parts if isinstance(one, TableView)]
+    return view.note
+
+
+def test_one_run_is_said_to_be_one_in_the_caption_and_beside_each_class(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 1)
+    shape, _ = parts_of()
+    assert "by a bootstrap over pairs;" in note_of(shape)
+    assert "p values and intervals are over pairs only and say nothing about another seed" in note_of(shape)
+    classes = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert classes["shape"][["up", "dip"]].tolist() == ["rising (this run)", "U-shaped (this run)"]
+    assert classes["class"][["up", "dip"]].tolist() == ["rising", "U-shaped"]
+    assert "1 U-shaped (this run)" in shape.section.parts[0]
+
+
+def test_several_runs_are_not_said_to_be_one(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 3)
+    shape, _ = parts_of()
+    assert "by a bootstrap over pairs and seeds;" in note_of(shape)
+    assert "this run" not in note_of(shape)
+    assert "indicative" not in note_of(shape)
+
+
+def test_lines_of_one_run_are_a_family_of_their_own_beside_others(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 3)
+    make_line(make_run, 1, model="70m")
+    shape, _ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"]
+    assert "over pairs and, where a line has several runs, over seeds" in note_of(shape)
+    for _, family in table.groupby("runs"):
+        assert family["holm_rise"].tolist() == pytest.approx(holm(family["p_rise"].to_numpy()).tolist())
+
+
+@pytest.mark.parametrize(
+    ("runs", "name", "both", "said"),
+    [
+        (1, "U-shaped", False, "U-shaped (this run)"),
+        (1, "rising", False, "rising (this run)"),
+        (1, "undetermined", False, "undetermined"),
+        (2, "U-shaped", False, "U-shaped (2 runs: indicative)"),
+        (2, "inverted-U", True, "inverted-U, also U-shaped (2 runs: indicative)"),
+        (2, "falling", False, "falling"),
+        (3, "U-shaped", True, "U-shaped, also inverted-U"),
+        (3, "not tested", False, "not tested"),
+    ],
+)
+def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: str) -> None:
+    assert reading({"class": name, "class_these_runs": name, "both": both, "runs": runs}) == said
+
+
+def test_an_undetermined_curve_says_what_its_runs_do() -> None:
+    row = {"class": "undetermined", "class_these_runs": "rising", "both": False, "runs": 2}
+    assert reading(row) == "undetermined (these runs: rising)"
+
+
+def test_two_runs_that_learn_at_different_times_are_undetermined_but_rise(make_run: MakeRun, parts_of) -> None:
+    """One run learns at half of the axis, the other later: of another seed little can be said, of these two much."""
+    early, late = (np.where(np.arange(len(STEPS)) > place, 0.95, 0.5) for place in (4, 9))
+    draw = np.random.default_rng(1)
+    for seed, levels in enumerate((early, late)):
+        half_points = {step: 2 * (draw.random(len(PAIRS)) < level) for step, level in zip(STEPS, levels, strict=True)}
+        make_item_run(make_run, PAIRS, half_points, seed=seed)
+    shape, _ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"]
+    assert set(table["shape"]) == {"undetermined (these runs: rising)"}
+    assert set(table["class"]) == {"undetermined"}
+    assert "differ too much to say so of other seeds" in note_of(shape)
+
+
+def test_two_runs_are_called_indicative(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 2)
+    shape, _ = parts_of()
+    assert "With two runs the variance over seeds is known from one difference only" in note_of(shape)
+
+
+def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeRun, parts_of) -> None:
+    """Twenty edits of five pairs each in each paradigm, but one in those of `up`."""
+    words = [chr(0x5200 + number % 20) for number in range(100)]
+    goods = [f"{first}是{word}" for first, word in zip(map(chr, range(0x5000, 0x5064)), words, strict=True)]
+    pairs = PAIRS.assign(good=goods * 5, bad=[f"{good[:2]}不" for good in goods] * 5)
+    pairs.loc[pairs["phenomenon"] == "up", "good"] = [f"{good[:2]}好" for good in goods] * 2
+    make_line(make_run, 1, pairs)
+    shape, _ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert table["drawn"].to_dict() == {
+        "all": "edits", "dip": "edits", "none": "edits", "up": "pairs of few edits",
+    }  # fmt: skip
+    assert table["effective_items"].to_dict() == pytest.approx({"all": 11.6, "dip": 40, "none": 20, "up": 200}, abs=0.1)
+    assert "are drawn together (Drawn: edits)" in note_of(shape)
+    assert "its class is about these edits only" in note_of(shape)
+
+
+def test_the_report_has_these_parts() -> None:
+    assert shape_parts in OF_BENCHMARK

@@ -1,0 +1,144 @@
+import math
+
+import pytest
+
+from analysis.data.frames import score_frame
+from analysis.data.runs import find_runs
+from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.report.report import TableView
+from analysis.summary import headline, linking_section, missing, provenance
+from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
+
+SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
+
+
+def _splits(step: int, shift: float = 0.0, **changes) -> list[Row]:
+    return [score_row(step, round(acc + shift, 4), split=split, n=n, **changes) for split, (acc, n) in SPLITS.items()]
+
+
+@pytest.fixture
+def study(tmp_path):
+    def read():
+        runs = find_runs([f"{tmp_path}/runs/*"])
+        return runs, score_frame(runs)
+
+    return read
+
+
+def test_length_splits_and_their_bias_equal_hand_computed_ones(make_run: MakeRun, study) -> None:
+    make_run(_splits(0, -0.3) + _splits(8))
+    (row,) = linking_by_run(study()[1]).to_dict("records")
+    assert (row["step"], row["linking"], row["n"], row["accuracy"]) == (8, "slln_lp", 100, 0.80)
+    assert (row["equal"], row["good_longer"], row["bad_longer"]) == (0.84, 0.60, 0.96)
+    assert (row["n_equal"], row["n_good_longer"], row["n_bad_longer"]) == (60, 25, 15)
+    assert row["delta_acc"] == pytest.approx((0.24 + 0.12) / 2)
+
+
+def test_a_split_without_pairs_stays_empty(make_run: MakeRun, study) -> None:
+    make_run([row for row in _splits(8) if row["split"] != "bad_longer"])
+    (row,) = linking_by_run(study()[1]).to_dict("records")
+    assert row["good_longer"] == 0.60
+    assert math.isnan(row["bad_longer"])
+    assert math.isnan(row["delta_acc"])
+
+
+def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) -> None:
+    untrained = {"all": (0.50, 100), "equal": (0.51, 60), "good_longer": (0.0, 20), "bad_longer": (1.0, 20)}
+    rows = [score_row(8, acc, split=split, n=n, linking="lp") for split, (acc, n) in untrained.items()]
+    make_run(rows + _splits(8))
+    said, view = linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts
+    assert isinstance(said, str)
+    assert said.startswith("Length alone decides where lengths differ, and not grammar: 14m-10M-char-demo by lp. ")
+    assert "the shorter sentence wins, and Δacc is about 50" in said
+    assert isinstance(view, TableView)
+    assert "see the signed differences" in view.note
+
+
+def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, study) -> None:
+    make_run(_splits(8))
+    assert len(linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts) == 1
+
+
+def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:
+    names = ["slor", "slln_lp:0.7", "slln_lp:0.3", "morcela:x", "pen_lp", "own", "slln_lp", "morcela", "mean_lp", "lp"]
+    make_run([row for name in names for row in _splits(8, linking=name)])
+    slln = ["slln_lp:0.3", "slln_lp", "slln_lp:0.7"]
+    expected = ["lp", "mean_lp", "pen_lp", "slor", "morcela", "morcela:x", *slln, "own"]
+    assert linking_by_run(study()[1])["linking"].tolist() == expected
+
+
+def test_a_line_is_averaged_over_its_runs_at_one_step(make_run: MakeRun, study) -> None:
+    make_run(_splits(8), seed=0)
+    make_run(_splits(8, 0.02), seed=1)
+    make_run(_splits(4), seed=2)  # a run that has not come as far is not mixed in
+    table = linking_by_line(linking_by_run(study()[1])).set_index("step")
+    assert table["runs"].to_dict() == {4: 1, 8: 2}
+    assert table.loc[8, "accuracy"] == pytest.approx(0.81)
+    assert table.loc[8, "accuracy_sd"] == pytest.approx(0.02 / 2**0.5)
+    assert table.loc[8, "delta_acc"] == pytest.approx(0.18)
+    assert math.isnan(table.loc[4, "accuracy_sd"])
+
+
+def test_headline_has_step_0_and_the_last_score_of_each_run(make_run: MakeRun, study) -> None:
+    make_run([score_row(0, 0.51), score_row(3, 0.6), score_row(9, 0.9)], seed=0)
+    make_run([score_row(3, 0.7), score_row(9, 0.1, linking="lp")], seed=1, status="running")
+    runs, scores = study()
+    first, second = headline(scores, runs, "slln_lp").to_dict("records")
+    assert (first["start"], first["accuracy"], first["step"], first["checkpoints"]) == (0.51, 0.9, 9, 3)
+    assert (first["ci_low"], first["ci_high"]) == (0.8, 1.0)
+    assert (second["accuracy"], second["step"], second["status"]) == (0.7, 3, "running")
+    assert math.isnan(second["start"])
+
+
+def test_what_is_missing_is_listed(make_run: MakeRun, study, tmp_path) -> None:
+    make_run([score_row(0, 0.5)], seed=0, bits={1: 1.0})
+    make_run([score_row(0, 0.5)], seed=1, bits={1: 1.0}, planned=[0, 1, 2], saved=[0, 1], status="running")
+    make_run(None, seed=2, bits={1: 1.0})
+    make_run([score_row(0, 0.5, linking="lp")], seed=3)
+    write_scores(tmp_path / "runs" / "zz", [score_row(-1, 0.5)])
+    runs, scores = study()
+    rows = [
+        (row["run"][-2:], row["missing"], row["detail"]) for row in missing(runs, scores, "slln_lp").to_dict("records")
+    ]
+    assert rows == [
+        ("s1", "finished run", "status: running"),
+        ("s1", "checkpoints", "1 without: step 2"),
+        ("s1", "scores on zho", "1 without: step 1"),
+        ("s2", "scores", "no eval/accuracy.csv"),
+        ("s3", "training metrics", "no metrics.jsonl"),
+        ("s3", "slln_lp on zho", "not among the linking functions it was scored with"),
+    ]
+
+
+def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: MakeRun, study) -> None:
+    make_run([score_row(0, 0.5), score_row(0, 0.5, benchmark="tse", scorer="pll")], seed=0, bits={1: 1.0})
+    make_run([score_row(0, 0.5, scorer="pll")], seed=1, bits={1: 1.0})
+    runs, scores = study()
+    (row,) = missing(runs, scores, "slln_lp").to_dict("records")
+    assert (row["run"][-2:], row["missing"]) == ("s1", "scores on tse")
+
+
+def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRun, study) -> None:
+    make_run([score_row(3, 0.6, ties=7, ties_rule="wrong")])
+    runs, scores = study()
+    (first,) = headline(scores, runs, "slln_lp").to_dict("records")
+    assert (first["n"], first["ties"], first["ties_rule"]) == (100, 7, "wrong")
+    by_run = linking_by_run(scores)
+    assert by_run["ties_rule"].tolist() == linking_by_line(by_run)["ties_rule"].tolist() == ["wrong"]
+
+
+def test_many_missing_steps_are_shortened(make_run: MakeRun, study) -> None:
+    make_run([score_row(0, 0.5)], saved=range(40), bits={1: 1.0})
+    runs, scores = study()
+    (detail,) = missing(runs, scores, "slln_lp")["detail"]
+    assert detail == "39 without: steps 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 27 more"
+
+
+def test_provenance_says_what_made_a_run(make_run: MakeRun, study) -> None:
+    make_run([score_row(0, 0.5)])
+    (row,) = provenance(study()[0]).to_dict("records")
+    assert row["parameters"] == 14_000_000
+    assert row["seeds"] == "init 0, data 0"
+    assert row["code"] == "fedcba987654+changes"
+    assert row["versions"] == "ucurve 0.1.0, torch 2.0"
+    assert row["hardware"] == "cores 2"

@@ -1,0 +1,76 @@
+"""Which revisions a published suite has, and that each holds the step of its name."""
+
+import json
+import shutil
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from eval.models.targets import all_revisions, model_targets
+from ucurve.errors import UserError
+
+PYTHIA = ["step143000", "main", "step0", "step1", "step512", "10M", "v2"]
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """Stand in for the hub's client: the names of branches, or the error of a network that is not there."""
+
+    def stand_in(answer):
+        def list_repo_refs(_, model):
+            if isinstance(answer, Exception):
+                raise answer
+            return SimpleNamespace(branches=[SimpleNamespace(name=name) for name in answer])
+
+        api = type("HfApi", (), {"list_repo_refs": list_repo_refs})
+        place = SimpleNamespace(HF_HUB_CACHE=tmp_path / "cache")
+        monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(HfApi=api, constants=place))
+
+    monkeypatch.chdir(tmp_path)
+    return stand_in
+
+
+def test_all_of_a_suite_on_the_hub(hub):
+    hub(PYTHIA)
+    assert all_revisions("owner/pythia-14m") == ["step0", "step1", "step512", "step143000"]
+    hub(["checkpoint-2000", "checkpoint-100", "chck_10M", "misstep9x1", "refs"])
+    assert all_revisions("owner/other") == ["checkpoint-100", "checkpoint-2000"]
+
+
+def test_without_the_hub_those_of_its_cache(hub, tmp_path):
+    hub(OSError("no network\nat all"))
+    with pytest.raises(UserError, match=r"the hub does not list the revisions of owner/name \(OSError: no network\)"):
+        all_revisions("owner/name")
+    refs = tmp_path / "cache" / "models--owner--name" / "refs"
+    refs.mkdir(parents=True)
+    for name in ("step16", "main", "step2"):
+        (refs / name).touch()
+    assert all_revisions("owner/name") == ["step2", "step16"]
+
+
+def test_all_of_a_folder(copy_model):
+    folder = copy_model("family")
+    for name in ("step8", "step0", "main", "models--me--step1"):
+        shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns("step*", "main"))
+    (folder / "models--me--step1" / "config.json").unlink()
+    (folder / "step9").mkdir()
+    assert [target.step for target in model_targets(str(folder), ["all"])] == [0, 8]
+
+
+def test_a_model_without_revisions(copy_model, hub):
+    copy_model("family")
+    hub(["main", "v2"])
+    for model in ("family", "owner/name"):
+        with pytest.raises(UserError, match=rf"revisions=\[all\]: {model} has no revision named like step512"):
+            model_targets(model, ["all"])
+    with pytest.raises(UserError, match=r"model: no folder famly\. Did you mean 'family'\?"):
+        model_targets("./famly", ["all"])
+
+
+def test_a_revision_that_holds_another_step_is_refused(copy_model):
+    folder = copy_model("family")
+    shutil.copytree(folder, folder / "step8")
+    (folder / "step8" / "manifest.json").write_text(json.dumps({"step": 16, "weights_sha256": "x"}))
+    with pytest.raises(UserError, match=r"step8: the revision 'step8' holds the checkpoint of step 16"):
+        model_targets(str(folder), ["step8"])

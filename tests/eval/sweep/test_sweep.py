@@ -1,0 +1,298 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from eval.run import score_model, score_run
+from eval.settings import ScoreSettings
+from eval.store.tables import ACCURACY, read_table
+from eval.sweep import prepare as jobs
+from eval.sweep import sweep
+from ucurve.errors import RunError, UserError
+from ucurve.storage.files import sha256_file
+
+
+def read_accuracy(path):
+    return read_table(ACCURACY, path)
+
+
+@pytest.fixture
+def root(tmp_path, records, write_benchmark):
+    return write_benchmark(tmp_path / "benchmarks", records)
+
+
+@pytest.fixture
+def settings(root):
+    return ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root)
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """Folders of the models that were loaded, and tokenisations, in order."""
+    seen = []
+    real_load, real_encode = sweep.load_model, jobs.encode
+    monkeypatch.setattr(jobs, "_encoded", {})
+    monkeypatch.setattr(sweep, "load_model", lambda folder, *how: seen.append(folder.name) or real_load(folder, *how))
+    monkeypatch.setattr(jobs, "encode", lambda *both: seen.append("encode") or real_encode(*both))
+    return seen
+
+
+def folder_of(run):
+    return run / "eval" / "zhoblimp" / "sentence"
+
+
+def test_files_of_the_contract(run, settings, pairs, model, plain_score, tokenizer, make_model):
+    score_run(run, settings)
+    files = sorted(str(path.relative_to(run / "eval")) for path in (run / "eval").rglob("[!.]*") if path.is_file())
+    scores = [f"zhoblimp/sentence/step0000000{step}.{kind}" for step in (0, 8) for kind in ("json", "parquet")]
+    assert files == ["accuracy.csv", "manifest.json", "statistics.csv", "zhoblimp/pairs.parquet", *scores]
+    table = pd.read_parquet(folder_of(run) / "step00000008.parquet")
+    assert table.columns.tolist() == [
+        "pair", "lp_good", "lp_bad", "n_good", "n_bad", "unigram_good", "unigram_bad", "unk_good", "unk_bad",
+        "chars_good", "chars_bad", "bytes_good", "bytes_bad",
+    ]  # fmt: skip
+    assert table["pair"].tolist() == list(range(500))
+    kept = pd.read_parquet(run / "eval" / "zhoblimp" / "pairs.parquet").iloc[13]
+    ids = tokenizer(kept["good"], add_special_tokens=False)["input_ids"]
+    row = table.iloc[13]
+    assert row["lp_good"] == pytest.approx(plain_score(make_model(seed=8), ids, 0), abs=1e-4)
+    assert row["n_good"] == len(kept["good"])
+    assert row["unk_good"] == kept["good"].count("。")
+    counts = np.arange(42) + 1.0
+    assert row["unigram_good"] == pytest.approx(np.log(counts[ids] / counts[1:].sum()).sum())
+
+
+def test_accuracy_rows(run, settings):
+    score_run(run, settings)
+    table = read_accuracy(run / "eval" / "accuracy.csv")
+    assert set(table["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor"}
+    overall = table.query("phenomenon == 'all' and paradigm == 'all' and split == 'all' and linking == 'lp'")
+    assert overall[["run", "step", "tokens", "flops", "n"]].values.tolist() == [
+        ["tiny-1M-char-text-s0", 0, 0, 0.0, 500],
+        ["tiny-1M-char-text-s0", 8, 8000, 8e9, 500],
+    ]
+    assert set(table["paradigm"]) == {*(f"paradigm_{number}" for number in range(5)), "all", "macro", "macro_phenomena"}
+
+
+def test_one_tokenisation_and_one_load_each(run, settings, loads):
+    score_run(run, settings)
+    assert loads == ["encode", "step00000000", "step00000008"]
+    score_run(run, settings, steps=[0])
+    score_run(run, settings)
+    assert loads == ["encode", "step00000000", "step00000008"]
+
+
+def test_given_steps_only(run, settings, loads):
+    score_run(run, settings, steps=[8])
+    assert loads == ["encode", "step00000008"]
+    assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
+
+
+def test_torn_score_is_computed_again(run, settings, loads):
+    score_run(run, settings)
+    path = folder_of(run) / "step00000008.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-50])
+    loads.clear()
+    score_run(run, settings)
+    assert loads == ["step00000008"]
+    assert path.read_bytes() == whole
+
+
+def test_other_weights_are_scored_again(run, settings, loads, make_model, write_checkpoint):
+    score_run(run, settings)
+    before = pd.read_parquet(folder_of(run) / "step00000008.parquet")
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(seed=99), 8)
+    loads.clear()
+    score_run(run, settings)
+    assert loads == ["step00000008"]
+    assert not before.equals(pd.read_parquet(folder_of(run) / "step00000008.parquet"))
+
+
+def test_no_row_of_weights_that_are_gone(run, settings, root, make_model, write_checkpoint):
+    score_run(run, settings)
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(seed=99), 8)
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("nll",)))
+    table = read_accuracy(run / "eval" / "accuracy.csv")
+    assert set(table[table["step"] == 8]["linking"]) == {"nll"}
+    assert set(table[table["step"] == 0]["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "nll"}
+
+
+def test_pairs_with_columns_of_any_kind_are_scored_once(run, settings, root, records, write_benchmark, loads):
+    odd = [{"spans": [[0, 1]], "meta": {}}, {"ok": True, "size": 2**70}, {"spans": None, "mix": 1}, {"mix": "x"}]
+    write_benchmark(root, [record | odd[place % 4] for place, record in enumerate(records[:40])])
+    score_run(run, settings)
+    rows = read_accuracy(run / "eval" / "accuracy.csv")
+    loads.clear()
+    score_run(run, settings, steps=[0])
+    assert loads == []
+    assert len(list(folder_of(run).glob("*.parquet"))) == 2
+    pd.testing.assert_frame_equal(read_accuracy(run / "eval" / "accuracy.csv"), rows)
+
+
+def test_torn_weights_leave_nothing(copy_model, tmp_path, settings):
+    folder = copy_model()
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(UserError, match="the model does not load"):
+        score_model(str(folder), tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_scores_stay_when_the_model_does_not_load(run, settings, root, records, write_benchmark):
+    score_run(run, settings)
+    before = {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()}
+    write_benchmark(root, records[:250])
+    config = run / "checkpoints" / "step00000000" / "config.json"
+    config.write_text(config.read_text().replace('"hidden_size": 32', '"hidden_size": 16'))
+    with pytest.raises(UserError, match="the model does not load"):
+        score_run(run, settings)
+    assert {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()} == before
+
+
+def test_a_broken_table_of_accuracies_stops_before_scoring(run, settings, loads):
+    (run / "eval").mkdir()
+    (run / "eval" / "accuracy.csv").write_text("")
+    with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of accuracies"):
+        score_run(run, settings)
+    assert loads == ["encode"]
+    assert [path.name for path in (run / "eval").iterdir()] == ["accuracy.csv"]
+
+
+def test_what_a_killed_scorer_left_goes(run, settings):
+    folder_of(run).mkdir(parents=True)
+    (folder_of(run) / ".step00000000.parquet.tmp-0123456789ab").write_text("half")
+    score_run(run, settings, steps=[0])
+    assert not list(folder_of(run).glob(".*"))
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_another_configuration_is_another_score(run, settings, loads, file):
+    score_run(run, settings)
+    path = run / "checkpoints" / "step00000008" / file
+    change = {"layer_norm_eps": 0.1} if file == "config.json" else {"unk_token": "<eos>"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    loads.clear()
+    score_run(run, settings)
+    assert loads == ["encode", "step00000008"]
+
+
+def test_a_tokenizer_whose_ids_have_gaps(run, settings, make_model, make_tokenizer, write_checkpoint):
+    far = make_tokenizer()
+    far.add_tokens(["unused"])
+    state = json.loads(far.backend_tokenizer.to_str())
+    state["added_tokens"][-1]["id"] = 60
+    letter = next(iter(sorted(state["model"]["vocab"], key=state["model"]["vocab"].get, reverse=True)))
+    state["model"]["vocab"][letter] = 59
+    holed = type(far)(tokenizer_object=type(far.backend_tokenizer).from_str(json.dumps(state)), eos_token="<eos>")
+    assert max(holed.get_vocab().values()) >= len(holed)
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(vocabulary=61), 8, tokenizer=holed)
+    np.save(run / "tokenizer" / "unigram_counts.npy", np.arange(len(holed), dtype=np.int64))
+    score_run(run, settings, steps=[8])
+    assert pd.read_parquet(folder_of(run) / "step00000008.parquet")["unigram_good"].notna().all()
+
+
+def test_other_pairs_are_scored_again(run, settings, loads, root, records, write_benchmark):
+    score_run(run, settings)
+    write_benchmark(root, records[:250])
+    loads.clear()
+    score_run(run, settings, steps=[0])
+    assert loads == ["encode", "step00000000"]
+    table = read_accuracy(run / "eval" / "accuracy.csv")
+    assert table["step"].unique().tolist() == [0]  # the other step's rows were of the old pairs
+    assert table["n"].max() == 250
+    assert not (folder_of(run) / "step00000008.parquet").exists()
+
+
+def test_other_counts_are_another_score(run, settings, loads):
+    score_run(run, settings)
+    np.save(run / "tokenizer" / "unigram_counts.npy", np.ones(42, dtype=np.int64))
+    loads.clear()
+    score_run(run, settings, steps=[0])
+    assert loads == ["step00000000"]
+
+
+def test_no_counts_no_slor(run, settings):
+    (run / "tokenizer" / "unigram_counts.npy").unlink()
+    score_run(run, settings)
+    table = pd.read_parquet(folder_of(run) / "step00000000.parquet")
+    assert table[["unigram_good", "unigram_bad"]].isna().all(axis=None)
+    assert "slor" not in set(read_accuracy(run / "eval" / "accuracy.csv")["linking"])
+
+
+def test_other_linking_costs_no_pass(run, settings, root, loads):
+    score_run(run, settings)
+    loads.clear()
+    more = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("slln_lp:0.3",), ties_rules=("wrong",))
+    score_run(run, more)
+    assert loads == []
+    table = read_accuracy(run / "eval" / "accuracy.csv")
+    assert set(table["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "slln_lp:0.3"}
+    assert set(table[table["linking"] == "slln_lp:0.3"]["ties_rule"]) == {"wrong"}
+    assert not table.duplicated(["step", "linking", "phenomenon", "paradigm", "split", "ties_rule"]).any()
+
+
+def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, loads):
+    write_benchmark(root, records[:20], name="zhoblimp-excluded")
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0])
+    assert loads == ["encode", "encode", "step00000000"]
+    assert set(read_accuracy(run / "eval" / "accuracy.csv")["benchmark"]) == {"zhoblimp", "zhoblimp-excluded"}
+
+
+def test_model_alone(copy_model, tmp_path, settings):
+    out = tmp_path / "out"
+    score_model(str(copy_model()), out, settings)
+    assert (out / "eval" / "zhoblimp" / "sentence" / "step-0000001.parquet").exists()
+    table = read_accuracy(out / "eval" / "accuracy.csv")
+    assert table[["run", "step"]].drop_duplicates().values.tolist() == [["model", -1]]
+    assert table[["tokens", "flops"]].isna().all(axis=None)
+
+
+def test_not_a_number_names_item_and_checkpoint(run, settings, tokenizer, root, capsys):
+    folder = run / "checkpoints" / "step00000008"
+    weights = load_file(folder / "model.safetensors")
+    weights["gpt_neox.embed_in.weight"][tokenizer.convert_tokens_to_ids("丁")] = torch.nan
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["weights_sha256"] = sha256_file(folder / "model.safetensors")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    message = r"step00000008: the score is not finite; benchmark zhoblimp, paradigm \w+, pair \d+, sentence '.*丁"
+    with pytest.raises(RunError, match=message):
+        score_run(run, settings)
+    assert sorted(path.name for path in folder_of(run).iterdir()) == ["step00000000.json", "step00000000.parquet"]
+    assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [0]
+
+
+def test_context_too_short_before_anything_is_scored(run, settings, make_model, write_checkpoint):
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(positions=10), 8)
+    with pytest.raises(UserError, match=r"benchmark zhoblimp, paradigm \w+, pair \d+, .*the model's context holds 10"):
+        score_run(run, settings)
+    assert not (run / "eval").exists()
+
+
+def test_tokenizer_that_does_not_fit(run, settings, make_model, write_checkpoint):
+    write_checkpoint(run / "checkpoints" / "step00000008", make_model(vocabulary=30), 8)
+    with pytest.raises(UserError, match="the tokenizer does not fit the model; its ids go up to 41"):
+        score_run(run, settings)
+    assert not (run / "eval").exists()
+
+
+def test_damaged_checkpoint_is_not_scored(run, settings):
+    weights = run / "checkpoints" / "step00000008" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(UserError, match="the checkpoint is damaged"):
+        score_run(run, settings)
+
+
+def test_identical_pairs_are_said(run, root, records, write_benchmark, capsys):
+    same = [records[0] | {"sentence_bad": records[0]["sentence_good"]}, *records[1:5]]
+    write_benchmark(root, same, name="zhoblimp-excluded")
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp-excluded",), benchmark_root=root), steps=[0])
+    assert "zhoblimp-excluded: 1 pairs of identical sentences are left out" in capsys.readouterr().err
+    record = json.loads((run / "eval" / "zhoblimp-excluded" / "sentence" / "step00000000.json").read_text())
+    assert record["identical_pairs"] == 1
+    assert record["start_token"] == "<eos>"  # noqa: S105
+    assert read_accuracy(run / "eval" / "accuracy.csv")["n"].max() == 4

@@ -1,0 +1,256 @@
+"""A run as a repository of the hub, in a folder; swept from there with the numbers of the run itself."""
+
+import json
+import shutil
+import socket
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from eval.api import score
+from eval.store.tables import ACCURACY, read_table
+from launch.publish.card import overall_accuracies
+from launch.publish.publish import publish_command, revisions
+from train.run.run import train_cell
+from ucurve.cli import run as run_command
+from ucurve.errors import RunError, UserError
+from ucurve.storage.run_folder import checkpoints, read_run_record
+from ucurve.storage.sealed import RECORD
+
+LETTERS = "天地玄黄宇宙洪荒"
+STEPS = [0, 3, 12]
+FILES = {
+    "config.json", "generation_config.json", "manifest.json", "model.safetensors", "tokenizer.json",
+    "tokenizer_config.json", "unigram_counts.npy", "README.md", "learning_curve.png",
+}  # fmt: skip
+
+
+@pytest.fixture
+def benchmarks(tmp_path):
+    folder = tmp_path / "benchmarks" / "zhoblimp"
+    folder.mkdir(parents=True)
+    pairs = [
+        {"UID": uid, "phenomenon": "p", "sentence_good": LETTERS[:size], "sentence_bad": LETTERS[size:1:-1]}
+        for uid in ("a", "b")
+        for size in range(2, 8)
+    ]
+    (folder / "pairs.jsonl").write_text("\n".join(json.dumps(pair) for pair in pairs) + "\n")
+    return folder.parent
+
+
+def trained(settings):
+    train_cell(settings)
+    return Path(settings.paths.runs) / settings.run_name
+
+
+@pytest.fixture
+def listed(settings_of):
+    def settings(*more):
+        return settings_of("schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", *more)
+
+    return settings
+
+
+@pytest.fixture
+def run(listed):
+    return trained(listed())
+
+
+@pytest.fixture
+def scored(listed, benchmarks):
+    return trained(listed("eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}"))
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("reached for the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def publish(run, out, **more):
+    publish_command({"run": str(run), "out": str(out)} | more)
+
+
+def numbers(folder):
+    return read_table(ACCURACY, ACCURACY.path(folder)).drop(columns="run")
+
+
+def test_a_published_suite_is_swept_with_the_numbers_of_the_run(scored, benchmarks, tmp_path, no_network, capsys):
+    out = tmp_path / "published"
+    publish(scored, out, repo="me/suite-2")
+    assert capsys.readouterr().out == f"{out}: revisions step0, step3, step12, main\n"
+    expected = numbers(scored)
+    assert sorted(expected["step"].unique()) == STEPS
+    assert expected["tokens"].max() == 12 * 128
+    assert "slor" in set(expected["linking"])
+    for name, wanted in {"all": ["all"], "named": ["step12", "step0", "step3"]}.items():
+        place = tmp_path / name
+        score(out, revisions=wanted, benchmarks=["zhoblimp"], benchmark_root=benchmarks, out=place)
+        pd.testing.assert_frame_equal(numbers(place), expected)
+
+
+def test_the_hubs_client_finds_every_revision_offline(scored, benchmarks, tmp_path, no_network, monkeypatch):
+    out, swept = tmp_path / "published", tmp_path / "swept"
+    publish(scored, out, repo="me/suite-2")
+    ids = torch.arange(8)[None]
+    for folder, revision in zip(checkpoints(scored), revisions(scored), strict=True):
+        there = {"revision": revision, "cache_dir": out, "local_files_only": True}
+        published = AutoModelForCausalLM.from_pretrained("me/suite-2", **there)
+        assert torch.equal(published(ids).logits, AutoModelForCausalLM.from_pretrained(folder)(ids).logits)
+        assert AutoTokenizer.from_pretrained("me/suite-2", **there)(LETTERS).input_ids
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(out))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    score("me/suite-2", revisions=["all"], benchmarks=["zhoblimp"], benchmark_root=benchmarks, out=swept)
+    pd.testing.assert_frame_equal(numbers(swept), numbers(scored))
+
+
+def test_a_revision_holds_the_checkpoint_and_nothing_else(run, tmp_path):
+    out = tmp_path / "published"
+    publish(run, out)
+    assert {path.name for path in out.iterdir()} == {"step0", "step3", "step12", "main"}
+    for folder, revision in zip(checkpoints(run), ("step0", "step3", "step12"), strict=True):
+        assert {path.name for path in (out / revision).iterdir()} == FILES
+        for name in FILES - {"README.md", "learning_curve.png", "unigram_counts.npy"}:
+            assert (out / revision / name).read_bytes() == (folder / name).read_bytes()
+    assert (out / "main" / "manifest.json").read_bytes() == (out / "step12" / "manifest.json").read_bytes()
+
+
+def test_the_card_says_what_made_it(scored, tmp_path):
+    sessions = [
+        {"after_step": step, "code_revision": code, "versions": {"torch": "2"}} for step, code in ((0, "a"), (5, "b"))
+    ]
+    RECORD.write(scored / "run.json", read_run_record(scored) | {"sessions": sessions})
+    publish(scored, tmp_path / "published", repo="me/suite")
+    card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
+    record = json.loads((scored / "run.json").read_text())
+    facts = [record[key] for key in ("name", "data_sha256", "config_sha256", "code_revision")]
+    assert all(f"{fact}" in card for fact in facts)
+    assert f"{record['parameters']['total']:,}" in card
+    assert 'from_pretrained("me/suite", revision="step3")' in card
+    assert str(tmp_path) not in card
+    assert "| 1 | `a` | 2 |\n| 6 | `b` | 2 |" in card
+    overall = overall_accuracies(read_table(ACCURACY, ACCURACY.path(scored)))
+    row = overall[overall["step"] == 3].set_index("linking")["accuracy"]
+    assert "| `step3` | " + " | ".join(f"{100 * value:.1f}" for value in row) + " |" in card
+    bits = [json.loads(line)["bits_per_byte"] for line in (scored / "metrics.jsonl").read_text().splitlines()]
+    assert f"| `step3` | 384 | {record['parameters']['total'] * 6 * 384:.3g} |" in card
+    assert f"| {bits[2]:.3f} |" in card
+    assert (tmp_path / "published" / "main" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ties_are_counted_by_one_rule():
+    rows = [
+        (step, "zhoblimp", paradigm, split, rule)
+        for rule in ("wrong", "half")
+        for step in (8, 0)
+        for paradigm in ("all", "macro", "a")
+        for split in ("all", "equal")
+    ]
+    table = pd.DataFrame(rows, columns=["step", "benchmark", "paradigm", "split", "ties_rule"]).assign(phenomenon="all")
+    assert overall_accuracies(table)[["step", "ties_rule"]].values.tolist() == [[0, "half"], [8, "half"]]
+    strict = table[table["ties_rule"] == "wrong"]
+    assert overall_accuracies(strict)[["step", "ties_rule"]].values.tolist() == [[0, "wrong"], [8, "wrong"]]
+    assert overall_accuracies(table.head(0)).empty
+
+
+class Hub:
+    """Stands in for the hub's client and keeps what it was asked to do."""
+
+    def __init__(self, refused=None):
+        self.calls, self.sent, self.refused = [], {}, refused
+
+    def create_repo(self, repo, exist_ok):
+        self.calls.append(("repo", repo))
+
+    def create_branch(self, repo, branch, exist_ok):
+        self.calls.append(("branch", branch))
+
+    def upload_folder(self, repo_id, folder_path, revision, commit_message, delete_patterns):
+        if revision == self.refused:
+            raise OSError("503 Service Unavailable\nlater")
+        assert (repo_id, delete_patterns) == ("me/suite", "*")
+        self.calls.append(("send", revision))
+        self.sent[revision] = {path.name: path.read_bytes() for path in Path(folder_path).iterdir()}
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    def stand_in(refused=None):
+        one = Hub(refused)
+        monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(HfApi=lambda: one))
+        return one
+
+    return stand_in
+
+
+def test_uploading_sends_every_revision_and_main_last(run, tmp_path, hub):
+    out, client = tmp_path / "published", hub()
+    publish(run, out, repo="me/suite", upload=True)
+    assert client.calls == [
+        ("repo", "me/suite"),
+        *[(what, revision) for revision in ("step0", "step3", "step12") for what in ("branch", "send")],
+        ("send", "main"),
+    ]
+    assert {name: set(files) for name, files in client.sent.items()} == dict.fromkeys(client.sent, FILES)
+    assert client.sent["main"] == client.sent["step12"] != client.sent["step3"]
+
+
+def test_a_broken_upload_goes_on_and_keeps_the_card_of_the_user(run, tmp_path, hub):
+    out = tmp_path / "published"
+    hub(refused="step3")
+    with pytest.raises(
+        RunError, match=r"me/suite: the hub does not take the revision step3 \(OSError: 503 Service Una"
+    ):
+        publish(run, out, repo="me/suite", upload=True)
+    (out / "main" / "README.md").write_text("mine")
+    client = hub()
+    publish(run, out, repo="me/suite", upload=True)
+    assert client.sent["main"]["README.md"] == b"mine"
+    (out / "step3" / "optimizer.pt").write_bytes(b"x")
+    with pytest.raises(UserError, match=r"is not what was published of .*s0: step3/optimizer\.pt differs"):
+        publish(run, out, repo="me/suite", upload=True)
+    (out / "step3" / "optimizer.pt").unlink()
+    shutil.copyfile(out / "step12" / "model.safetensors", out / "step3" / "model.safetensors")
+    with pytest.raises(UserError, match=r"step3/model\.safetensors differs"):
+        publish(run, out, repo="me/suite", upload=True)
+    shutil.rmtree(out / "step0")
+    with pytest.raises(UserError, match=r"step0/config\.json differs"):
+        publish(run, out, repo="me/suite", upload=True)
+
+
+def test_what_cannot_be_published(run, tmp_path):
+    (tmp_path / "there").mkdir()
+    mistakes = {
+        r"out=.*there is there already; publishing needs a new folder": {"out": tmp_path / "there"},
+        r"out=.*hub lies in the run folder": {"out": run / "hub"},
+        r"run: no folder .*s1\. Did you mean": {"run": f"{run}".replace("-s0", "-s1")},
+        r"upload=true needs repo=USER/NAME": {"upload": True},
+        r"repo: got 'suite'": {"repo": "suite"},
+    }
+    for message, given in mistakes.items():
+        with pytest.raises(UserError, match=message):
+            publish(**{"run": run, "out": tmp_path / "out"} | given)
+    (run / "checkpoints" / "step00000003" / "model.safetensors").write_bytes(b"")
+    with pytest.raises(
+        RunError, match=r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
+    ):
+        publish(run, tmp_path / "out")
+    RECORD.write(run / "run.json", read_run_record(run) | {"status": "running"})
+    with pytest.raises(RunError, match="the run is running, not finished"):
+        publish(run, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []
+
+
+def test_the_command_line(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["publish.py", f"run={run}", f"out={tmp_path / 'out'}", "repo=me/14m-suite"])
+    run_command("publish")
+    assert capsys.readouterr().out == f"{tmp_path / 'out'}: revisions step0, step3, step12, main\n"
+    assert (tmp_path / "out" / "models--me--14m-suite" / "refs" / "step12").is_file()

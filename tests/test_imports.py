@@ -1,0 +1,120 @@
+"""Which folder may import which: each imports only what stands before it, so that no circle can grow."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# In each line of a package, what stands together imports nothing of each other, and only lines before it. A name is a
+# folder or a module of the package. Imports inside functions and for type checkers count as well.
+ORDER = {
+    "": ["ucurve", "eval", "train analysis", "launch"],
+    "ucurve": [
+        "errors characters",
+        "counts progress provenance",
+        "storage config",
+        "huggingface cli",
+    ],
+    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks"],
+    "ucurve.huggingface": ["tokenizer_files", "foreign_code", "pretrained"],
+    "eval": [
+        "linking pairs",
+        "generation models",
+        "benchmarks scoring metrics",
+        "store presets",
+        "settings",
+        "sweep verify",
+        "run",
+        "api",
+    ],
+    "eval.scoring": ["text", "output batching", "loading", "causal masked prompt", "scorers"],
+    "train": [
+        "corpus model optim checkpoint_schedule evaluation",
+        "tokenizer",
+        "data config",
+        "engine plan",
+        "run_folder",
+        "run replay",
+        "verify grid",
+        "cli batches",
+    ],
+    "analysis": [
+        "data plotting",
+        "report",
+        "curves shape scaling linking models summary",
+        "paradigms pairs languages api",
+        "sections",
+        "run",
+    ],
+    "launch": ["arguments tables relay slurm", "cost status submitit", "emit publish"],
+}
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the packages, by its name."""
+    found = {}
+    for package in " ".join(ORDER[""]).split():
+        for path in sorted((ROOT / package).rglob("*.py")):
+            found[".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name: str) -> Iterator[tuple[str, int]]:
+    """The modules of the suite that one imports, wherever it does, with the line."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        targets = []
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{MODULES[name]}:{node.lineno}: an import relative to the file"
+            both = [f"{node.module}.{alias.name}" for alias in node.names]
+            targets = [one if one in MODULES else str(node.module) for one in both]
+        yield from ((target, node.lineno) for target in targets if target in MODULES)
+
+
+def lines_of(package: str) -> dict[str, int]:
+    """The place of each folder and module of a package in its order."""
+    return {name: line for line, names in enumerate(ORDER[package]) for name in names.split()}
+
+
+def unit(module: str, package: str) -> str:
+    """The folder or module of a package that a module belongs to."""
+    return module.removeprefix(package).lstrip(".").split(".")[0]
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_imports_go_in_the_stated_direction(package):
+    places, wrong = lines_of(package), []
+    inside = [
+        name for name in MODULES if name.startswith(f"{package}." if package else "") and unit(name, package) in places
+    ]
+    for name in inside:
+        for target, line in imports(name):
+            here, there = unit(name, package), unit(target, package)
+            if target in inside and here != there and places[there] >= places[here]:
+                wrong.append(f"{MODULES[name].relative_to(ROOT)}:{line} imports {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_every_folder_and_module_has_a_place(package):
+    folder = ROOT / Path(*package.split("."))
+    there = {path.parent.name for path in folder.glob("*/__init__.py")}
+    if package:
+        there |= {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+    assert there == set(lines_of(package)), package
+
+
+def test_no_module_imports_itself_over_others():
+    graph = {name: {target for target, _ in imports(name) if target != name} for name in MODULES}
+    left = dict(graph)
+    while ready := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in ready:
+            del left[name]
+    assert not left, f"a circle among {sorted(left)}"

@@ -1,0 +1,94 @@
+"""One process that trains a small model in every engine and ZeRO stage and writes down what came out."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from train.config import EngineSettings
+from train.engine.deepspeed import DeepSpeedEngine
+from train.engine.engine import TorchEngine
+from train.engine.processes import connect, disconnect, processes_of
+from train.model.flops import Shape
+from train.model.neox import build_model
+from train.optim import OptimizerSettings
+
+OPTIMIZER = OptimizerSettings(
+    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
+)
+HALF, STEPS, SEQUENCES = 45, 50, 8
+CPU = torch.device("cpu")
+
+
+def make(stage, processes, config=None, seed=0):
+    model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, seed)
+    if stage is None:
+        return TorchEngine(model, OPTIMIZER, EngineSettings("torch", 3, "cpu"))
+    settings = EngineSettings("deepspeed", 3, "cpu", stage, config)
+    return DeepSpeedEngine(model, OPTIMIZER, settings, processes, SEQUENCES, CPU)
+
+
+def take(engine, first, last):
+    results = []
+    for number in range(first, last + 1):
+        windows = np.random.default_rng(number).integers(0, 40, (SEQUENCES, 9))
+        result = engine.step(windows, 1e-3, number)
+        results.append([result.loss_sum / (SEQUENCES * 8), result.grad_norm])
+    return results
+
+
+def continued(stage, processes, file):
+    """Steps after the first half from a stored state, by an engine that began with other weights."""
+    engine = make(stage, processes, seed=9)
+    engine.load(load_file(file))
+    return take(engine, HALF + 1, STEPS)
+
+
+def main(folder, bfloat16):
+    processes = processes_of(os.environ)
+    connect(processes, "cpu")
+    results, size = {}, processes.size
+    for stage in (None, 0, 1, 2) if size == 1 else (0, 1, 2):
+        name = f"{stage}-{size}"
+        engine = make(stage, processes)
+        results[name] = take(engine, 1, HALF)
+        state = engine.state()
+        if processes.is_first:
+            save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}.safetensors")
+        results[name] += take(engine, HALF + 1, STEPS)
+        processes.barrier()
+        results[f"{name} from itself"] = continued(stage, processes, folder / f"{name}.safetensors")
+        results[f"{name} from torch"] = continued(stage, processes, folder / "None-1.safetensors")
+    for stage in (1, 2):
+        engine = make(stage, processes, str(bfloat16))
+        steps = take(engine, 1, 5)
+        whole = engine.export()
+        results[f"bf16 {stage}-{size}"] = {
+            "steps": steps,
+            "live": str(next(engine.model.parameters()).dtype),
+            "kept": str(next(whole.parameters()).dtype) if processes.is_first else None,
+        }
+        again = make(stage, processes, str(bfloat16), seed=9)
+        state = processes.broadcast(engine.state())
+        again.load(state)
+        results[f"bf16 {stage}-{size}"]["same"] = take(engine, 6, 8) == take(again, 6, 8)
+    poisoned = make(1, processes)
+    before = {key: value.clone() for key, value in poisoned.state().items()}
+    poisoned._scale = float("nan")
+    try:
+        poisoned.step(np.zeros((SEQUENCES, 9), dtype=np.int64), 1e-3, 1)
+    except Exception as error:
+        after = poisoned.state()
+        same = all(torch.equal(before[key], after[key]) for key in before if key != "generator")
+        results["poisoned"] = [type(error).__name__, str(error), same]
+    if processes.is_first:
+        (folder / f"results-{size}.json").write_text(json.dumps(results))
+    disconnect()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

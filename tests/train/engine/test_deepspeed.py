@@ -1,0 +1,141 @@
+"""DeepSpeed against plain torch: the same losses, and states that move between engines and numbers of processes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from tests.train.launching import finish, start
+from train.config import EngineSettings
+from train.engine.deepspeed_config import build_config, read_override
+from ucurve.errors import UserError
+
+pytest.importorskip("deepspeed")
+WORKER = Path(__file__).with_name("engine_worker.py")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("engines")
+    (folder / "bf16.yaml").write_text("bf16: {enabled: true}\ndata_types: {grad_accum_dtype: fp32}\n")
+    both = {}
+    for size in (1, 2):
+        codes, errors = finish(start([WORKER, folder, folder / "bf16.yaml"], size))
+        assert codes == [0] * size, errors
+        both |= json.loads((folder / f"results-{size}.json").read_text()) | {"folder": folder}
+    return both
+
+
+RUNS = [f"{stage}-{size}" for size in (1, 2) for stage in (0, 1, 2)]
+
+
+def largest_difference(a, b):
+    assert len(a) == len(b) > 0
+    return max(abs(x - y) for left, right in zip(a, b, strict=True) for x, y in zip(left, right, strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
+def test_fifty_losses_and_norms_are_those_of_torch(results, run):
+    assert largest_difference(results[run], results["None-1"]) <= 1e-5
+    if run == "0-1":
+        assert results[run] == results["None-1"], "the same arithmetic, so the same bits"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["None-1", *RUNS])
+def test_a_run_goes_on_from_its_own_state_bit_for_bit(results, run):
+    assert results[f"{run} from itself"] == results[run][45:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
+def test_a_state_of_torch_is_carried_over(results, run):
+    assert largest_difference(results[f"{run} from torch"], results["None-1"][45:]) <= 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
+def test_a_state_is_the_same_from_every_engine(results, run):
+    ours, theirs = (load_file(results["folder"] / f"{name}.safetensors") for name in ("None-1", run))
+    assert ours.keys() == theirs.keys()
+    for name in ours.keys() - {"generator"}:
+        assert ours[name].shape == theirs[name].shape
+        difference = (ours[name] - theirs[name]).abs()
+        # the biases of the keys have no gradient but rounding, of which AdamW makes whole steps
+        assert (difference.median() if name.startswith("weights/") else difference.max()) <= 1e-5, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["1-1", "2-1", "1-2", "2-2"])
+def test_bfloat16_keeps_float32_weights_and_carries_its_state(results, run):
+    found = results[f"bf16 {run}"]
+    assert (found["live"], found["kept"]) == ("torch.bfloat16", "torch.float32")
+    assert found["same"]
+    assert largest_difference(found["steps"], results["None-1"][:5]) <= 0.05
+
+
+@pytest.mark.slow
+def test_a_gradient_that_is_not_finite_leaves_the_weights(results):
+    kind, message, same = results["poisoned"]
+    assert (kind, same) == ("DivergedError", True)
+    assert "the norm of the gradient is inf at step 1" in message
+
+
+def settings(**more):
+    return EngineSettings(kind="deepspeed", micro_batch=4, device="cpu", **more)
+
+
+@pytest.mark.parametrize("name", ["ds.json", "ds.yaml"])
+def test_a_file_is_merged_over_our_configuration(tmp_path, name):
+    (tmp_path / name).write_text('{"zero_optimization": {"reduce_bucket_size": 5}, "wall_clock_breakdown": true}')
+    config = build_config(settings(zero_stage=2, config=str(tmp_path / name)), 3, 1.0, bfloat16=True)
+    assert config["zero_optimization"] == {"stage": 2, "reduce_bucket_size": 5}
+    assert config["wall_clock_breakdown"] is True
+    assert config["bf16"] == {"enabled": True}
+    assert (config["train_micro_batch_size_per_gpu"], config["gradient_accumulation_steps"]) == (4, 3)
+    assert config["gradient_clipping"] == 1.0
+
+
+def test_the_stage_follows_the_precision_unless_given():
+    assert build_config(settings(), 1, 1.0, bfloat16=False)["zero_optimization"] == {"stage": 0}
+    assert build_config(settings(), 1, 1.0, bfloat16=True)["zero_optimization"] == {"stage": 1}
+    with pytest.raises(UserError, match=r"engine\.zero_stage=0: in bfloat16 .* allowed there: 1, 2"):
+        build_config(settings(zero_stage=0), 1, 1.0, bfloat16=True)
+
+
+def test_stages_that_are_not_supported_are_refused(settings_of):
+    with pytest.raises(UserError, match=r"engine\.zero_stage: got 3; ZeRO 3 cuts the weights too.*allowed: 0, 1, 2"):
+        settings_of("engine=deepspeed", "engine.zero_stage=3")
+    with pytest.raises(UserError, match=r"engine\.zero_stage: got -1; allowed: 0, 1, 2"):
+        settings_of("engine=deepspeed", "engine.zero_stage=-1")
+    with pytest.raises(UserError, match=r"engine: zero_stage and config are DeepSpeed's; set engine=deepspeed"):
+        settings_of("engine=torch", "engine.zero_stage=1")
+
+
+def test_another_engine_is_no_other_run(settings_of):
+    assert settings_of("engine=deepspeed", "engine.zero_stage=2").identity() == settings_of("engine=torch").identity()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "train_batch_size: 4",
+            r"engine\.config=.*: these keys cannot be set there: train_batch_size: batch\.sequences",
+        ),
+        ("zero_optimization: {stage: 1}", r"zero_optimization\.stage: engine\.zero_stage says it"),
+        ("zero_optimization: {offload_optimizer: {device: cpu}}", r"offload_optimizer: offloading is not supported"),
+        ("fp16: {enabled: true}", r"fp16: its loss scaling skips steps"),
+        ("wall_clock_brakdown: true", r"unknown key 'wall_clock_brakdown'.* Did you mean 'wall_clock_breakdown'\?"),
+        ("[1]", r"a mapping is expected"),
+        ("a: [", r"no readable configuration of DeepSpeed"),
+    ],
+)
+def test_what_a_file_may_not_say_is_refused(tmp_path, text, message):
+    (tmp_path / "ds.yaml").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_override(str(tmp_path / "ds.yaml"))
+    with pytest.raises(UserError, match="no readable configuration"):
+        read_override(str(tmp_path / "none.yaml"))

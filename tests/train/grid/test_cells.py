@@ -1,0 +1,141 @@
+import pytest
+
+from train.cli import plan_text, train_command
+from train.grid.cells import axis_cells, grid_cells
+from ucurve.config import CONFIGURATION, Composed, compose, sweep
+from ucurve.errors import UserError
+
+
+def test_cells_are_products_in_order_without_repeats():
+    blocks = [{"model": ["a", "b"], "seed": [0, 1]}, {"model": ["b"], "seed": [1, 2]}]
+    assert axis_cells(blocks, []) == [
+        ["model=a", "seed=0"],
+        ["model=a", "seed=1"],
+        ["model=b", "seed=0"],
+        ["model=b", "seed=1"],
+        ["model=b", "seed=2"],
+    ]
+
+
+def test_an_override_of_the_users_replaces_its_axis():
+    assert axis_cells([{"model": ["a", "b"], "seed": [0, 1]}], ["model=c"]) == [["seed=0"], ["seed=1"]]
+
+
+@pytest.mark.parametrize("axis", ["14m", [], 3])
+def test_an_axis_must_be_a_list(axis):
+    with pytest.raises(UserError, match=r"grid\.0\.model: got .*; an axis is a list"):
+        axis_cells([{"model": axis}], [])
+
+
+def given(*arguments, **values):
+    """Compose a command line as ``train.py -m`` would, with further values put in place."""
+    return [Composed(compose("train", cell) | values, tuple(cell)) for cell in sweep("train", arguments)]
+
+
+def settings_of(*arguments, **values):
+    return [cell.settings for cell in grid_cells(given(*arguments, **values))]
+
+
+@pytest.mark.parametrize("grid", [5, [1], {"seed": [0]}])
+def test_a_grid_must_be_a_list_of_axes(grid):
+    with pytest.raises(UserError, match=r"grid: got .*; a list of axes is expected"):
+        settings_of("tokens=10M", grid=grid)
+
+
+def test_an_axis_may_hold_nothing():
+    assert axis_cells([{"name": [None, "again"]}], []) == [["name=null"], ["name=again"]]
+
+
+def test_zh_pythia_is_the_papers_66_cells_and_every_one_plans():
+    grid = settings_of("experiment=zh_pythia")
+    assert len(grid) == 66
+    assert len({settings.run_name for settings in grid}) == 66
+    by_tokenizer = [sum(settings.tokenizer.name == name for settings in grid) for name in ("cllama", "word", "char")]
+    assert by_tokenizer == [60, 3, 3]
+    plans = [plan_text(settings) for settings in grid]
+    assert all("steps" in plan for plan in plans)
+    assert "183,105 of 256 x 64 tokens" in plans[-1]
+
+
+def test_the_users_own_choice_narrows_an_experiment():
+    grid = settings_of("experiment=zh_pythia", "model=14m", "seed=1")
+    assert sorted(settings.run_name for settings in grid)[0] == "14m-100M-cllama-text-s1"
+    assert {settings.model.name for settings in grid} == {"14m"}
+    assert {settings.seeds.init for settings in grid} == {1}
+
+
+def test_two_unlike_cells_of_one_name_are_refused():
+    with pytest.raises(UserError, match=r"two cells of the grid have one name: 14m-10M-char-text-s0"):
+        settings_of("tokens=10M", grid=[{"optimizer.clip": [1, 2]}])
+
+
+def test_a_cell_given_twice_is_one():
+    assert len(settings_of("tokens=10M", "seed=0,1,0")) == 2
+
+
+def test_a_product_of_the_command_line_and_a_grid_of_an_experiment_make_one_grid():
+    names = [settings.run_name for settings in settings_of("experiment=demo", "tokens=400K,800K")]
+    assert names == [f"tiny-{tokens}-char-demo-s{seed}" for tokens in ("400K", "800K") for seed in (0, 1)]
+
+
+def test_a_mistake_of_some_cells_names_them_and_nothing_starts(monkeypatch):
+    monkeypatch.setattr("train.run.run.train_cell", lambda settings: pytest.fail("a cell was started"))
+    with pytest.raises(UserError, match=r"(?s)nothing was started:.*tokens=1 .*seed=0: .*less than one global batch"):
+        train_command(given("tokens=10M,1", "tokenizer=char", "seed=0"))
+
+
+def test_a_schedule_that_does_not_fit_is_found_before_a_grid_starts():
+    with pytest.raises(UserError, match=r"(?s)schedule.steps=\[0,900\].*900"):
+        settings_of("tokens=10M", "schedule=list", "schedule.steps=[0,10],[0,900]", "name=a")
+
+
+def test_a_mistake_that_all_cells_share_is_said_once():
+    with pytest.raises(UserError) as caught:
+        settings_of("tokens=1", "seed=0,1,2")
+    assert str(caught.value).count("less than one global batch") == 1
+
+
+def test_a_grid_is_not_for_several_processes(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UserError, match=r"a grid of 2 runs under a launcher of 2 processes: .* launch\.emit"):
+        train_command(given("tokens=10M", "seed=0,1"))
+
+
+def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys):
+    train_command(given("tokens=10M", "data=demo", "seed=0,1", "dry_run=true"))
+    head, *cells, total, hint = capsys.readouterr().out.splitlines()[-5:]
+    assert "python -m launch.cost" in hint
+    assert head.split() == ["cell", "parameters", "FLOPs", "disk"]
+    assert [cell.split()[0] for cell in cells] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
+    one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))
+    assert both == 2 * one == 2 * 4_298_240
+    assert total.split()[0] == "total"
+
+
+def every_choice():
+    groups = ("model", "tokenizer", "data", "schedule", "engine", "tracker")
+    return [f"{group}={file.stem}" for group in groups for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
+
+
+NEEDED = {  # what a choice cannot do without
+    "data=hub": ["data.dataset=owner/name"],
+    "tokenizer=hub": ["tokenizer.path=owner/name", "tokenizer.vocab_size=1000"],
+    "schedule=list": ["schedule.steps=[1,10]"],
+}
+
+
+@pytest.mark.parametrize("choice", every_choice())
+def test_every_shipped_choice_composes_and_plans(choice):
+    settings = settings_of("tokens=100M", choice, *NEEDED.get(choice, []))[0]
+    assert settings.run_name in plan_text(settings)
+
+
+def test_the_demo_experiment_plans():
+    assert [settings.run_name for settings in settings_of("experiment=demo")] == [
+        "tiny-800K-char-demo-s0",
+        "tiny-800K-char-demo-s1",
+    ]
+
+
+def test_every_experiment_has_its_test():
+    assert {file.stem for file in (CONFIGURATION / "experiment").glob("*.yaml")} == {"demo", "zh_pythia"}

@@ -1,0 +1,264 @@
+"""Grids with failing cells, started again, and shared by several workers; most with a stand-in for training."""
+
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra.core.global_hydra import GlobalHydra
+
+from train.config import Seeds
+from train.engine.signals import Interrupted, StopSignals
+from train.grid.cells import Cell, grid_cells
+from train.grid.failures import note_failure, read_failure
+from train.grid.worker import GridRun, Outcome, summary
+from train.run.run import train_cell
+from train.run_folder.records import RunRecord
+from ucurve.cli import run as run_command
+from ucurve.config import Composed, compose, plain, sweep
+from ucurve.errors import BusyError, RunError
+
+
+@pytest.fixture
+def cells(overrides):
+    """Four cells, which nobody trains unless told to."""
+    composed = [Composed(compose("train", cell), tuple(cell)) for cell in sweep("train", [*overrides, "seed=0,1,2,3"])]
+    return grid_cells(composed)
+
+
+def finish(settings):
+    """Stand in for training: write only the configuration and the record of a finished run."""
+    folder = Path(settings.paths.runs) / settings.run_name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(plain(asdict(settings))))
+    RunRecord(folder, {"data_sha256": "", "vocabulary": 5, "corpus": {}}).write("finished")
+
+
+def statuses(run):
+    return [outcome.status for outcome in run.outcomes]
+
+
+@pytest.mark.parametrize("error", [RunError("the disk is full"), ZeroDivisionError("by zero"), KeyError("lost")])
+def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error):
+    def train(settings):
+        if settings.seeds.init == 1:
+            raise error
+        finish(settings)
+
+    run = GridRun(cells, train)
+    run.work()
+    assert statuses(run) == ["done", "failed", "done", "done"]
+    failure = read_failure(Path(cells[1].settings.paths.runs) / cells[1].name)
+    assert failure.error == str(error)
+    text = Path(failure.log).read_text()
+    assert "Traceback" in text
+    assert type(error).__name__ in text
+    assert run.outcomes[1].reason == f"{error} ({failure.log})"
+
+
+def test_ctrl_c_ends_the_grid_and_is_no_failure(cells):
+    def train(settings):
+        if settings.seeds.init == 1:
+            with StopSignals() as signals, signals.at_once():
+                os.kill(os.getpid(), signal.SIGINT)
+        finish(settings)
+
+    run = GridRun(cells, train)
+    with pytest.raises(SystemExit) as raised:
+        run.work()
+    assert raised.value.code == 130
+    assert statuses(run) == ["done", "not started", "not started", "not started"]
+    assert read_failure(Path(cells[1].settings.paths.runs) / cells[1].name) is None
+
+
+def test_a_second_start_does_what_is_left_and_forgets_mended_failures(cells):
+    def fail_odd(settings):
+        if settings.seeds.init % 2:
+            raise RunError("odd")
+        finish(settings)
+
+    GridRun(cells, fail_odd).work()
+    tried = []
+
+    def mended(settings):
+        tried.append(settings.seeds.init)
+        finish(settings)
+
+    run = GridRun(cells, mended)
+    run.work()
+    assert tried == [1, 3]
+    assert statuses(run) == ["skipped", "done", "skipped", "done"]
+    assert not list((Path(cells[0].settings.paths.runs) / ".grid").iterdir())
+
+
+def test_a_failure_of_another_worker_meanwhile_is_reported_and_not_repeated(cells):
+    def train(settings):
+        if settings.seeds.init == 0:
+            note_failure(cells[2].settings, RunError("theirs"))
+        assert settings.seeds.init != 2
+        finish(settings)
+
+    run = GridRun(cells, train)
+    run.work()
+    assert statuses(run) == ["done", "done", "failed", "done"]
+    assert "theirs" in run.outcomes[2].reason
+
+
+def test_a_busy_cell_is_looked_at_again_at_the_end(cells):
+    tries = []
+
+    def train(settings):
+        tries.append(settings.seeds.init)
+        if tries == [0]:
+            raise BusyError("another process")
+        finish(settings)
+
+    run = GridRun(cells, train)
+    run.work()
+    assert tries == [0, 1, 2, 3, 0]
+    assert statuses(run) == ["done"] * 4
+
+
+def test_a_cell_that_stays_busy_is_no_failure(cells):
+    def train(settings):
+        if settings.seeds.init == 0:
+            raise BusyError("another process")
+        finish(settings)
+
+    run = GridRun(cells, train)
+    run.work()
+    assert run.outcomes[0] == Outcome(cells[0].name, "running", "in another process")
+
+
+def test_a_process_told_to_end_starts_no_other_cell(cells):
+    def train(settings):
+        if settings.seeds.init == 1:
+            raise Interrupted("told to end")
+        finish(settings)
+
+    run = GridRun(cells, train)
+    with pytest.raises(SystemExit) as left:
+        run.work()
+    assert left.value.code == 75
+    assert statuses(run) == ["done", "not started", "not started", "not started"]
+    assert not list(Path(cells[0].settings.paths.runs).glob(".grid/*"))
+
+
+def test_the_summary_names_every_cell_and_counts():
+    text = summary([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
+    assert text.splitlines() == ["a     done", "long  failed    why (log)", "b     done", "3 cells: 2 done, 1 failed"]
+
+
+def outcomes(text):
+    """Return the cells of a printed summary by status."""
+    rows = re.findall(r"^(tiny-\S+) +(done|skipped|failed|running)\b", text, re.MULTILINE)
+    return {status: {cell for cell, its in rows if its == status} for status in {its for _, its in rows}}
+
+
+@pytest.fixture
+def start(monkeypatch, capsys):
+    """A function that runs ``train.py`` in this process and returns its exit code, output and messages."""
+
+    def call(*arguments):
+        GlobalHydra.instance().clear()
+        monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+        try:
+            run_command("train")
+            code = 0
+        except SystemExit as left:
+            code = left.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def name(seed):
+    return f"tiny-256-char-small_corpus-s{seed}"
+
+
+def occupy(runs, other):
+    """Put a run of another configuration where seed 3 goes, and something that is no run where seed 7 goes."""
+    (runs / name(3)).mkdir(parents=True)
+    (runs / name(3) / "config.yaml").write_text(yaml.safe_dump(plain(asdict(other))))
+    (runs / name(7)).mkdir()
+    (runs / name(7) / "notes.txt").write_text("no run")
+
+
+def work(cells, results):
+    run = GridRun(cells, train_cell)
+    run.work()
+    results.put({outcome.cell: outcome.status for outcome in run.outcomes})
+
+
+def two_workers(cells):
+    """Let two processes work on one grid and return what each says of every cell."""
+    fork = multiprocessing.get_context("fork")
+    results = fork.SimpleQueue()
+    workers = [fork.Process(target=work, args=(cells, results)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    found = [results.get() for _ in workers]
+    for worker in workers:
+        worker.join(10)
+    return found
+
+
+def of_status(outcomes, status):
+    return {cell for cell, its in outcomes.items() if its == status}
+
+
+@pytest.mark.slow
+def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends(tmp_path, settings_of):
+    runs, faulty = tmp_path / "runs", {name(3), name(7)}
+    one = settings_of("tokens=256", "schedule.count=2")
+    cells = [Cell(replace(one, seed=seed, seeds=Seeds(seed, seed)), ()) for seed in range(20)]
+    occupy(runs, settings_of("tokens=256", "schedule.count=2", "optimizer.clip=2"))
+    found = two_workers(cells)
+    done = [of_status(outcomes, "done") for outcomes in found]
+    assert all(done), "both had a share"
+    assert not done[0] & done[1], "no cell was done twice"
+    assert done[0] | done[1] == {cell.name for cell in cells} - faulty
+    assert of_status(found[0], "failed") | of_status(found[1], "failed") == faulty
+    assert all(of_status(outcomes, "failed") <= faulty for outcomes in found)
+    assert "optimizer.clip: 2.0 -> 1.0" in (runs / ".grid" / f"{name(3)}.log").read_text()
+    for cell in faulty:
+        shutil.rmtree(runs / cell)
+    before = {path: path.stat().st_mtime_ns for path in runs.glob("*/run.json")}
+    again = GridRun(cells, train_cell)
+    again.work()
+    assert {outcome.cell for outcome in again.outcomes if outcome.status == "done"} == faulty
+    assert [outcome.status for outcome in again.outcomes].count("skipped") == 18
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(overrides, start, tmp_path, settings_of):
+    occupy(tmp_path / "runs", settings_of("tokens=256", "schedule.count=2", "optimizer.clip=2"))
+    code, text, errors = start("-m", *overrides, "tokens=256", "schedule.count=2", "seed=2,3,7")
+    assert code == 1
+    assert outcomes(text) == {"done": {name(2)}, "failed": {name(3), name(7)}}
+    assert text.splitlines()[-1] == "3 cells: 1 done, 2 failed"
+    assert f"error: 2 of 3 runs failed: {name(3)}, {name(7)}" in errors
+
+
+def test_a_mistake_in_one_cell_ends_with_two_before_anything_runs(overrides, start, tmp_path):
+    code, text, errors = start("-m", *overrides, "batch.length=16,1")
+    assert (code, text) == (2, "")
+    assert "batch.length: got 1" in errors
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line(start, overrides, tmp_path, corpus):
+    (tmp_path / "broken.jsonl").write_text('{"text": "天地"}\n{"text": \n')
+    paths = f"data.path={corpus},{tmp_path / 'broken.jsonl'}"
+    code, text, _ = start(
+        "-m", *[one for one in overrides if not one.startswith("data.path")], "tokens=256", "schedule.count=2", paths
+    )
+    assert code == 1
+    assert re.search(r"tiny-256-char-broken-s0 +failed +.*broken\.jsonl:2", text)
+    assert outcomes(text)["done"] == {name(0)}

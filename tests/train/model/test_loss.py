@@ -1,0 +1,110 @@
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from train.model import loss
+from train.model.loss import output_loss
+
+
+def example(positions, dtype=torch.float32, vocabulary=300, width=16):
+    generator = torch.Generator().manual_seed(0)
+    hidden = torch.randn(positions, width, generator=generator, dtype=dtype)
+    weight = torch.randn(vocabulary, width, generator=generator, dtype=dtype)
+    targets = torch.randint(0, vocabulary, (positions,), generator=generator)
+    return hidden, weight, targets
+
+
+def with_gradients(function, hidden, weight, targets):
+    hidden, weight = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
+    found = function(hidden, weight, targets)
+    return found, *torch.autograd.grad(found / len(targets), (hidden, weight))
+
+
+def plain(hidden, weight, targets):
+    return cross_entropy(hidden @ weight.t(), targets, reduction="sum")
+
+
+def assert_as_plain(hidden, weight, targets, within=1e-6):
+    ours, expected = (with_gradients(function, hidden, weight, targets) for function in (output_loss, plain))
+    assert ours[0].item() == pytest.approx(expected[0].item(), rel=1e-6)
+    for mine, theirs in zip(ours[1:], expected[1:], strict=True):
+        assert (mine - theirs).abs().max() <= within * max(1, theirs.abs().max())
+
+
+@pytest.mark.parametrize("positions", [1, 511, 512, 1300])
+def test_loss_and_gradients_are_those_of_cross_entropy(positions):
+    assert_as_plain(*example(positions))
+
+
+def test_gradients_in_double_precision(monkeypatch):
+    monkeypatch.setattr(loss, "_CHUNK", 3)
+    hidden, weight, targets = example(7, torch.float64, vocabulary=11, width=4)
+    inputs = (hidden.requires_grad_(), weight.requires_grad_())
+    assert torch.autograd.gradcheck(lambda *given: output_loss(*given, targets), inputs)
+
+
+@pytest.mark.parametrize("shift", [-1000.0, -60.0, 60.0, 1000.0])
+def test_logits_all_far_from_zero(shift):
+    hidden, weight, targets = example(600)
+    hidden[:, 0], weight[:, 0] = 1.0, shift
+    assert_as_plain(hidden, weight, targets, within=1e-4 if abs(shift) > 100 else 1e-5)
+
+
+def test_one_position_out_of_range_among_ordinary_ones():
+    hidden, weight, targets = example(20)
+    hidden[7] *= 100
+    assert_as_plain(hidden, weight, targets, within=1e-4)
+
+
+def test_large_logits_do_not_overflow():
+    hidden = torch.full((2, 1), 1000.0, requires_grad=True)
+    weight = torch.tensor([[1.0], [-1.0]], requires_grad=True)
+    found = output_loss(hidden, weight, torch.tensor([0, 1]))
+    assert found.item() == pytest.approx(2000.0)
+
+
+def test_the_cut_of_the_batch_changes_next_to_nothing():
+    hidden, weight, targets = example(1300)
+    whole = with_gradients(output_loss, hidden, weight, targets)
+    parts = zip(hidden.split(450), targets.split(450), strict=True)
+    cut = [with_gradients(output_loss, part, weight, their_targets) for part, their_targets in parts]
+    assert sum(part[0].item() for part in cut) == pytest.approx(whole[0].item(), rel=1e-6)
+
+
+def test_the_same_bits_again():
+    first, again = (with_gradients(output_loss, *example(700)) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_half_precision_inputs_have_a_softmax_of_float32():
+    hidden, weight, targets = (each.bfloat16() if each.is_floating_point() else each for each in example(600))
+    ours = with_gradients(output_loss, hidden, weight, targets)
+    exact = with_gradients(plain, hidden.float(), weight.float(), targets)
+    assert ours[0].dtype == torch.float32
+    assert ours[1].dtype == ours[2].dtype == torch.bfloat16
+    assert ours[0].item() == pytest.approx(exact[0].item(), rel=1e-3)
+    for mine, theirs in zip(ours[1:], exact[1:], strict=True):
+        assert (mine - theirs).norm() <= 0.02 * theirs.norm()
+
+
+def test_logits_of_half_precision_inputs_are_rounded_once():
+    hidden, weight, _ = (each.bfloat16() if each.is_floating_point() else each for each in example(40, width=64))
+    logits = loss._binary_logits(10 * hidden, weight, torch.empty(50, len(weight)))
+    assert torch.equal(logits, ((10 * hidden) @ weight.t()).float() * math.log2(math.e))
+
+
+def test_large_logits_of_half_precision_inputs_have_the_loss_of_float32_logits():
+    hidden, weight, targets = (each.bfloat16() if each.is_floating_point() else each for each in example(600))
+    hidden = 20 * hidden
+    wide = cross_entropy((hidden @ weight.t()).float(), targets, reduction="sum")
+    assert output_loss(hidden, weight, targets).item() == pytest.approx(wide.item(), rel=1e-6)
+
+
+def test_no_logits_are_kept():
+    hidden, weight, targets = example(2000)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor.numel()) or tensor, lambda t: t):
+        output_loss(hidden.requires_grad_(), weight.requires_grad_(), targets)
+    assert sum(kept) == hidden.numel() + weight.numel()

@@ -1,0 +1,320 @@
+"""Signals, full disks and damaged states: what is saved, what is said, and that the run ends as if left alone."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from train.engine.engine import TorchEngine, require_complete
+from train.engine.signals import Interrupted, StopSignals
+from train.run.run import train_cell
+from train.run_folder.records import read_record
+from train.run_folder.resume import load_state, newest_state, save_state
+from train.verify import run_faults
+from ucurve.errors import RunError, UserError
+
+
+def folder_of(settings):
+    return Path(settings.paths.runs) / settings.run_name
+
+
+def outcome(run):
+    """What a run came to: the bytes of every checkpoint, and the numbers of every step."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    weights = {path.parent.name: path.read_bytes() for path in run.glob("checkpoints/*/model.safetensors")}
+    return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
+
+
+@pytest.fixture
+def alone(settings_of):
+    settings = settings_of("name=alone")
+    train_cell(settings)
+    return outcome(folder_of(settings))
+
+
+def signal_in_step(monkeypatch, number, wanted=4):
+    step = TorchEngine.step
+
+    def stepping(self, windows, rate, step_number):
+        if step_number == wanted:
+            os.kill(os.getpid(), number)
+        return step(self, windows, rate, step_number)
+
+    monkeypatch.setattr(TorchEngine, "step", stepping)
+    return lambda: monkeypatch.setattr(TorchEngine, "step", step)
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "code"),
+    [(signal.SIGTERM, "SIGTERM", 75), (signal.SIGUSR1, "SIGUSR1", 75), (signal.SIGINT, "Ctrl-C", 130)],
+)
+def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypatch, capfd, number, name, code):
+    undo, before = signal_in_step(monkeypatch, number), signal.getsignal(number)
+    settings = settings_of()
+    with pytest.raises(SystemExit) as raised:
+        train_cell(settings)
+    assert raised.value.code == code
+    said = capfd.readouterr().err
+    kept = f"stopped by {name}: the state after step 4 is kept, the same command goes on; exit code {code}"
+    assert said.splitlines()[-1] == kept
+    assert ("Ctrl-C again ends at once" in said) == (number == signal.SIGINT)
+    run = folder_of(settings)
+    assert read_record(run)["status"] == "interrupted"
+    assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
+    assert signal.getsignal(number) == before, "outside a run the signals do what they did"
+    undo()
+    train_cell(settings)
+    assert outcome(run) == alone
+    assert run_faults(run) == []
+
+
+def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
+    signal_in_step(monkeypatch, signal.SIGTERM)
+
+    def saving(run, step, state, owner):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        save_state(run, step, state, owner)
+
+    monkeypatch.setattr("train.run.trainer.save_state", saving)
+    settings = settings_of()
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    run = folder_of(settings)
+    state = load_file(run / "resume/step00000004/state.safetensors")
+    require_complete(state, torch.nn.Module(), 4)
+    assert not list((run / "resume").glob(".*"))
+
+
+def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settings_of, monkeypatch):
+    scored = []
+
+    def scoring(run, settings, step):
+        scored.append(step)
+        if scored == [0, 1, 2, 5]:
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise AssertionError("the scoring goes on")
+
+    monkeypatch.setattr("train.evaluation.score_checkpoint", scoring)
+    settings = settings_of("resume.seconds=1000")
+    with pytest.raises(Interrupted, match="75"):
+        train_cell(settings)
+    run = folder_of(settings)
+    assert newest_state(run, {}) == 5
+    train_cell(settings)
+    assert scored == [0, 1, 2, 5, 12]
+    assert outcome(run) == alone
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
+def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, number, code):
+    monkeypatch.setattr("train.run.run.build_token_store", lambda *_: os.kill(os.getpid(), number))
+    settings = settings_of()
+    with pytest.raises(Interrupted) as raised:
+        train_cell(settings)
+    assert raised.value.code == code
+    assert f": the same command goes on; exit code {code}" in capfd.readouterr().err
+    assert not folder_of(settings).exists()
+
+
+def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of, monkeypatch, capfd):
+    monkeypatch.setattr("train.evaluation.score_at_end", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    settings = settings_of()
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    assert "stopped by Ctrl-C: scores made so far are kept, the same command goes on" in capfd.readouterr().err
+    assert read_record(folder_of(settings))["status"] == "finished"
+
+
+def ended_after(*numbers, launched=False):
+    """How a process ends that gets these signals one after the other: its exit code, or minus the signal's number."""
+    child = os.fork()
+    if child == 0:
+        with StopSignals(launched) as signals:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+            os._exit(75 if signals.requested else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_second_ctrl_c_ends_at_once(capfd):
+    assert ended_after(signal.SIGINT) == 75
+    assert ended_after(signal.SIGINT, signal.SIGTERM) == 75
+    assert ended_after(signal.SIGINT, signal.SIGINT) == -signal.SIGINT
+
+
+def test_a_launcher_that_passes_ctrl_c_on_a_second_time_does_not_break_the_save():
+    assert ended_after(signal.SIGINT, signal.SIGINT, signal.SIGTERM, launched=True) == 75
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert ended_after(signal.SIGINT) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_worker_that_was_forked_dies_of_a_signal():
+    with StopSignals() as signals:
+        child = os.fork()
+        if child == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+        assert not signals.requested
+
+
+def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch):
+    def stepping(*_):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(TorchEngine, "step", stepping)
+    settings = settings_of()
+    with pytest.raises(ValueError, match="odd"):
+        train_cell(settings)
+    record = read_record(folder_of(settings))
+    assert (record["status"], record["error"]) == ("failed", "ValueError: odd")
+
+
+@pytest.fixture
+def cut(settings_of, monkeypatch):
+    """A run that was stopped after step 6, with the states after steps 5 and 6."""
+    settings = settings_of("resume.seconds=0")
+    undo = signal_in_step(monkeypatch, signal.SIGTERM, 6)
+    with pytest.raises(Interrupted):
+        train_cell(settings)
+    undo()
+    assert sorted(path.name for path in (folder_of(settings) / "resume").iterdir()) == ["step00000005", "step00000006"]
+    return settings
+
+
+def torn(state):
+    file = state / "state.safetensors"
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def flipped(state):
+    whole = bytearray((state / "state.safetensors").read_bytes())
+    whole[-1] ^= 1
+    (state / "state.safetensors").write_bytes(whole)
+
+
+def without(name):
+    return lambda state: (state / name).unlink()
+
+
+@pytest.mark.parametrize("damage", [torn, flipped, without("state.safetensors"), without("state.json")])
+def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys, damage):
+    run = folder_of(cut)
+    damage(run / "resume/step00000006")
+    train_cell(cut)
+    said = capsys.readouterr().err
+    assert "step00000006 is damaged; going on from an older state" in said
+    assert "going on after step 5" in said
+    assert outcome(run) == alone
+
+
+def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys):
+    run = folder_of(cut)
+    for state in (run / "resume").iterdir():
+        torn(state)
+    train_cell(cut)
+    assert capsys.readouterr().err.count("is damaged") == 2
+    assert outcome(run) == alone
+
+
+def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch):
+    class Killed(BaseException):
+        """Stands for SIGKILL: nothing of ours runs after it."""
+
+    def killed(tensors, path):
+        Path(path).write_bytes(b"half")
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("safetensors.torch.save_file", killed)
+        patch.setattr("ucurve.storage.files.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(Killed):
+            train_cell(cut)
+    run = folder_of(cut)
+    assert len(list((run / "resume").glob(".*"))) == 1
+    train_cell(cut)
+    assert outcome(run) == alone
+    assert not list((run / "resume").glob(".*"))
+
+
+def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monkeypatch):
+    def full(tensors, path):
+        Path(path).write_bytes(b"half")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    run = folder_of(cut)
+    with monkeypatch.context() as patch:
+        patch.setattr("safetensors.torch.save_file", full)
+        with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
+            train_cell(cut)
+    assert read_record(run)["status"] == "failed"
+    assert newest_state(run, {}) == 6
+    train_cell(cut)
+    assert outcome(run) == alone
+
+
+def test_a_state_without_moments_is_never_gone_on_from(cut):
+    run = folder_of(cut)
+    state = load_state(run, 6)
+    weights = {name: value for name, value in state.items() if not name.startswith("optimizer/")}
+    owner = {
+        key: json.loads((run / "resume/step00000006/state.json").read_text())[key]
+        for key in ("config_sha256", "data_sha256")
+    }
+    save_state(run, 6, weights, owner)
+    with pytest.raises(RunError, match=r"the state after step 6 lacks \d+ of \d+ parts, as optimizer/exp_avg/"):
+        train_cell(cut)
+
+
+def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monkeypatch):
+    from transformers import GPTNeoXForCausalLM
+
+    from train.run_folder import checkpoint
+
+    def moved(model):
+        probe = before(model)
+        moved.calls += 1
+        return probe
+
+    before, moved.calls = checkpoint._probe, 0
+    real = GPTNeoXForCausalLM.from_pretrained
+
+    def other(*given, **named):
+        model, report = real(*given, **named)
+        with torch.no_grad():
+            model.get_output_embeddings().weight[0, 0] += 1e-3
+        return model, report
+
+    monkeypatch.setattr("train.run_folder.checkpoint._probe", moved)
+    monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
+    with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
+        train_cell(settings_of())
+    assert moved.calls == 1
+
+
+def test_several_processes_are_refused_where_they_cannot_share(settings_of, monkeypatch):
+    launcher = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    for name, value in launcher.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"):
+        train_cell(settings_of())
+    with pytest.raises(UserError, match=r"engine=torch runs in one process, and 3 were started"):
+        train_cell(settings_of("engine=torch"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"3 processes need DeepSpeed: .*extra \[deepspeed\]"):
+        train_cell(settings_of())
+    monkeypatch.delenv("MASTER_PORT")
+    with pytest.raises(UserError, match=r"WORLD_SIZE=3 is set and MASTER_PORT not"):
+        train_cell(settings_of())

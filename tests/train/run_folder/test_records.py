@@ -1,0 +1,90 @@
+import json
+
+import pytest
+import torch
+
+from train.run_folder.records import MetricsLog, RunRecord, read_record
+from train.run_folder.resume import load_state, newest_state, save_state
+from ucurve.errors import UserError
+
+OWNER = {"config_sha256": "c", "data_sha256": "d"}
+
+
+def lines(path):
+    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+def test_metrics_are_appended_line_by_line(tmp_path):
+    log = MetricsLog(tmp_path / "metrics.jsonl", 0)
+    log.append({"step": 1, "loss": 2.0})
+    assert lines(tmp_path / "metrics.jsonl") == [1], "on disk before the log is closed"
+    log.append({"step": 2, "loss": 1.5})
+    log.close()
+    assert lines(tmp_path / "metrics.jsonl") == [1, 2]
+
+
+def test_a_resumed_log_drops_the_steps_to_be_taken_again_and_a_torn_line(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')
+    log = MetricsLog(path, 2)
+    log.append({"step": 3})
+    log.close()
+    assert lines(path) == [1, 2, 3]
+    path.write_text('{"step": 1}\n{"ste')
+    MetricsLog(path, 9).close()
+    assert lines(path) == [1]
+
+
+def test_the_record_keeps_its_facts(tmp_path):
+    assert read_record(tmp_path) is None
+    facts = {"name": "x", "data_sha256": "d", "vocabulary": 9, "corpus": {"tokens": 5}}
+    record = RunRecord(tmp_path, facts)
+    record.write("running")
+    record.write("finished", steps=3)
+    assert read_record(tmp_path) == facts | {"status": "finished", "steps": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "needs corpus, data_sha256")],
+)
+def test_a_broken_record_is_named(tmp_path, text, message):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(UserError, match=rf"run\.json: .*{message}"):
+        read_record(tmp_path)
+
+
+def test_a_state_of_another_run_is_refused(tmp_path):
+    save_state(tmp_path, 1, {"x": torch.zeros(1)}, OWNER)
+    with pytest.raises(UserError, match=r"step00000001 is the state of another run: data_sha256 differ"):
+        newest_state(tmp_path, OWNER | {"data_sha256": "e"})
+
+
+def test_the_two_newest_states_are_kept(tmp_path):
+    for step in (1, 2, 3):
+        save_state(tmp_path, step, {"x": torch.tensor([float(step)])}, OWNER)
+    assert sorted(path.name for path in (tmp_path / "resume").iterdir()) == ["step00000002", "step00000003"]
+    assert newest_state(tmp_path, OWNER) == 3
+    assert load_state(tmp_path, 3)["x"].item() == 3.0
+
+
+def test_a_damaged_state_is_named_and_the_one_before_it_used(tmp_path, capsys):
+    for step in (1, 2):
+        save_state(tmp_path, step, {"x": torch.tensor([float(step)])}, OWNER)
+    torn = tmp_path / "resume" / "step00000002" / "state.safetensors"
+    torn.write_bytes(torn.read_bytes()[:-1])
+    assert newest_state(tmp_path, OWNER) == 1
+    assert "step00000002 is damaged" in capsys.readouterr().err
+    (tmp_path / "resume" / "step00000001" / "state.json").write_text("{")
+    assert newest_state(tmp_path, OWNER) is None
+
+
+def test_leftovers_of_a_killed_writer_go(tmp_path):
+    save_state(tmp_path, 1, {"x": torch.zeros(1)}, OWNER)
+    (tmp_path / "resume" / ".step00000002.tmp-abc").mkdir()
+    assert newest_state(tmp_path, OWNER) == 1
+    assert [path.name for path in (tmp_path / "resume").iterdir()] == ["step00000001"]
+
+
+def test_no_state_no_resume(tmp_path):
+    assert newest_state(tmp_path, OWNER) is None

@@ -1,0 +1,83 @@
+"""Scores made while training: the settings of score.py below ``eval`` of train.py."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eval.store.tables import ACCURACY, read_table
+from train.run.run import train_cell
+from train.verify import run_faults
+from ucurve.errors import UserError
+
+LETTERS = "天地玄黄宇宙洪荒"
+
+
+@pytest.fixture
+def scored(tmp_path, settings_of):
+    folder = tmp_path / "benchmarks" / "zhoblimp"
+    folder.mkdir(parents=True)
+    pairs = [
+        {"UID": uid, "phenomenon": "p", "sentence_good": LETTERS[:size], "sentence_bad": LETTERS[size::-1]}
+        for uid in ("a", "b")
+        for size in range(2, 8)
+    ]
+    (folder / "pairs.jsonl").write_text("\n".join(json.dumps(pair) for pair in pairs) + "\n")
+
+    def settings(*more):
+        given = ["eval.benchmarks=[zhoblimp]", f"benchmark_root={folder.parent}", "eval.linking=[lp]"]
+        return settings_of("schedule.count=2", *given, *more)
+
+    return settings
+
+
+def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
+    settings = scored("eval.subset=2", "+eval.scorer=[sentence,mink]", "+eval.bos=none")
+    train_cell(settings)
+    run = Path(settings.paths.runs) / settings.run_name
+    table = read_table(ACCURACY, ACCURACY.path(run))
+    assert table[["benchmark", "scorer"]].drop_duplicates().values.tolist() == [
+        ["zhoblimp@2", "mink"], ["zhoblimp@2", "sentence"],
+    ]  # fmt: skip
+    assert table["n"].max() == 4
+    assert sorted(table["step"].unique()) == [0, 12]
+    record = json.loads((run / "eval" / "zhoblimp@2" / "sentence" / "step00000012.json").read_text())
+    assert record["settings"]["start_rule"] == "none"
+    assert run_faults(run) == []
+
+
+def test_another_way_to_score_is_no_other_run(scored):
+    first, second = scored("eval.subset=2"), scored("+eval.preset=zhoblimp", "eval.when=end")
+    assert first.identity() == second.identity()
+
+
+def test_wrong_settings_of_scoring_stop_before_training(scored):
+    with pytest.raises(UserError, match=r"eval\.scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"):
+        scored("+eval.scorer=[sentense]")
+    with pytest.raises(UserError, match=r"eval\.subset: got 0"):
+        scored("eval.subset=0")
+
+
+def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
+    monkeypatch.setattr("train.evaluation._said", set())
+    settings = scored("+eval.scorer=[sentence,mink]")
+    pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
+    pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")
+    train_cell(settings)
+    told = capsys.readouterr().err
+    assert "step 0 zhoblimp sentence lp" in told
+    assert "step 12 zhoblimp mink lp" in told
+    assert told.count("zhoblimp sentence, mink: 12 tokens (1 types) have no unigram count") == 1
+    assert told.count("have no unigram count") == 1
+
+
+def test_a_run_that_scores_nothing_says_so_at_its_start_and_its_end(settings_of, capsys):
+    settings = settings_of("schedule.count=2")
+    train_cell(settings)
+    told = capsys.readouterr().err
+    line = f"{settings.run_name}: nothing is scored, as eval.benchmarks names no benchmark; add for example"
+    assert told.count(line) == 2
+    assert f"python score.py run={Path(settings.paths.runs) / settings.run_name} " in told
+    assert told.index(line) < told.rindex(line)
+    train_cell(settings_of("schedule.count=2", "eval.when=never"))
+    assert "nothing is scored" not in capsys.readouterr().err

@@ -1,0 +1,391 @@
+import hashlib
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTrainedTokenizerFast
+
+from train.corpus.corpus import CorpusSettings
+from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary
+from train.tokenizer.characters import contains_han, survey
+from train.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
+from train.tokenizer.training import _learn, train_bpe, train_char, train_word
+from train.tokenizer.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
+from ucurve.config import check
+from ucurve.errors import UserError
+from ucurve.huggingface.pretrained import load_tokenizer
+
+ROOT = Path(__file__).resolve().parents[3]
+SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
+TEXT = "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。\n天地 an <eos> <unk>\t天地、日月\n\n 日月 éé 🎈\r\n"
+
+EOS, BOS = {"eos_token": "<eos>"}, {"bos_token": "<s>", "unk_token": "<unk>"}
+
+
+def corpus_file(folder, text=TEXT, name="mini.txt"):
+    path = folder / name
+    path.write_bytes(text.encode())
+    return CorpusSettings(kind="text", path=str(path))
+
+
+def tokenizer_settings(kind, **values):
+    sizes = {"word": 60, "bpe": 300}
+    return check(TokenizerSettings, {"kind": kind, "name": kind, "vocab_size": sizes.get(kind), **values})
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The three kinds, trained on one text: kind -> (folder, tokenizer)."""
+    root = tmp_path_factory.mktemp("built")
+    corpus = corpus_file(root)
+    folders = {
+        kind: build_tokenizer(tokenizer_settings(kind), corpus, root / "out") for kind in ("char", "word", "bpe")
+    }
+    return {kind: (folder, load_tokenizer(folder)) for kind, folder in folders.items()}
+
+
+def ids_of(tokenizer, text):
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("kind", ["char", "word", "bpe"])
+    @given(text=st.text(alphabet=sorted(set(TEXT))))
+    @settings(max_examples=60, deadline=None)
+    def test_text_of_the_corpus_comes_back_and_its_bytes_are_counted(self, built, kind, text):
+        tokenizer = built[kind][1]
+        ids = ids_of(tokenizer, text)
+        assert tokenizer.decode(ids) == text
+        assert token_bytes(tokenizer)[ids].sum() == len(text.encode())
+        assert not set(ids) & {tokenizer.eos_token_id, tokenizer.unk_token_id}
+
+    @given(text=st.text())
+    @settings(max_examples=60, deadline=None)
+    def test_bytes_cover_every_text(self, built, text):
+        tokenizer = built["bpe"][1]
+        ids = ids_of(tokenizer, text)
+        assert tokenizer.decode(ids) == text
+        assert token_bytes(tokenizer)[ids].sum() == len(text.encode())
+
+    @pytest.mark.parametrize("kind", ["char", "word"])
+    def test_unknown_character_is_unknown_and_has_no_bytes(self, built, kind):
+        tokenizer = built[kind][1]
+        ids = ids_of(tokenizer, "天鑫")
+        assert ids[-1] == tokenizer.unk_token_id == 1
+        assert token_bytes(tokenizer)[ids].tolist() == [3, 0]
+
+    def test_report(self, built):
+        for folder, _ in built.values():
+            report = read_statistics(folder)["round_trip"]
+            assert report["documents"] == {"checked": 1, "failed": 0, "examples": []}
+            assert report["characters"] == {"checked": len(set(TEXT)), "failed": 0, "examples": []}
+
+
+class TestFolder:
+    def test_loads_as_an_ordinary_tokenizer_beside_a_model(self, built, tmp_path):
+        for folder, tokenizer in built.values():
+            beside = tmp_path / folder.name
+            tokenizer.save_pretrained(beside)
+            (beside / "config.json").write_text(json.dumps({"model_type": "gpt_neox"}))
+            again = AutoTokenizer.from_pretrained(beside, local_files_only=True)
+            assert ids_of(again, TEXT) == ids_of(tokenizer, TEXT)
+            assert again.decode(ids_of(again, TEXT)) == TEXT
+            assert again(TEXT)["input_ids"] == ids_of(again, TEXT)
+            assert (again.eos_token_id, again.bos_token_id) == (0, 0)
+
+    def test_name_and_content(self, built):
+        folder = built["char"][0]
+        assert folder.name.startswith("char-mini-")
+        assert len(folder.name.removeprefix("char-mini-")) == 8
+        assert {file.name for file in folder.iterdir()} == {
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "statistics.json",
+        }
+
+    def test_is_built_once_and_again_when_damaged(self, tmp_path):
+        corpus, root = corpus_file(tmp_path), tmp_path / "out"
+        folder = build_tokenizer(tokenizer_settings("char"), corpus, root)
+        before = (folder / "tokenizer.json").stat().st_ino
+        assert build_tokenizer(tokenizer_settings("char"), corpus, root) == folder
+        assert (folder / "tokenizer.json").stat().st_ino == before
+        (folder / "tokenizer.json").write_text("{}")
+        build_tokenizer(tokenizer_settings("char"), corpus, root)
+        assert load_tokenizer(folder).decode(ids_of(load_tokenizer(folder), TEXT)) == TEXT
+
+    def test_folder_follows_corpus_and_settings(self, tmp_path):
+        root = tmp_path / "out"
+        one = build_tokenizer(tokenizer_settings("bpe"), corpus_file(tmp_path), root)
+        two = build_tokenizer(tokenizer_settings("bpe", vocab_size=280), corpus_file(tmp_path), root)
+        three = build_tokenizer(tokenizer_settings("bpe"), corpus_file(tmp_path, TEXT * 2), root)
+        assert len({one, two, three}) == 3
+
+    def test_nothing_is_left_of_a_failure(self, tmp_path):
+        root = tmp_path / "out"
+        with pytest.raises(UserError, match="vocab_size=5 is too small: the corpus has"):
+            build_tokenizer(tokenizer_settings("word", vocab_size=5), corpus_file(tmp_path), root)
+        assert not root.exists()
+
+    def test_folder_without_a_tokenizer(self, tmp_path):
+        with pytest.raises(UserError, match="no tokenizer files"):
+            load_tokenizer(tmp_path)
+
+
+class TestTable4:
+    def test_char_and_word_have_the_same_single_characters(self, built):
+        char, word = (count_tokens(built[kind][1]) for kind in ("char", "word"))
+        assert char.single_character == word.single_character == sum(map(contains_han, set(TEXT)))
+        assert char.multi_character == 0
+        assert word.multi_character > 0
+        assert char.all == len(set(TEXT)) + 2
+        assert read_statistics(built["word"][0])["tokens"]["multi_character"] == word.multi_character
+
+    def test_words_are_merged_within_chinese_characters_only(self, built):
+        tokens = [content.decode() for content in token_contents(built["word"][1]) if content]
+        words = [token for token in tokens if len(token) > 1]
+        assert {"天地", "日月"} <= set(words)
+        assert all(contains_han(character) for word in words for character in word)
+
+    def test_byte_level_tokens_are_counted_by_the_text_they_stand_for(self):
+        tokenizer = train_bpe(survey(["天地 日 日 天地 日"] * 9, 10**6), 300)
+        fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **EOS)
+        texts = {content.decode(errors="replace") for content in token_contents(fast) if content}
+        assert {"天地", " 日"} <= texts
+        counts = count_tokens(fast)
+        contained = [text.strip() for text in texts if contains_han(text) and "\ufffd" not in text]
+        assert counts.single_character == sum(len(text) == 1 for text in contained) > 0
+        assert counts.multi_character == sum(len(text) > 1 for text in contained) > 0
+
+    @pytest.mark.parametrize("character", "一鿿㐀々〇⺀豈𠀀𲎯")
+    def test_chinese_characters(self, character):
+        assert contains_han(character)
+
+    @pytest.mark.parametrize("character", "，。ａかカ가a1・「\n　")
+    def test_other_characters(self, character):
+        assert not contains_han(character)
+
+
+class TestTraining:
+    def test_characters_are_all_there_and_the_commonest_come_first(self):
+        tokenizer = train_char(survey(["bca", "cb", "c"], 1))
+        vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+        assert [token for token, _ in vocabulary] == ["<eos>", "<unk>", "c", "b", "a"]
+
+    def test_word_size_is_reached_and_not_passed(self):
+        generator = random.Random(5)
+        text = "".join(chr(generator.randrange(0x4E00, 0x4E40)) for _ in range(4000))
+        assert train_word(survey([text], 10**6), 200).get_vocab_size() == 200
+
+    def test_ctrl_c_does_not_wait_until_the_merges_are_learned(self):
+        finished = []
+
+        class Slow:
+            def train_from_iterator(self, *_):  # compiled code, as the library's, that no signal ends
+                hashlib.pbkdf2_hmac("sha256", b"", b"", 3_000_000)
+                finished.append(True)
+
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            _learn(Slow(), survey(["x"], 1), None)
+        assert not finished
+
+    def test_byte_level_size_that_does_not_hold_the_bytes(self):
+        with pytest.raises(UserError, match="vocab_size=256 is too small: byte-level BPE needs 257"):
+            train_bpe(survey(["x"], 1), 256)
+
+    @given(texts=st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=40), bound=st.integers(1, 60))
+    def test_survey_counts_everything_and_samples_evenly(self, texts, bound):
+        found = survey(iter(texts), bound)
+        assert (found.documents, found.characters) == (len(texts), sum(map(len, texts)))
+        assert found.counts == {c: "".join(texts).count(c) for c in set("".join(texts))}
+        assert list(found.counts.values()) == sorted(found.counts.values(), reverse=True)
+        assert any(list(found.sample) == texts[:: 2**n] for n in range(7))
+        assert sum(map(len, found.sample)) <= bound or len(found.sample) == 1
+
+    @pytest.mark.parametrize("kind", ["char", "word", "bpe"])
+    def test_two_processes_give_the_same_bytes(self, tmp_path, kind):
+        generator = random.Random(1)
+        lines = ["".join(chr(generator.randrange(0x4E00, 0x4E30)) for _ in range(12)) for _ in range(300)]
+        corpus_file(tmp_path, "\n".join(lines))
+        content = [self.trained_elsewhere(tmp_path, kind, seed) for seed in (1, 2)]
+        assert content[0] == content[1]
+
+    def trained_elsewhere(self, folder, kind, seed):
+        code = (
+            "import sys; from pathlib import Path; from train.tokenizer.characters import survey; from train.tokenizer.training "
+            "import train; text = Path(sys.argv[1]).read_text(); sys.stdout.write(train(sys.argv[2], "
+            "survey(text.split(), 10**6), 400).to_str())"
+        )
+        variables = os.environ | {"PYTHONHASHSEED": str(seed), "RAYON_NUM_THREADS": str(seed)}
+        command = [sys.executable, "-c", code, str(folder / "mini.txt"), kind]
+        return subprocess.run(command, capture_output=True, check=True, cwd=ROOT, env=variables).stdout
+
+
+def save_sentence_piece(folder, **specials):
+    vocabulary = {"<s>": 0, "<unk>": 1, "▁": 2, "中": 3, "▁a": 4, "a": 5} | {f"<0x{n:02X}>": 6 + n for n in range(256)}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [("▁", "a")], byte_fallback=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens(["<s>"])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **specials)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def save_bert(folder):
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "中", "play", "##ing", "a"]
+    BertTokenizerFast(vocab={token: n for n, token in enumerate(vocabulary)}).save_pretrained(folder)
+    return folder
+
+
+class TestForeign:
+    def build(self, tmp_path, source, text=TEXT):
+        values = tokenizer_settings("hub", name="mine", path=str(source))
+        return build_tokenizer(values, corpus_file(tmp_path, text), tmp_path / "out")
+
+    def test_byte_fallback_and_space_marks(self, tmp_path):
+        folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS), "中 a\n¡")
+        tokenizer = load_tokenizer(folder)
+        assert folder.name.startswith("mine-mini-")
+        assert end_of_document(tokenizer) == 0
+        ids = ids_of(tokenizer, "中 a\n¡")
+        assert token_bytes(tokenizer)[ids].tolist() == [3, 2, 1, 1, 1]
+        assert token_bytes(tokenizer)[:6].tolist() == [0, 0, 1, 3, 2, 1]
+        assert read_statistics(folder)["tokens"] == {"all": 262, "single_character": 1, "multi_character": 0}
+
+    def test_a_sentencepiece_model_alone(self, tmp_path):
+        """As Chinese-LLaMA's is published; transformers reads such a file with protobuf."""
+        source, model = tmp_path / "source", io.BytesIO()
+        source.mkdir()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([TEXT, "天地 an 日月"] * 20), model_writer=model, vocab_size=300, model_type="bpe",
+            byte_fallback=True, character_coverage=1.0, normalization_rule_name="identity", minloglevel=2,
+        )  # fmt: skip
+        (source / "tokenizer.model").write_bytes(model.getvalue())
+        settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+        (source / "tokenizer_config.json").write_text(json.dumps(settings))
+        tokenizer = load_tokenizer(self.build(tmp_path, source))
+        theirs = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        for text in ("天地玄黄 an", "日月，鑫 é"):
+            assert ids_of(tokenizer, text) == theirs.encode(text)
+        assert end_of_document(tokenizer) == theirs.eos_id()
+
+    def test_text_is_never_read_as_a_special_token(self, tmp_path):
+        folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS))
+        tokenizer = load_tokenizer(folder)
+        ids = ids_of(tokenizer, "<s>")
+        assert 0 not in ids
+        assert tokenizer.decode(ids) == "<s>"
+
+    def test_is_the_same_wherever_it_came_from_and_whatever_weights_lie_beside_it(self, tmp_path):
+        sources = [save_bert(tmp_path / name / "source") for name in ("one", "two")]
+        (sources[1] / "model.safetensors").write_bytes(b"weights")
+        folders = [self.build(source.parent, source) for source in sources]
+        assert folders[0].name == folders[1].name
+        assert tokenizer_files(folders[0]) == tokenizer_files(folders[1])
+
+    def test_what_does_not_round_trip_is_reported(self, tmp_path):
+        folder = self.build(tmp_path, save_bert(tmp_path / "source"), "中a 丙")
+        tokenizer = load_tokenizer(folder)
+        assert end_of_document(tokenizer) == tokenizer.sep_token_id == 3
+        assert token_bytes(tokenizer).tolist() == [0, 0, 0, 0, 0, 3, 4, 3, 1]
+        report = read_statistics(folder)["round_trip"]
+        assert report["documents"]["failed"] == 1
+        assert report["documents"]["examples"] == [{"text": "a 丙", "decoded": " a [UNK]"}]
+        assert (report["characters"]["checked"], report["characters"]["failed"]) == (4, 2)
+
+    def test_python_tokenizer(self, tmp_path):
+        ByT5Tokenizer(extra_ids=0).save_pretrained(tmp_path / "source")
+        tokenizer = load_tokenizer(self.build(tmp_path, tmp_path / "source", "aé中"))
+        assert not tokenizer.is_fast
+        assert token_bytes(tokenizer)[ids_of(tokenizer, "aé中")].tolist() == [1] * 6
+
+    def test_tokenizer_that_cannot_separate_documents(self, tmp_path):
+        with pytest.raises(UserError, match="has no token to separate documents; it needs an eos, bos, sep or cls"):
+            self.build(tmp_path, save_sentence_piece(tmp_path / "source"))
+
+    def test_source_that_is_not_there(self, tmp_path):
+        with pytest.raises(UserError, match=r"tokenizer\.path: no folder /none/at/all"):
+            self.build(tmp_path, "/none/at/all")
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(UserError, match=r"tokenizer\.path: .*empty: no tokenizer files"):
+            self.build(tmp_path, tmp_path / "empty")
+
+    def test_hub_out_of_reach(self, tmp_path, monkeypatch):
+        def fail(*_, **__):
+            raise OSError("no network")
+
+        monkeypatch.setattr("train.tokenizer.build.fetch", fail)
+        with pytest.raises(
+            UserError, match=r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
+        ):
+            self.build(tmp_path, "owner/name")
+
+    def test_ids_with_holes(self):
+        tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 7}))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+        assert vocabulary_size(fast) == 8
+        assert token_bytes(fast).tolist() == [1, 0, 0, 0, 0, 0, 0, 1]
+
+
+class TestExpectedVocabulary:
+    def test_of_a_tokenizer_that_is_built_and_one_that_is_not(self, tmp_path):
+        corpus, root = corpus_file(tmp_path), tmp_path / "out"
+        wanted = tokenizer_settings("char", vocab_size=12142)
+        assert expected_vocabulary(wanted, corpus, root) == (12142, "(expected; the tokenizer is not built yet)")
+        assert not root.exists()
+        folder = build_tokenizer(wanted, corpus, root)
+        assert expected_vocabulary(wanted, corpus, root) == (len(set(TEXT)) + 2, f"(of {folder})")
+
+    def test_without_a_corpus(self, tmp_path):
+        assert expected_vocabulary(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
+
+    def test_unknown_size(self, tmp_path):
+        with pytest.raises(UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"):
+            wanted = tokenizer_settings("hub", name="mine", path="some/id")
+            expected_vocabulary(wanted, CorpusSettings(kind="text"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"kind": "hub"}, "path: no tokenizer given"),
+        ({"kind": "char", "path": "x"}, "path is for tokenizer=hub only; this is tokenizer.kind=char"),
+        ({"kind": "word", "vocab_size": None}, "vocab_size: no value given; tokenizer=word needs one"),
+        ({"kind": "chars"}, "kind: got 'chars'"),
+        ({"kind": "bpe", "vocab_size": 0}, "vocab_size: got 0"),
+        ({"kind": "bpe", "name": "a-b"}, "name: got 'a-b'"),
+    ],
+)
+def test_settings_that_are_not_allowed(values, message):
+    with pytest.raises(UserError, match=message):
+        tokenizer_settings(**values)
+
+
+@pytest.mark.skipif(not (SHARED / "benchmarks" / "zhoblimp").is_dir(), reason="needs ../shared/benchmarks/zhoblimp")
+def test_characters_split_the_published_pairs_as_published():
+    files = sorted((SHARED / "benchmarks" / "zhoblimp").glob("*.jsonl"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    pairs = [(json.loads(line)["sentence_good"], json.loads(line)["sentence_bad"]) for line in lines]
+    tokenizer = train_char(survey((text for pair in pairs for text in pair), 1))
+    encoded = tokenizer.encode_batch_fast([text for pair in pairs for text in pair], add_special_tokens=False)
+    lengths = np.array([len(one.ids) for one in encoded]).reshape(-1, 2)
+    difference = lengths[:, 0] - lengths[:, 1]
+    assert [int((difference == 0).sum()), int((difference > 0).sum()), int((difference < 0).sum())] == [
+        23347,
+        6198,
+        5855,
+    ]

@@ -1,0 +1,1 @@
+"""Documents to token shards to batches. Imports ``train.corpus`` and ``train.tokenizer``."""

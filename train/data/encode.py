@@ -1,0 +1,210 @@
+"""Turns documents into token ids in several processes, in order, with a bounded amount of work under way."""
+
+import collections
+import contextlib
+import functools
+import itertools
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.corpus.readers import Continuation
+from train.tokenizer.folder import end_of_document
+from ucurve.characters import character_table, code_points
+from ucurve.errors import RunError
+from ucurve.huggingface.pretrained import load_tokenizer
+
+Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
+_CHARACTERS_AT_ONCE = 250_000
+_BATCHES_PER_PROCESS = 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to encode: what a worker process needs to know.
+
+    Attributes:
+        folder: tokenizer folder.
+        document_token: id of the token that precedes every document.
+        dtype: NumPy type of the ids.
+        from_file: whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers.
+    """
+
+    folder: Path
+    document_token: int
+    dtype: str
+    from_file: bool
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids of some documents, each with the end-of-document token in front.
+
+    Attributes:
+        tokens: shape [tokens]; the first may go on with a document begun before.
+        starts: where in them a document begins, shape [documents].
+    """
+
+    tokens: NDArray[Any]
+    starts: NDArray[np.int64]
+
+
+def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
+    """Choose how to encode with the tokenizer that was loaded from a folder."""
+    return Recipe(folder, end_of_document(tokenizer), dtype, _is_file_alone(folder, tokenizer))
+
+
+def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
+    """Encode documents in batches; what comes out does not depend on the number of processes.
+
+    A corpus of one batch is encoded in this process. A document that comes in parts gives the ids of the whole.
+
+    Raises:
+        RunError: when a worker process dies.
+    """
+    batches = _batches(_well_cut(documents, recipe))
+    start = list(itertools.islice(batches, 2))
+    batches = itertools.chain(start, batches)
+    if processes == 1 or len(start) < 2:
+        yield from (encode(recipe, batch) for batch in batches)
+        return
+    try:
+        yield from _encode_in_processes(batches, recipe, processes)
+    except BrokenProcessPool as error:
+        raise RunError("a process that tokenizes was killed, perhaps for want of memory") from error
+
+
+def encode(recipe: Recipe, texts: list[str]) -> Encoded:
+    """Encode some documents, or parts of them."""
+    begins = np.array([not isinstance(text, Continuation) for text in texts])
+    ids = _encoder(recipe)(texts)
+    ends = np.cumsum(begins + np.array([len(one) for one in ids], dtype=np.int64))
+    tokens = np.empty(ends[-1], dtype=recipe.dtype)
+    for one, end in zip(ids, ends, strict=True):
+        tokens[end - len(one) : end] = one
+    starts = np.concatenate([[0], ends[:-1]])[begins]
+    tokens[starts] = recipe.document_token
+    return Encoded(tokens, starts)
+
+
+def _well_cut(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
+    """Join the parts of a document again wherever its ids would not be those of the whole.
+
+    What a tokenizer makes of the two lines around a cut, together and apart, tells: it sees no further than a line.
+    """
+    held = None
+    for document in documents:
+        if held is not None and isinstance(document, Continuation) and not _is_seam(held, document, _encoder(recipe)):
+            held = type(held)(held + document)
+            continue
+        if held is not None:
+            yield held
+        held = document
+    if held is not None:
+        yield held
+
+
+def _is_seam(before: str, after: str, encoder: Encoder) -> bool:
+    line, next_line = before[before.rfind("\n", 0, -1) + 1 :], after[: after.find("\n") + 1] or after
+    whole, first, second = (list(ids) for ids in encoder([line + next_line, line, next_line]))
+    return whole == first + second
+
+
+def _encode_in_processes(batches: Iterator[list[str]], recipe: Recipe, processes: int) -> Iterator[Encoded]:
+    context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
+    pending: collections.deque[Future[Encoded]] = collections.deque()
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each) as pool:
+        try:
+            for batch in batches:
+                with _without_interrupts():  # the first call starts the processes
+                    pending.append(pool.submit(encode, recipe, batch))
+                if len(pending) >= processes * _BATCHES_PER_PROCESS:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; the one that started them acts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _one_thread_each() -> None:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document)
+        if characters >= _CHARACTERS_AT_ONCE:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+@functools.lru_cache(maxsize=1)
+def _encoder(recipe: Recipe) -> Encoder:
+    if recipe.from_file:
+        backend = _from_file(recipe.folder)
+        return character_encoder(_pipeline(backend)) or _rust_encoder(backend)
+    tokenizer = load_tokenizer(recipe.folder)
+    if tokenizer.is_fast:
+        return _rust_encoder(tokenizer.backend_tokenizer)
+    return lambda texts: tokenizer(texts, add_special_tokens=False)["input_ids"]
+
+
+def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
+    """Return a table look-up that gives what a pipeline gives, when its tokens are single characters; else None.
+
+    Args:
+        pipeline: the content of ``tokenizer.json``.
+    """
+    table = character_table(pipeline)
+    return None if table is None else lambda texts: [table[code_points(text)] for text in texts]
+
+
+def _rust_encoder(backend: Any) -> Encoder:
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _from_file(folder: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def _is_file_alone(folder: Path, tokenizer: Any) -> bool:
+    if not tokenizer.is_fast or not (folder / "tokenizer.json").is_file():
+        return False
+    backend = tokenizer.backend_tokenizer
+    return bool(_pipeline(_from_file(folder)) == _pipeline(backend))
+
+
+def _pipeline(backend: Any) -> dict[str, Any]:
+    """Everything that decides the ids of a text, in plain values."""
+    parts: dict[str, Any] = json.loads(backend.to_str())
+    return {name: part for name, part in parts.items() if name not in ("truncation", "padding")}

@@ -1,0 +1,96 @@
+"""Which training sequences a step sees: a pure function of data hash, data seed and sequence length."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.data.store import TokenStore
+
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class DataOrder:
+    """Permutes the sequences of a token stream anew in every epoch.
+
+    Sequence s of a stream covers tokens ``[s * length, (s + 1) * length]``: ``length`` inputs and, one position on,
+    their ``length`` targets.
+
+    Attributes:
+        data_sha256: content hash of the token stream.
+        seed: data seed.
+        length: sequence length in tokens.
+        sequences: number of whole sequences in the stream.
+    """
+
+    data_sha256: str
+    seed: int
+    length: int
+    sequences: int
+
+    @staticmethod
+    def over(data_sha256: str, seed: int, length: int, tokens: int) -> "DataOrder":
+        """Build the order over a stream of ``tokens`` tokens; the last target needs one token more than the inputs."""
+        sequences = (tokens - 1) // length
+        assert sequences > 0, "the budget check refuses a stream without a whole sequence"
+        return DataOrder(data_sha256, seed, length, sequences)
+
+    def batch(self, step: int, batch_size: int) -> NDArray[np.int64]:
+        """Return the start positions in the stream, shape [batch_size], of the sequences of 0-based ``step``."""
+        return self.starts(step * batch_size, batch_size)
+
+    def starts(self, first: int, count: int) -> NDArray[np.int64]:
+        """Return start positions, shape [count], of sequences ``first`` to ``first + count - 1`` of the run."""
+        positions = np.arange(first, first + count, dtype=np.uint64)
+        epochs, places = np.divmod(positions, np.uint64(self.sequences))
+        starts = np.empty(count, dtype=np.int64)
+        for epoch in np.unique(epochs):
+            chosen = epochs == epoch
+            starts[chosen] = self._permute(places[chosen], int(epoch)).astype(np.int64) * self.length
+        return starts
+
+    def _permute(self, places: NDArray[np.uint64], epoch: int) -> NDArray[np.uint64]:
+        """Map places to sequences one to one: a Feistel network on the smallest even-bit domain, walked into range."""
+        keys = self._keys(epoch)
+        half = max(1, (max(self.sequences - 1, 1).bit_length() + 1) // 2)
+        values = _feistel(places, keys, half)
+        outside = values >= self.sequences
+        while outside.any():
+            values[outside] = _feistel(values[outside], keys, half)
+            outside = values >= self.sequences
+        return values
+
+    def _keys(self, epoch: int) -> list[np.uint64]:
+        name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
+        digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
+        return [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
+
+
+def _feistel(values: NDArray[np.uint64], keys: list[np.uint64], half: int) -> NDArray[np.uint64]:
+    shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
+    left, right = values >> shift, values & mask
+    for key in keys:
+        left, right = right, left ^ (_mix(right ^ key) & mask)
+    return (left << shift) | right
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64 (Steele et al. 2014), which spreads every input bit over all output bits."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The global batches of a run, each found from its step number alone."""
+
+    store: TokenStore
+    order: DataOrder
+    sequences: int
+
+    def of_step(self, step: int) -> NDArray[np.int64]:
+        """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target."""
+        return self.store.windows(self.order.batch(step - 1, self.sequences), self.order.length + 1)

@@ -1,0 +1,290 @@
+"""The token stream of a corpus: shards on disk, written once, memory-mapped, checked by their hash."""
+
+import contextlib
+import hashlib
+import io
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.corpus.corpus import Corpus
+from train.data.encode import Encoded, encode_documents, make_recipe
+from train.tokenizer.folder import tokenizer_files
+from train.tokenizer.vocabulary import token_bytes, vocabulary_size
+from ucurve.errors import UserError
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.progress import say
+from ucurve.storage.files import new_file, read_json_object, read_json_or_empty, sha256_file, sha256_json, write_json
+from ucurve.storage.locks import build_once
+
+INDEX, TOKEN_BYTES = "index.json", "token_bytes.npy"
+_FORMAT = 1
+_SHARD_TOKENS = 2**26
+_READ_AT_ONCE = 2**24
+_MOST_PROCESSES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStore:
+    """A token stream on disk. Every document is preceded by the end-of-document token.
+
+    Attributes:
+        length: tokens in the stream.
+        documents: documents in the stream.
+        sha256: hex SHA-256 of the stream: all ids as little-endian integers of 2 bytes, or 4 when the vocabulary has
+            more than 65,536 tokens.
+        token_bytes: UTF-8 bytes that each token stands for, 0 for special tokens; shape [vocabulary].
+        unigram_counts: how often each token occurs in the stream; shape [vocabulary].
+    """
+
+    length: int
+    documents: int
+    sha256: str
+    token_bytes: NDArray[np.int32]
+    unigram_counts: NDArray[np.int64]
+    _shards: tuple[NDArray[Any], ...]
+    _document_starts: NDArray[np.int64]
+
+    def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """Gather stretches of the stream; they may cross the borders of shards.
+
+        Args:
+            starts: positions of the first tokens, shape [n].
+            length: tokens in each window.
+
+        Returns:
+            Token ids, shape [n, length].
+
+        Raises:
+            IndexError: when a window does not lie within the stream.
+        """
+        positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
+        if positions.size and (positions.min() < 0 or positions.max() >= self.length):
+            raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")
+        ends = np.cumsum([len(shard) for shard in self._shards])
+        owners = np.searchsorted(ends, positions, side="right")
+        gathered = np.empty(positions.shape, dtype=np.int64)
+        for owner in np.unique(owners):
+            mask = owners == owner
+            shard = self._shards[owner]
+            gathered[mask] = shard[positions[mask] - (ends[owner] - len(shard))]
+        return gathered
+
+    def document_of(self, position: int) -> int:
+        """Return the 0-based number of the document that holds the token at ``position``.
+
+        Raises:
+            IndexError: when the position is not in the stream.
+        """
+        if not 0 <= position < self.length:
+            raise IndexError(f"position {position} is not in the stream of {self.length} tokens")
+        return int(np.searchsorted(self._document_starts, position, side="right")) - 1
+
+
+def build_token_store(
+    corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None = None, shard_tokens: int = _SHARD_TOKENS
+) -> TokenStore:
+    """Tokenize a corpus unless the cache holds its tokens already.
+
+    The cached stream is used when neither the corpus (names and bytes of its files, unit, field) nor the tokenizer
+    changed and its own hashes hold; otherwise it is built anew. Two processes that want one stream build it once.
+
+    Args:
+        corpus: the corpus.
+        tokenizer_folder: folder of the tokenizer.
+        cache: folder of the token streams.
+        processes: processes that tokenize; by default one for each core this process may use. They do not change
+            what comes out.
+        shard_tokens: tokens in a shard; neither does it.
+
+    Raises:
+        UserError: when a document cannot be read, naming file and line.
+        RunError: when the cache cannot be written or a process dies.
+    """
+    files = tokenizer_files(tokenizer_folder)
+    key = sha256_json([_FORMAT, corpus.fingerprint(), files])
+    count = processes or min(_MOST_PROCESSES, _cores())
+
+    def build(temporary: Path) -> None:
+        say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
+        _build(corpus, tokenizer_folder, temporary, key, count, shard_tokens)
+
+    folder = build_once(cache / f"tokens-{key[:16]}", lambda found: is_complete_store(found, key), build)
+    return open_store(folder)
+
+
+def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
+    """Save the counts of the training tokens, int64 of shape [vocabulary], as ``unigram_counts.npy`` in a folder."""
+    with new_file(tokenizer_folder / UNIGRAM_COUNTS) as temporary:
+        _save_array(temporary, store.unigram_counts)
+
+
+def _save_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a ``.npy`` file; NumPy's own writing to a full disk does not say that it is full."""
+    content = io.BytesIO()
+    np.save(content, array)
+    path.write_bytes(content.getbuffer())
+
+
+def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
+    """Refuse a token budget that would repeat the corpus more often than allowed.
+
+    Args:
+        store: the token stream, or its length in tokens.
+        sequence: tokens of a training sequence; an epoch has whole sequences only.
+        tokens: the budget.
+        max_epochs: how often the corpus may be gone through.
+        where: the corpus, for the message.
+
+    Raises:
+        UserError: when the stream holds no whole sequence, or saying how many epochs the budget means and what is
+            allowed.
+    """
+    length = store if isinstance(store, int) else store.length
+    usable = (length - 1) // sequence * sequence
+    if usable <= 0:
+        raise UserError(f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target")
+    if tokens <= usable * max_epochs:
+        return
+    epochs = tokens / usable
+    raise UserError(
+        f"tokens={tokens:,} means {epochs:.2f} epochs of {where}, which has {usable:,} tokens in whole sequences; "
+        f"data.max_epochs={max_epochs} allows {usable * max_epochs:,} tokens. Lower tokens, or set "
+        f"data.max_epochs={math.ceil(epochs)}"
+    )
+
+
+def _cores() -> int:
+    """Return the cores that this process may use, as far as the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, shard_tokens: int) -> None:
+    tokenizer = load_tokenizer(tokenizer_folder)
+    size = vocabulary_size(tokenizer)
+    recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
+    with StreamWriter(folder, size, shard_tokens) as writer:
+        for encoded in encode_documents(corpus.documents(), recipe, processes):
+            writer.append(encoded)
+    _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
+    _save_array(folder / UNIGRAM_COUNTS, writer.unigram_counts)
+    index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
+    index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, TOKEN_BYTES, UNIGRAM_COUNTS)}
+    write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
+    say(f"{writer.length:,} tokens in {writer.documents:,} documents")
+
+
+def is_complete_store(folder: Path, key: str) -> bool:
+    """Tell whether a folder holds the stream asked for, byte for byte as it was written."""
+    try:
+        index = read_json_or_empty(folder / INDEX)
+        index_hash = index.pop("index_sha256", None)
+        if index_hash != sha256_json(index) or index["key"] != key:
+            return False
+        same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
+        return same and _stream_hash(folder, index) == index["sha256"]
+    except (OSError, ValueError):
+        return False
+
+
+def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for shard in index["shards"]:
+        for part in _parts(folder / shard["file"]):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while part := file.read(_READ_AT_ONCE):
+            yield part
+
+
+def open_store(folder: Path) -> TokenStore:
+    """Open the token store that a complete folder holds."""
+    index = read_json_object(folder / INDEX)
+    return TokenStore(
+        length=index["length"],
+        documents=index["documents"],
+        sha256=index["sha256"],
+        token_bytes=np.load(folder / TOKEN_BYTES),
+        unigram_counts=np.load(folder / UNIGRAM_COUNTS),
+        _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
+        _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
+    )
+
+
+DOCUMENTS = "documents.bin"
+_TOKENS_BETWEEN_LINES = 50_000_000
+
+
+class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
+    """Writes a stream shard by shard and keeps its counts and hash; use as a context manager.
+
+    Attributes:
+        length: tokens written.
+        documents: documents written.
+        unigram_counts: how often each token was written, shape [vocabulary].
+    """
+
+    def __init__(self, folder: Path, vocabulary: int, shard_tokens: int) -> None:
+        self._folder, self._shard_tokens = folder, shard_tokens
+        self._hash = hashlib.sha256()
+        self._shards: list[dict[str, Any]] = []
+        self._shard: BinaryIO | None = None
+        self._starts = (folder / DOCUMENTS).open("wb")
+        self._next_line = _TOKENS_BETWEEN_LINES
+        self.length = self.documents = 0
+        self.unigram_counts: NDArray[np.int64] = np.zeros(vocabulary, dtype=np.int64)
+
+    def __exit__(self, *_: object) -> None:
+        self._starts.close()
+        if self._shard is not None:
+            self._shard.close()
+
+    def append(self, encoded: Encoded) -> None:
+        """Add documents to the end of the stream."""
+        self._starts.write((self.length + encoded.starts).astype("<i8").tobytes())
+        self._hash.update(encoded.tokens.tobytes())
+        self.unigram_counts += np.bincount(encoded.tokens, minlength=len(self.unigram_counts))
+        self.length += len(encoded.tokens)
+        self.documents += len(encoded.starts)
+        rest = encoded.tokens
+        while len(rest):
+            rest = rest[self._fill_shard(rest) :]
+        if self.length >= self._next_line:
+            say(f"{self.length:,} tokens in {self.documents:,} documents so far")
+            self._next_line += _TOKENS_BETWEEN_LINES
+
+    def index(self) -> dict[str, Any]:
+        """Describe what was written."""
+        return {
+            "length": self.length,
+            "documents": self.documents,
+            "sha256": self._hash.hexdigest(),
+            "shards": self._shards,
+        }
+
+    def _fill_shard(self, tokens: NDArray[Any]) -> int:
+        if self._shard is None or self._shards[-1]["tokens"] == self._shard_tokens:
+            self._open_shard()
+        assert self._shard is not None
+        taken: int = min(len(tokens), self._shard_tokens - self._shards[-1]["tokens"])
+        self._shard.write(tokens[:taken].tobytes())
+        self._shards[-1]["tokens"] += taken
+        return taken
+
+    def _open_shard(self) -> None:
+        if self._shard is not None:
+            self._shard.close()
+        name = f"shard-{len(self._shards):05d}.bin"
+        self._shard = (self._folder / name).open("wb")
+        self._shards.append({"file": name, "tokens": 0})

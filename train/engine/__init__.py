@@ -1,0 +1,1 @@
+"""One optimizer step, on one or several processes. Imports ``train.model`` and the settings."""

@@ -1,0 +1,212 @@
+"""Runs the arithmetic of training: forward and backward passes, clipping, AdamW."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import GPTNeoXForCausalLM
+
+from train.config import EngineSettings
+from train.model.neox import summed_loss
+from train.optim import OptimizerSettings
+from ucurve.errors import RunError, UserError
+
+_GENERATOR = "generator"
+_STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
+
+
+class DivergedError(RunError):
+    """A loss or gradient that is not finite; the weights are still those after the step before."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one optimizer step measured.
+
+    Attributes:
+        loss_sum: negative log-likelihood of all targets of the global batch, in nats.
+        grad_norm: norm of the gradient before clipping.
+    """
+
+    loss_sum: float
+    grad_norm: float
+
+
+class Engine(Protocol):
+    """What the training loop asks of an engine."""
+
+    model: GPTNeoXForCausalLM
+
+    def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
+        """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the full state in the names that all engines share; with several processes in the first one only.
+
+        The names are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``,
+        ``optimizer/exp_avg_sq/NAME`` and ``generator``. Every process must call it.
+        """
+
+    def load(self, state: dict[str, torch.Tensor]) -> None:
+        """Take up a state that ``state`` of any engine returned, in any number of processes."""
+
+    def export(self) -> GPTNeoXForCausalLM:
+        """Return, in the first process, the model with the float32 weights that a checkpoint holds.
+
+        Every process must call it.
+        """
+
+
+class TorchEngine:
+    """One process, plain PyTorch."""
+
+    def __init__(self, model: GPTNeoXForCausalLM, optimizer: OptimizerSettings, engine: EngineSettings) -> None:
+        self.device = choose_device(engine.device)
+        self.model: GPTNeoXForCausalLM = model.train()
+        torch.nn.Module.to(self.model, self.device)
+        self._micro_batch = engine.micro_batch
+        self._clip = optimizer.clip
+        self._optimizer = make_optimizer(model, optimizer)
+
+    def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
+        """Take one optimizer step; see ``Engine.step``.
+
+        Raises:
+            DivergedError: when the loss or the gradient is not finite.
+        """
+        loss_sum = self.accumulate(windows)
+        require_finite(loss_sum, "the loss", number)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
+        require_finite(norm, "the norm of the gradient", number)
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        return StepResult(loss_sum, norm)
+
+    def accumulate(self, windows: NDArray[np.int64]) -> float:
+        """Add the gradient of the mean loss per token to ``.grad``, micro batch by micro batch.
+
+        Every micro batch is weighted by its tokens, so the sum does not depend on how the batch is cut.
+
+        Args:
+            windows: token ids, shape [sequences, length + 1].
+
+        Returns:
+            The loss summed over all targets, in nats.
+        """
+        targets = windows.shape[0] * (windows.shape[1] - 1)
+        total = 0.0
+        for part in torch.from_numpy(windows).split(self._micro_batch):
+            ids = part.to(self.device)
+            loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:])
+            (loss / targets).backward()
+            total += loss.item()
+        return total
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the full state; see ``Engine.state``."""
+        return with_generator(plain_state(self.model, self._optimizer))
+
+    def load(self, state: dict[str, torch.Tensor]) -> None:
+        """Take up a state; see ``Engine.load``."""
+        restore_plain(self.model, self._optimizer, state)
+        restore_generator(state)
+
+    def export(self) -> GPTNeoXForCausalLM:
+        """Return the model itself; see ``Engine.export``."""
+        return self.model
+
+
+def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
+    """Return AdamW over a model's parameters."""
+    return torch.optim.AdamW(
+        parameter_groups(model, settings.weight_decay),
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.eps,
+        fused=True,
+    )
+
+
+def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Return weights and moments of an optimizer that holds the model's own parameters."""
+    names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
+    state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
+    for parameter, moments in optimizer.state.items():
+        state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
+    return state
+
+
+def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
+    """Give a model and an optimizer that holds its own parameters the weights and moments of a state."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(state[f"weights/{name}"])
+            for key in (_STEP, *MOMENTS):
+                moment = state.get(f"optimizer/{key}/{name}")
+                if moment is not None:
+                    optimizer.state[parameter][key] = moment.to(parameter.device)
+
+
+def with_generator(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Add the state of torch's generator; nothing in training draws from another."""
+    return state | {_GENERATOR: torch.get_rng_state()}
+
+
+def restore_generator(state: dict[str, torch.Tensor]) -> None:
+    """Take up the state of torch's generator."""
+    torch.set_rng_state(state[_GENERATOR])
+
+
+def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
+    """Refuse a state that would start the optimizer anew, or leave a weight as it was initialised.
+
+    Raises:
+        RunError: naming what the state after ``step`` lacks.
+    """
+    names = [name for name, _ in model.named_parameters()]
+    wanted = {_GENERATOR, *(f"weights/{name}" for name in names)}
+    if step > 0 or any(name.startswith("optimizer/") for name in state):
+        wanted |= {f"optimizer/{key}/{name}" for name in names for key in (_STEP, *MOMENTS)}
+    missing = sorted(wanted - set(state))
+    if missing:
+        raise RunError(
+            f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
+            "going on would start the optimizer anew"
+        )
+
+
+def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    """Split parameters into matrices, which decay, and biases and layer norms, which do not."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [parameter for parameter in parameters if parameter.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [parameter for parameter in parameters if parameter.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device to train on.
+
+    Raises:
+        UserError: when ``cuda`` is asked for and there is none.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError("engine.device='cuda': no CUDA device is available here; allowed: auto, cpu")
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def require_finite(value: float, what: str, step: int) -> None:
+    """Stop before the weights take up a value that is not finite.
+
+    Raises:
+        DivergedError: naming the value and the step.
+    """
+    if not math.isfinite(value):
+        raise DivergedError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")

@@ -1,0 +1,215 @@
+"""The processes that work on one run: who they are, and what they agree on.
+
+The launchers (``torchrun``, ``deepspeed --no_local_rank``) say in RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
+MASTER_PORT who a process is; a plain ``python`` is the only process of its run. The first process prepares and
+writes, the others follow. An error of one is raised in all, so that all end with one exit code; only the first prints.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from train.engine.signals import REQUEUE, Interrupted
+from ucurve.errors import INTERRUPTED, RunError, UcurveError, UserError
+
+_PATIENCE = timedelta(days=30)  # the others wait while the first tokenizes a corpus or scores a checkpoint
+_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How the work of one process ended: the exit code, and a message for the person who started it."""
+
+    exit_code: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes of one run, seen from one of them.
+
+    Attributes:
+        rank: number of this process, from 0.
+        size: how many there are.
+        local_rank: number of this process on its machine.
+    """
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that prepares, writes and speaks."""
+        return self.rank == 0
+
+    def on_first(self, work: Callable[[], Result]) -> Result:
+        """Do ``work`` in the first process while the others wait; return its result, a small plain value, in all.
+
+        Raises:
+            UserError, RunError: in every process, what the first one raised.
+        """
+        if self.size == 1:
+            return work()
+        outcome: tuple[Failure | None, Any] = (None, None)
+        error: BaseException | None = None
+        if self.is_first:
+            try:
+                outcome = (None, work())
+            except BaseException as raised:
+                error, outcome = raised, (_failure(raised, self.rank), None)
+        received: tuple[Failure | None, Result] = self.broadcast(outcome)
+        failure, result = received
+        if error is not None:
+            raise error
+        if failure is not None:
+            raise _as_error(failure)
+        return result
+
+    def together(self, work: Callable[[], Result]) -> Result:
+        """Do ``work`` in every process and return each one's own result.
+
+        Raises:
+            UserError, RunError: in every process, when one of them failed; the error is that of the lowest rank.
+        """
+        if self.size == 1:
+            return work()
+        error: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as raised:
+            error = raised
+        failures = self._gather(None if error is None else _failure(error, self.rank))
+        if error is not None and not isinstance(error, UcurveError | OSError):
+            raise error
+        failure = next(filter(None, failures), None)
+        if failure is not None:
+            raise _as_error(failure) from error
+        return result
+
+    def first_then_others(self, work: Callable[[], Result]) -> Result:
+        """Do ``work`` in the first process and, when it is done, in the others, which find what the first one built."""
+        results: list[Result] = []
+        self.on_first(lambda: results.append(work()))
+        return self.together(lambda: results[0] if results else work())
+
+    def any(self, *flags: bool) -> tuple[bool, ...]:
+        """Return for every flag whether it is set in any process."""
+        if self.size == 1:
+            return flags
+        import torch
+        import torch.distributed as dist
+
+        values = torch.tensor(flags, dtype=torch.int32)
+        dist.all_reduce(values, op=dist.ReduceOp.MAX, group=_control())
+        return tuple(bool(value) for value in values)
+
+    def broadcast(self, value: Result) -> Result:
+        """Return the first process's value in every process."""
+        if self.size == 1:
+            return value
+        import torch.distributed as dist
+
+        box: list[Any] = [value]
+        dist.broadcast_object_list(box, src=0, group=_control())
+        received: Result = box[0]
+        return received
+
+    def barrier(self) -> None:
+        """Wait until every process is here."""
+        self.any(False)
+
+    def _gather(self, value: Failure | None) -> list[Failure | None]:
+        import torch.distributed as dist
+
+        values: list[Failure | None] = [None] * self.size
+        dist.all_gather_object(values, value, group=_control())
+        return values
+
+
+def processes_of(environment: Mapping[str, str]) -> Processes:
+    """Read from the variables of a launcher which process this is; without WORLD_SIZE it is the only one.
+
+    Raises:
+        UserError: when they are there in part, or hold no numbers.
+    """
+    if environment.get("WORLD_SIZE", "1") == "1":
+        return Processes()
+    missing = [name for name in _VARIABLES if name not in environment]
+    if missing:
+        raise UserError(
+            f"WORLD_SIZE={environment['WORLD_SIZE']} is set and {', '.join(missing)} not; start several processes "
+            "with torchrun or deepspeed --no_local_rank, or set all of " + ", ".join(_VARIABLES)
+        )
+    rank, size, local_rank = (_number(environment, name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+    if rank >= size:
+        raise UserError(f"RANK={rank}: a number below WORLD_SIZE={size} is expected")
+    return Processes(rank, size, local_rank)
+
+
+def connect(processes: Processes, device: str) -> None:
+    """Join the processes of a run, also where there is only one: gloo on the CPU, NCCL on CUDA devices.
+
+    A process that is alone takes a free port, so that several runs fit on one machine. The variables of a launcher are
+    set for it, because DeepSpeed asks MPI where they are missing.
+
+    Args:
+        processes: the processes, as ``processes_of`` found them.
+        device: ``cpu`` or ``cuda``.
+    """
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        return
+    backend = "nccl" if device == "cuda" else "gloo"
+    if processes.size > 1:
+        dist.init_process_group(backend)
+        return
+    store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)  # type: ignore[attr-defined]
+    alone = {"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port}
+    os.environ.update({name: str(value) for name, value in alone.items()})
+    dist.init_process_group(backend, store=store, rank=0, world_size=1)
+
+
+def disconnect() -> None:
+    """Leave the processes of a run; the last thing a process does."""
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        _control.cache_clear()
+        dist.destroy_process_group()
+
+
+@functools.cache
+def _control() -> Any:
+    """Return the group for agreements: on the CPU, and patient enough for a corpus that is tokenized meanwhile."""
+    import torch.distributed as dist
+
+    return dist.new_group(backend="gloo", timeout=_PATIENCE)
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    value = environment.get(name, "0")
+    if not value.isdecimal():
+        raise UserError(f"{name}={value!r}: a number is expected, as torchrun sets it")
+    return int(value)
+
+
+def _failure(error: BaseException, rank: int) -> Failure:
+    place = f"process {rank}: " if rank else ""
+    if isinstance(error, Interrupted):
+        return Failure(error.exit_code, place + error.message)
+    if isinstance(error, UserError):
+        return Failure(UserError.exit_code, place + str(error))
+    kind = "" if isinstance(error, UcurveError | OSError) else f"{type(error).__name__}: "
+    return Failure(RunError.exit_code, f"{place}{kind}{error}")
+
+
+def _as_error(failure: Failure) -> BaseException:
+    if failure.exit_code in (REQUEUE, INTERRUPTED):
+        return Interrupted(failure.message, failure.exit_code)
+    return {UserError.exit_code: UserError}.get(failure.exit_code, RunError)(failure.message)

@@ -1,0 +1,109 @@
+"""Grids: axes whose products are cells, each cell the settings of one run and the overrides that make it."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from train.checkpoint_schedule import checkpoint_steps
+from train.config import RunSettings, read_settings
+from ucurve.config import Composed, compose
+from ucurve.errors import UserError
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid.
+
+    Attributes:
+        settings: its settings.
+        overrides: what to give ``python train.py`` for this run alone.
+    """
+
+    settings: RunSettings
+    overrides: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.settings.run_name
+
+
+def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
+    """Return every run that a command line asks for: one, or the cells of a product, an experiment's grid, or both.
+
+    Raises:
+        UserError: when a cell is not well formed, or two unlike cells have one name.
+    """
+    expanded = [cell for one in composed for cell in _with_own_grid(one)]
+    found: list[Cell] = []
+    problems: dict[str, list[str]] = {}
+    for one in expanded:
+        try:
+            found.append(_checked(one))
+        except UserError as error:
+            problems.setdefault(str(error), []).append(" ".join(one.overrides))
+    if problems:
+        raise _all_problems(problems, len(expanded))
+    return _without_repeats(found)
+
+
+def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats.
+
+    Args:
+        blocks: products of axes: each maps a configuration key or group to its values.
+        overrides: the user's own overrides; a key given there takes that value in every cell instead of the axis.
+
+    Raises:
+        UserError: when an axis is no list or is empty.
+    """
+    fixed = {override.split("=", 1)[0].lstrip("+") for override in overrides}
+    found: dict[tuple[str, ...], None] = {}
+    for number, block in enumerate(blocks):
+        axes = {key: values for key, values in block.items() if key not in fixed}
+        for key, values in axes.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise UserError(f"grid.{number}.{key}: got {values!r}; an axis is a list of at least one value")
+        for chosen in itertools.product(*axes.values()):
+            found[tuple(f"{key}={_written(value)}" for key, value in zip(axes, chosen, strict=True))] = None
+    return [list(cell) for cell in found]
+
+
+def _with_own_grid(one: Composed) -> list[Composed]:
+    blocks = one.values.get("grid") or []
+    if not blocks:
+        return [one]
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise UserError(f"grid: got {blocks!r}; a list of axes is expected, as [{{seed: [0, 1]}}]")
+    overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
+    return [Composed(compose("train", cell), cell) for cell in overrides]
+
+
+def _checked(one: Composed) -> Cell:
+    settings = read_settings(one.values)
+    checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+    return Cell(settings, one.overrides)
+
+
+def _all_problems(problems: dict[str, list[str]], cells: int) -> UserError:
+    """One message for all cells; a mistake that all of them share is said once."""
+    if len(problems) == 1 and len(next(iter(problems.values()))) == cells:
+        return UserError(next(iter(problems)))
+    lines = [f"{' | '.join(names)}: {message}" for message, names in problems.items()]
+    return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
+
+
+def _without_repeats(cells: list[Cell]) -> list[Cell]:
+    kept: dict[str, Cell] = {}
+    twins = {cell.name for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
+    if twins:
+        raise UserError(
+            f"two cells of the grid have one name: {', '.join(sorted(twins))}; an axis that is not in the name "
+            "needs name= to tell its runs apart"
+        )
+    return list(kept.values())
+
+
+def _written(value: Any) -> str:
+    return "null" if value is None else str(value)

@@ -1,0 +1,46 @@
+"""The learning rate: linear warm-up, then cosine decay (Pythia, Biderman et al. 2023)."""
+
+import math
+
+from pydantic import NonNegativeFloat, PositiveFloat
+from pydantic.dataclasses import dataclass
+
+from ucurve.config import STRICT, Decay, Share
+
+
+@dataclass(frozen=True, config=STRICT)
+class OptimizerSettings:
+    """AdamW with linear warm-up and cosine decay.
+
+    Attributes:
+        learning_rate: peak.
+        minimum: final learning rate as a share of the peak.
+        warmup: share of the steps that the warm-up takes.
+        betas: AdamW's two decay rates.
+        eps: AdamW's epsilon.
+        weight_decay: applied to matrices only.
+        clip: largest norm of the gradient.
+    """
+
+    learning_rate: PositiveFloat
+    minimum: Share
+    warmup: Share
+    betas: tuple[Decay, Decay]
+    eps: PositiveFloat
+    weight_decay: NonNegativeFloat
+    clip: PositiveFloat
+
+
+def learning_rate(settings: OptimizerSettings, step: int, total_steps: int) -> float:
+    """Return the learning rate of 1-based ``step``.
+
+    The warm-up takes ``warmup * total_steps`` steps, at least one, and is above 0 from its first step on, so that
+    step 1 differs from step 0; the decay reaches ``minimum * peak`` at the last step.
+    """
+    peak = settings.learning_rate
+    warmup = max(1, round(settings.warmup * total_steps))
+    if step <= warmup:
+        return peak * step / warmup
+    done = (step - warmup) / max(1, total_steps - warmup)
+    lowest = settings.minimum * peak
+    return lowest + (peak - lowest) * 0.5 * (1 + math.cos(math.pi * done))

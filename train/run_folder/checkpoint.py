@@ -1,0 +1,141 @@
+"""Checkpoints: ordinary Hugging Face folders with a manifest, written whole and read back."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from train.plan import CheckpointFacts
+from train.tokenizer.folder import tokenizer_files
+from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.huggingface.pretrained import load_model
+from ucurve.huggingface.tokenizer_files import tokenizer_sha256
+from ucurve.storage import sealed
+from ucurve.storage.files import disk_faults, new_folder, sha256_file
+from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, read_manifest, step_name
+
+if TYPE_CHECKING:  # a manifest is read and checked without torch
+    import torch
+    from transformers import GPTNeoXForCausalLM
+
+
+WEIGHTS = "model.safetensors"
+_PROBE_TOKENS = 32
+_BFLOAT16_TOLERANCE = 0.05  # of the logits' norm; bfloat16 keeps 8 bits, and layers add up their rounding
+
+
+def write_checkpoint(
+    run: Path,
+    model: "GPTNeoXForCausalLM",
+    tokenizer: Path,
+    facts: CheckpointFacts,
+    live: "GPTNeoXForCausalLM | None" = None,
+) -> Path:
+    """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
+
+    Args:
+        run: run folder.
+        model: the model whose weights are kept, in float32.
+        tokenizer: tokenizer folder whose files go with the weights.
+        facts: step, tokens, FLOPs and hashes for the manifest.
+        live: the model that is trained, where it is not ``model`` itself; it may be in bfloat16.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        RunError: when what is read back differs from the live weights or gives other logits.
+    """
+    folder = checkpoint_folder(run, facts.step)
+    with new_folder(folder) as temporary:
+        _save_model(model, temporary)
+        for name in tokenizer_files(tokenizer):
+            shutil.copyfile(tokenizer / name, temporary / name)
+        _write_manifest(temporary, facts)
+    _compare(folder, model)
+    _compare_logits(folder, live or model)
+    return folder
+
+
+def faults(folder: Path) -> list[str]:
+    """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
+    try:
+        manifest = read_manifest(folder)
+    except DamagedError as error:
+        return [str(error)]
+    found = {path.name for path in folder.iterdir()} - {MANIFEST}
+    problems = listed_faults(folder, manifest["files"], found, "the manifest")
+    if step_name(manifest["step"]) != folder.name:
+        problems.append(f"{folder}: the manifest is of step {manifest['step']}")
+    return problems
+
+
+def holds_weights(folder: Path, model: "GPTNeoXForCausalLM") -> bool:
+    """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
+    import torch
+    from safetensors.torch import load_file
+
+    saved, live = load_file(folder / WEIGHTS), dict(_saved_names(model))
+    return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
+
+
+def _save_model(model: "GPTNeoXForCausalLM", folder: Path) -> None:
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    with disk_faults():
+        model.save_pretrained(folder, max_shard_size="1000GB")
+
+
+def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+    manifest = asdict(facts) | {
+        "weights_sha256": files[WEIGHTS],
+        "tokenizer_sha256": tokenizer_sha256(folder),
+        "files": files,
+    }
+    sealed.MANIFEST.write(folder / MANIFEST, manifest)
+
+
+def _compare(folder: Path, model: "GPTNeoXForCausalLM") -> None:
+    problems = faults(folder)
+    if problems:
+        raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
+    if not holds_weights(folder, model):
+        raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
+
+
+def _compare_logits(folder: Path, live: "GPTNeoXForCausalLM") -> None:
+    """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
+    import torch
+
+    weight = live.get_output_embeddings().weight
+    try:
+        loaded = load_model(folder, "GPTNeoXForCausalLM", dtype=torch.float32)[0].to(weight.device)
+    except UserError as error:
+        raise RunError(f"a checkpoint does not load after it was written: {error}") from error
+    probe = _probe(live).to(weight.device)
+    with torch.no_grad():
+        expected, found = live(probe).logits.float(), loaded(probe).logits
+    tolerance = 0.0 if weight.dtype == torch.float32 else _BFLOAT16_TOLERANCE * expected.norm().item()
+    distance = (found - expected).norm().item()
+    if not distance <= tolerance:
+        raise RunError(
+            f"{folder}: the logits of the checkpoint read back differ from the live model's by {distance:.3g} (norm), "
+            f"allowed {tolerance:.3g}; the checkpoint is not what was trained"
+        )
+
+
+def _probe(model: "GPTNeoXForCausalLM") -> "torch.Tensor":
+    """Return a fixed sequence of token ids over the whole vocabulary, shape [1, length]."""
+    import torch
+
+    length = min(_PROBE_TOKENS, model.config.max_position_embeddings)
+    return torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
+
+
+def _saved_names(model: "GPTNeoXForCausalLM") -> Iterator[tuple[str, "torch.nn.Parameter"]]:
+    """Yield parameters under the names they have on disk, where the output layer is ``embed_out``."""
+    for name, parameter in model.named_parameters():
+        yield name.replace("lm_head.", "embed_out."), parameter

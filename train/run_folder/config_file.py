@@ -1,0 +1,47 @@
+"""What a run folder says of its configuration."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from train.config import RunSettings, config_sha256, identity_of, read_settings
+from ucurve.errors import UserError
+from ucurve.storage.run_folder import CONFIGURATION
+
+
+def load_settings(run: Path) -> RunSettings:
+    """Read the settings back from a run folder.
+
+    Raises:
+        UserError: when ``config.yaml`` is missing or is no configuration of a run.
+    """
+    try:
+        return read_settings(read_configuration(run))
+    except UserError as error:
+        raise UserError(f"{run / CONFIGURATION}: {error}") from error
+
+
+def stored_config_sha256(run: Path) -> str:
+    """Hash what ``config.yaml`` says of the outcome, as it stands there.
+
+    Raises:
+        UserError: when the file is no configuration of a run.
+    """
+    return config_sha256(identity_of(read_configuration(run)))
+
+
+def read_configuration(run: Path) -> dict[str, Any]:
+    """Read ``config.yaml`` as it stands.
+
+    Raises:
+        UserError: when the file cannot be read or is no configuration of a run.
+    """
+    path = run / CONFIGURATION
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: no readable configuration ({error})") from error
+    if not isinstance(values, dict) or not isinstance(values.get("data"), dict):
+        raise UserError(f"{path}: holds no configuration of a run")
+    return values

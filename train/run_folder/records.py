@@ -1,0 +1,165 @@
+"""A run's own records: ``metrics.jsonl``, one line for each optimizer step, and ``run.json``."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import RunError, UserError
+from ucurve.storage import sealed
+from ucurve.storage.files import new_file, sha256_file, write_text
+from ucurve.storage.run_folder import (
+    FILES,
+    RECORD,
+    RESUME,
+    TOKENIZER,
+    own_faults,
+    parse_metrics,
+    read_run_record,
+    refuse_faults,
+    replacing,
+)
+
+_NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
+_MAKER = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
+
+
+class MetricsLog:
+    """Appends to ``metrics.jsonl``; the local file is the truth whatever else is logged to.
+
+    Args:
+        path: the file.
+        resumed_step: the step that the run goes on after; the lines of steps to be taken again are dropped.
+        kept_sha256: SHA-256 of the lines that are kept, as they were written; None where nothing says it.
+
+    Raises:
+        RunError: when the lines that are kept are not those; the file is left as it is.
+    """
+
+    def __init__(self, path: Path, resumed_step: int, kept_sha256: str | None = None) -> None:
+        self._digest = hashlib.sha256()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(path) as temporary, temporary.open("wb") as kept:
+            for line in _lines_until(path, resumed_step):
+                self._digest.update(line)
+                kept.write(line)
+            if kept_sha256 not in (None, self.sha256):
+                raise RunError(
+                    f"{path}: the lines up to step {resumed_step} are not those that were written; restore the file "
+                    f"from a copy, or remove {path.parent / RESUME} and start again, which takes all steps anew"
+                )
+        self._file = path.open("ab")
+
+    @property
+    def sha256(self) -> str:
+        """Hex SHA-256 of all lines so far."""
+        return self._digest.hexdigest()
+
+    def append(self, metrics: Mapping[str, float]) -> None:
+        """Write one line and hand it to the operating system, so that a killed process loses none."""
+        line = (json.dumps(dict(metrics), allow_nan=False) + "\n").encode()
+        self._file.write(line)
+        self._file.flush()
+        self._digest.update(line)
+
+    def sync(self) -> None:
+        """Force the lines written so far to disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class RunRecord:
+    """``run.json``: what made the run and how it stands."""
+
+    def __init__(self, run: Path, facts: Mapping[str, Any]) -> None:
+        self._run = run
+        before = read_record(run) or {}
+        self._facts = dict(facts) | {key: before[key] for key in ("sessions", FILES) if key in before}
+
+    def write_file(self, name: str, text: str) -> None:
+        """Write a file of the run folder whose hash the record holds, if it is not there like this.
+
+        A kill at any moment leaves a file that the record accepts: it accepts both before the file is replaced.
+        """
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        path, before = self._run / name, read_run_record(self._run)
+        if not path.is_file() or sha256_file(path) != digest:
+            if FILES in before:
+                self._store(replacing(before, self._run, name, digest))
+            write_text(path, text)
+        if FILES in before and (after := replacing(before, self._run, name, digest)) != before:
+            self._store(after)
+        self._facts[FILES] = {**self._facts.get(FILES, {}), name: digest}
+
+    def vouch_for_tokenizer(self) -> None:
+        """Note the hashes of the run's tokenizer, or compare it with those that an earlier start noted.
+
+        Raises:
+            DamagedError: naming every file that is not what was written.
+        """
+        files = self._facts.setdefault(FILES, {})
+        place = self._run / TOKENIZER
+        if not any(name.startswith(f"{TOKENIZER}/") for name in files):
+            files |= {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in sorted(place.iterdir())}
+        advice = f"remove {place} and start the same command again, which copies it from where it was built"
+        refuse_faults(own_faults(self._run, self._facts, [TOKENIZER]), advice)
+
+    def begin(self, done: int) -> None:
+        """Note what makes the steps after ``done`` from here on; going on with the same adds no entry.
+
+        Without it a run that went on with other code, versions, hardware or engine would look made by the last alone.
+        """
+        maker = {key: self._facts.get(key) for key in _MAKER}
+        kept = [session for session in self._facts.get("sessions", []) if session["after_step"] < done]
+        if not kept or {key: kept[-1].get(key) for key in _MAKER} != maker:
+            kept.append({"after_step": done, **maker})
+        self._facts["sessions"] = kept
+        self._store(self._facts)
+
+    def write(self, status: str, **more: Any) -> None:
+        """Write the record with ``status`` running, finished or failed, and further facts."""
+        self._facts |= {"status": status, **more}
+        self._store(self._facts)
+
+    def _store(self, facts: Mapping[str, Any]) -> None:
+        sealed.RECORD.write(self._run / RECORD, facts)
+
+
+def read_record(run: Path) -> dict[str, Any] | None:
+    """Return a run's record, or None where there is none.
+
+    Raises:
+        DamagedError: when the file is not what was written.
+        UserError: when it is not a record that was written here.
+    """
+    path = run / RECORD
+    if not path.exists():
+        return None
+    record = read_run_record(run)
+    if not set(record) >= _NEEDED:
+        raise UserError(f"{path}: not the record of a run; it needs {', '.join(sorted(_NEEDED))}")
+    return record
+
+
+def _lines_until(path: Path, step: int) -> Iterator[bytes]:
+    """Yield the lines of the steps up to ``step``; a torn line ends them."""
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for line in lines:
+            if _step_of(line) > step:
+                return
+            yield line
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a line; a torn last line counts as beyond every step."""
+    try:
+        return float((parse_metrics(line) or {})["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")

@@ -1,0 +1,122 @@
+"""The rolling full state that a cut-off run goes on from; never the place a study reads from.
+
+``resume/step00000123/`` holds ``state.safetensors`` and ``state.json`` with its hash. A state is written whole before
+an older one goes, and the two newest are kept: if the newest is damaged, the one before it is used, and that is said.
+"""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ucurve.errors import DamagedError, UserError
+from ucurve.progress import say
+from ucurve.storage.files import disk_faults, is_leftover, new_folder, remove_leftovers, sha256_file
+from ucurve.storage.run_folder import METRICS_SHA256, RESUME, STEPS, step_name
+from ucurve.storage.sealed import STATE
+
+if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
+    import torch
+
+
+_STATE, _FACTS = "state.safetensors", "state.json"
+_KEPT = 2
+
+
+def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: dict[str, str]) -> None:
+    """Write the state after ``step`` and remove all but the newest states.
+
+    Args:
+        run: run folder.
+        step: optimizer steps taken.
+        state: the engine's full state.
+        owner: hashes of what the state belongs to, with that of the metrics so far.
+    """
+    from safetensors.torch import save_file
+
+    with new_folder(state_folder(run, step)) as temporary:
+        with disk_faults():
+            save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
+        facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
+        STATE.write(temporary / _FACTS, facts)
+    for old in _states(run / RESUME)[_KEPT:]:
+        shutil.rmtree(old)
+
+
+def newest_state(run: Path, owner: dict[str, str]) -> int | None:
+    """Return the step of the newest state that is whole, or None; damaged ones are named on standard error.
+
+    Raises:
+        UserError: when a whole state belongs to another configuration or other data.
+    """
+    folder = run / RESUME
+    if not folder.is_dir():
+        return None
+    remove_leftovers(folder)
+    for candidate in _states(folder):
+        facts = _facts(candidate)
+        if facts is not None and not _is_torn(candidate, facts):
+            _refuse_stranger(candidate, facts, owner)
+            return int(facts["step"])
+        say(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
+    return None
+
+
+def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
+    """Read the state after ``step``, which ``newest_state`` found whole."""
+    from safetensors.torch import load_file
+
+    state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
+    return state
+
+
+def metrics_sha256(run: Path, step: int) -> str | None:
+    """Return the SHA-256 that the lines of ``metrics.jsonl`` up to ``step`` had when the state after it was saved.
+
+    None where the state does not say it, as an older version wrote it, or there is no such state.
+    """
+    facts = _facts(state_folder(run, step))
+    return None if facts is None else facts.get(METRICS_SHA256)
+
+
+def state_faults(run: Path) -> list[str]:
+    """Name what is not whole in ``resume/``, and what does not belong there."""
+    folder = run / RESUME
+    problems = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        facts = _facts(path)
+        if is_leftover(path):
+            problems.append(f"{path}: left behind by a killed process, or being written")
+        elif facts is None or state_folder(run, int(facts["step"])) != path or _is_torn(path, facts):
+            problems.append(f"{path}: no whole resume state; it may be removed")
+        else:
+            names = sorted(inner.name for inner in path.iterdir())
+            problems += [f"{path / name}: not part of a resume state" for name in names if name not in (_STATE, _FACTS)]
+    return problems
+
+
+def state_folder(run: Path, step: int) -> Path:
+    """Return the folder of the state after ``step``."""
+    return run / RESUME / step_name(step)
+
+
+def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
+    wrong = [key for key, value in owner.items() if facts.get(key) != value]
+    if wrong:
+        raise UserError(f"{folder} is the state of another run: {', '.join(wrong)} differ")
+
+
+def _states(folder: Path) -> list[Path]:
+    return sorted(folder.glob(STEPS), reverse=True)
+
+
+def _facts(folder: Path) -> dict[str, Any] | None:
+    try:
+        facts = STATE.read_older(folder / _FACTS)
+    except DamagedError:
+        return None
+    return facts if (folder / _STATE).is_file() and {"step", "state_sha256"} <= set(facts) else None
+
+
+def _is_torn(folder: Path, facts: dict[str, Any]) -> bool:
+    said: str = facts["state_sha256"]
+    return sha256_file(folder / _STATE) != said

@@ -1,0 +1,1 @@
+"""Trains, builds and describes tokenizers. Imports ``train.corpus``."""

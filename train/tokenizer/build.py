@@ -1,0 +1,158 @@
+"""Builds the tokenizer of a configuration once for a corpus, into a Hugging Face folder."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PositiveInt, model_validator
+from pydantic.dataclasses import dataclass
+
+from train.corpus.corpus import Corpus, CorpusSettings
+from train.tokenizer.characters import survey
+from train.tokenizer.folder import load_foreign, read_statistics, tokenizer_files
+from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.huggingface.tokenizer_files import STATISTICS, has_tokenizer, no_tokenizer
+from ucurve.progress import say
+from ucurve.storage.files import sha256_json, write_json
+from ucurve.storage.locks import build_once
+
+_FIRST_CHARACTERS = 1_000_000  # of a corpus; they are read and counted in a quarter of a second
+_FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class TokenizerSettings:
+    """Which tokenizer.
+
+    Attributes:
+        kind: ``char``, ``word`` and ``bpe`` are trained on the corpus; ``hub`` is one that exists.
+        name: the tokenizer in the names of runs.
+        vocab_size: tokens at most for ``word`` and ``bpe``. For ``char``, which has every character of the corpus,
+            and ``hub`` only the size that a dry run expects of a tokenizer not built yet.
+        path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub.
+    """
+
+    kind: Literal["char", "word", "bpe", "hub"]
+    name: Annotated[str, Field(pattern=r"^\w+$")]
+    vocab_size: PositiveInt | None = None
+    path: str | None = None
+
+    @model_validator(mode="after")
+    def _fields_fit_the_kind(self) -> "TokenizerSettings":
+        if self.kind == "hub" and not self.path:
+            raise ValueError("path: no tokenizer given; tokenizer=hub needs tokenizer.path=FOLDER or ID")
+        if self.kind != "hub" and self.path:
+            raise ValueError(f"path is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
+        if self.kind in ("word", "bpe") and self.vocab_size is None:
+            raise ValueError(f"vocab_size: no value given; tokenizer={self.kind} needs one")
+        return self
+
+
+def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
+    """Build a tokenizer unless it is there already.
+
+    The folder is ``<folder_root>/<name>-<data name>-<8 hex digits>``; the digits come from the settings and the
+    content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Two
+    processes that want one tokenizer build it once.
+
+    Raises:
+        UserError: when corpus or tokenizer cannot be read, ``vocab_size`` is too small, or a tokenizer of the hub has
+            no token to separate documents.
+    """
+    corpus = Corpus(corpus_settings)
+    folder = _folder(settings, corpus, folder_root)
+
+    def build(temporary: Path) -> None:
+        say(f"building the tokenizer {folder.name}")
+        _build(settings, corpus, temporary)
+
+    return build_once(folder, _is_complete, build)
+
+
+def check_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings) -> None:
+    """Check what is known of a tokenizer before the corpus is read through, writing and fetching nothing.
+
+    Raises:
+        UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for the start of a corpus
+            of files.
+    """
+    from train.tokenizer.training import check_size
+
+    _source(settings)
+    if settings.vocab_size is None:
+        return
+    counted = settings.kind == "word" and corpus_settings.kind == "text"
+    characters = _first_characters(Corpus(corpus_settings)) if counted else set[str]()
+    check_size(settings.kind, settings.vocab_size, len(characters), "the start of the corpus")
+
+
+def expected_vocabulary(
+    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path
+) -> tuple[int, str]:
+    """Tell the size of a vocabulary without building or fetching anything, and where the number comes from.
+
+    Raises:
+        UserError: when the tokenizer is not built and ``vocab_size`` gives no size to expect, or the corpus's path
+            names no file.
+    """
+    corpus = Corpus(corpus_settings)
+    if corpus_settings.kind != "text" or corpus_settings.paths:
+        folder = _folder(settings, corpus, folder_root)
+        if _is_complete(folder):
+            return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
+    if settings.vocab_size is None:
+        raise UserError(
+            f"tokenizer={settings.name} is not built yet and tokenizer.vocab_size is not set, so its size is not "
+            "known; set tokenizer.vocab_size or build it with tokenizers/build.py"
+        )
+    return settings.vocab_size, "(expected; the tokenizer is not built yet)"
+
+
+def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
+    size = settings.vocab_size if settings.kind in ("word", "bpe") else None
+    key = sha256_json([_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()])
+    return root / f"{settings.name}-{corpus.settings.run_name}-{key[:8]}"
+
+
+def _source(settings: TokenizerSettings) -> Any:
+    """Identify a tokenizer that is not trained here: a folder by its content, another by its id on the hub."""
+    if settings.path is None:
+        return None
+    folder = Path(settings.path).expanduser()
+    if not folder.is_dir() and not may_be_hub_id(settings.path):
+        raise missing_folder("tokenizer.path", folder)
+    if not folder.is_dir():
+        return settings.path
+    if not has_tokenizer(folder):
+        raise UserError(f"tokenizer.path: {no_tokenizer(folder)}")
+    return tokenizer_files(folder)
+
+
+def _first_characters(corpus: Corpus) -> set[str]:
+    """Return the different characters at the start of a corpus, which may be all of it."""
+    characters, read = set[str](), 0
+    for document in corpus.documents():
+        characters.update(document)
+        read += len(document)
+        if read >= _FIRST_CHARACTERS:
+            break
+    return characters
+
+
+def _is_complete(folder: Path) -> bool:
+    return folder.is_dir() and read_statistics(folder).get("files") == tokenizer_files(folder)
+
+
+def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
+    from train.tokenizer import training
+    from train.tokenizer.statistics import tokenizer_statistics
+
+    foreign = load_foreign(settings.path) if settings.path else None
+    found = survey(corpus.documents(), training.MERGE_CHARACTERS[settings.kind])
+    tokenizer = foreign
+    if tokenizer is None:
+        tokenizer = training.as_transformers(training.train(settings.kind, found, settings.vocab_size))
+    tokenizer.save_pretrained(folder)
+    statistics = tokenizer_statistics(load_tokenizer(folder), found)
+    facts = {"kind": settings.kind, "name": settings.name, "data": corpus.settings.run_name, "source": settings.path}
+    write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})

@@ -1,0 +1,53 @@
+"""A tokenizer's folder: the files that count, its report, and the token that separates documents."""
+
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import UserError
+from ucurve.huggingface.pretrained import fetch, load_tokenizer
+from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS
+from ucurve.storage.files import read_json_or_empty, sha256_file
+
+_WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
+
+
+def end_of_document(tokenizer: Any) -> int:
+    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls.
+
+    Raises:
+        UserError: when the tokenizer has none of them.
+    """
+    for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
+        if number is not None:
+            return int(number)
+    raise UserError(
+        f"the tokenizer {tokenizer.name_or_path} has no token to separate documents; it needs an eos, bos, sep or "
+        "cls token in its tokenizer_config.json"
+    )
+
+
+def tokenizer_files(folder: Path) -> dict[str, str]:
+    """Return, by name, the SHA-256 of the files that make a tokenizer what it is: no reports, no model weights."""
+    files = [file for file in sorted(folder.iterdir()) if file.is_file() and file.suffix not in _WEIGHTS]
+    return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
+
+
+def read_statistics(folder: Path) -> dict[str, Any]:
+    """Return what ``statistics.json`` in a tokenizer folder says, empty where there is none that can be read."""
+    return read_json_or_empty(folder / STATISTICS)
+
+
+def load_foreign(path: str) -> Any:
+    """Load a tokenizer that exists, changed in one thing only: text is never read as a special token."""
+    folder = Path(path).expanduser()
+    tokenizer = load_tokenizer(folder if folder.is_dir() else _fetch(path), split_special_tokens=True)
+    end_of_document(tokenizer)
+    return tokenizer
+
+
+def _fetch(name: str) -> Path:
+    try:
+        return fetch(name, ["*.json", *TOKENIZER_FILES])
+    except Exception as error:  # the hub's client raises errors of several libraries
+        what = " ".join(str(error).split())
+        raise UserError(f"tokenizer.path: no folder {name!r} here, and the hub does not give it ({what})") from error

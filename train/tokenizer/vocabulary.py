@@ -1,0 +1,114 @@
+"""What the tokens of a vocabulary stand for: their bytes, and the counts of ZhoBLiMP's Table 4."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.tokenizer.characters import contains_han
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_SPACE_MARK = "\u2581"
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """Table 4 of ZhoBLiMP.
+
+    Attributes:
+        all: tokens in the vocabulary.
+        single_character: tokens that are one Chinese character.
+        multi_character: longer tokens that contain a Chinese character.
+    """
+
+    all: int
+    single_character: int
+    multi_character: int
+
+
+def vocabulary_size(tokenizer: Any) -> int:
+    """Return how many rows an embedding needs: one more than the largest token id."""
+    ids: list[int] = list(tokenizer.get_vocab().values())
+    return max(len(tokenizer), max(ids) + 1)
+
+
+def token_bytes(tokenizer: Any) -> NDArray[np.int32]:
+    """Return the UTF-8 bytes that each token stands for, shape [vocabulary].
+
+    A byte token is 1 byte, a SentencePiece space mark is the 1 byte of a space, special tokens, the unknown token
+    and ids without a token are 0.
+    """
+    return np.array([len(content or b"") for content in token_contents(tokenizer)], dtype=np.int32)
+
+
+def count_tokens(tokenizer: Any) -> TokenCounts:
+    """Count the tokens of a vocabulary as Table 4 of ZhoBLiMP does.
+
+    Only tokens that contain a Chinese character are single or multi; a space at a token's edge is not counted as a
+    character of it, and a token that is no whole UTF-8 text contains none.
+    """
+    lengths = [_han_length(content) for content in token_contents(tokenizer)]
+    return TokenCounts(len(lengths), sum(n == 1 for n in lengths), sum(n > 1 for n in lengths))
+
+
+def token_contents(tokenizer: Any) -> list[bytes | None]:
+    """Return, by token id, the bytes each token stands for; None for special and unknown tokens and for unused ids."""
+    contents: list[bytes | None] = [None] * vocabulary_size(tokenizer)
+    decode = _decoder_of(tokenizer)
+    added = dict(tokenizer.added_tokens_decoder)
+    nothing = {*tokenizer.all_special_ids, tokenizer.unk_token_id}
+    for token, number in tokenizer.get_vocab().items():
+        if number in nothing or (number in added and added[number].special):
+            continue
+        contents[number] = token.encode() if number in added else decode(token)
+    return contents
+
+
+def _han_length(content: bytes | None) -> int:
+    try:
+        text = (content or b"").decode().strip()
+    except UnicodeDecodeError:
+        return 0
+    return len(text) if contains_han(text) else 0
+
+
+def _decoder_of(tokenizer: Any) -> Callable[[str], bytes]:
+    kinds, marks = _decoder_kinds(tokenizer), _byte_marks()
+    if "ByteLevel" in kinds:
+        return lambda token: bytes(marks[mark] for mark in token)
+    if "WordPiece" in kinds:
+        return lambda token: token.removeprefix("##").encode()
+    if "Bytes" in kinds:
+        return lambda token: token.encode("latin-1")
+    if kinds & {"Metaspace", "ByteFallback", "Replace"}:
+        return _sentence_piece
+    return str.encode
+
+
+def _sentence_piece(token: str) -> bytes:
+    byte = _BYTE_TOKEN.fullmatch(token)
+    return bytes([int(byte[1], 16)]) if byte else token.replace(_SPACE_MARK, " ").encode()
+
+
+def _decoder_kinds(tokenizer: Any) -> set[str]:
+    if tokenizer.is_fast:
+        decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
+        return {part["type"] for part in decoder.get("decoders", [decoder]) if part}
+    attributes = {
+        "byte_decoder": "ByteLevel",
+        "sp_model": "Metaspace",
+        "wordpiece_tokenizer": "WordPiece",
+        "_utf_vocab_size": "Bytes",
+    }
+    return {kind for attribute, kind in attributes.items() if hasattr(tokenizer, attribute)}
+
+
+def _byte_marks() -> dict[str, int]:
+    """Map the stand-ins of byte-level BPE to bytes: printable Latin-1 is itself, the others follow from U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}

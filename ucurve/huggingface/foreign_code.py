@@ -1,0 +1,182 @@
+"""Refuses folders that can only be loaded by running code, or by unpickling files, that somebody put into them.
+
+What is read here is read by transformers' own readers, so that it is what loading will read. A file that is missing or
+broken passes: loading says what is wrong with it.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import UserError
+from ucurve.storage.files import read_json_or_empty
+
+_NEVER = "such code is never run here"
+_KERNELS = re.compile(r".*(attn|experts)_implementation(_internal)?")
+_WEIGHTS = re.compile(r"[^/\\]+\.safetensors")
+_WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
+
+
+def check_tokenizer(folder: Path) -> None:
+    """Refuse a tokenizer that transformers does not have, and a class of transformers that is no tokenizer.
+
+    Any class may be named as the tokenizer's; one such as ``AutoModelForCausalLM`` would load the rest of the folder.
+
+    Raises:
+        UserError: naming the file and the key.
+    """
+    settings, of_model = _tokenizer_settings(folder), _configuration(folder)
+    for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
+        _check_class(folder / file, values.get("tokenizer_class"))
+    auto_map = settings.get("auto_map")
+    own = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
+    asked = settings.get("tokenizer_class") or of_model.get("tokenizer_class")
+    if own and not _has_tokenizer(asked, of_model.get("model_type")):
+        path, lacking = folder / "tokenizer_config.json", f"tokenizer {asked!r}" if asked else "tokenizer for it"
+        raise UserError(
+            f"{path}: auto_map asks for code that comes with the tokenizer ({_names(own)}); {_NEVER}, and transformers "
+            f"has no {lacking}. A tokenizer that is saved as tokenizer.json, with tokenizer_class "
+            "PreTrainedTokenizerFast, needs no code"
+        )
+
+
+def check_model(folder: Path, auto_class: str) -> None:
+    """Refuse a model that transformers does not have, and weights in another form than safetensors.
+
+    Args:
+        folder: the Hugging Face folder.
+        auto_class: the class that is to load it, such as ``AutoModelForCausalLM``.
+
+    Raises:
+        UserError: naming the file and the key.
+    """
+    config = _configuration(folder)
+    _check_weights(folder, config)
+    path = folder / "config.json"
+    for key, value in _kernels(config):
+        raise UserError(
+            f"{path}: {key} is {value!r}, a compiled kernel of the hub; {_NEVER}. Without the key, transformers "
+            "computes the model by itself"
+        )
+    lacking = _lacking(config, auto_class) if config.get("auto_map") else None
+    if lacking is not None:
+        raise UserError(
+            f"{path}: auto_map asks for code that comes with the model ({_names(config['auto_map'])}); {_NEVER}, and "
+            f"transformers has no {lacking}. A model of an architecture that transformers has can be loaded; perhaps "
+            "this one has been converted to such an architecture, as some on the hub have"
+        )
+
+
+def _check_class(path: Path, name: Any) -> None:
+    from transformers import PreTrainedTokenizerBase
+
+    found = _tokenizer_class(name)
+    a_class = found if isinstance(found, type) else type(found)
+    if found is not None and not issubclass(a_class, PreTrainedTokenizerBase) and not hasattr(a_class, "is_dummy"):
+        raise UserError(f"{path}: tokenizer_class is {name!r}, which is no tokenizer of transformers")
+
+
+def _tokenizer_class(name: Any) -> Any:
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
+    with _without_warnings():
+        return tokenizer_class_from_name(name) if isinstance(name, str) else None
+
+
+def _has_tokenizer(name: Any, model_type: Any) -> bool:
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+
+    return _tokenizer_class(name) is not None if name else model_type in TOKENIZER_MAPPING_NAMES
+
+
+def _lacking(config: dict[str, Any], auto_class: str) -> str | None:
+    """Say what transformers does not have of a model whose folder brings code, or nothing when it has all."""
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    kinds = {
+        "AutoModelForCausalLM": ("causal", modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        "AutoModelForMaskedLM": ("masked", modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    }
+    model_type = config.get("model_type")
+    kind, known = kinds.get(auto_class, ("", (model_type,)))
+    if model_type not in known:
+        return f"{kind} model of model_type {model_type!r}"
+    unknown = [name for name in config.get("architectures") or [] if name not in dir(transformers)]
+    return f"architecture {_names(unknown)}" if unknown else None
+
+
+def _check_weights(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse weights that lie elsewhere or are pickles: neither would be what the hash of the weights is of."""
+    named = config.get("transformers_weights")
+    if named is not None and not _WEIGHTS_OR_INDEX.fullmatch(str(named)):
+        raise UserError(
+            f"{folder / 'config.json'}: transformers_weights is {named!r}, which is no safetensors file of this folder"
+        )
+    adapter = folder / "adapter_config.json"
+    if adapter.exists():
+        raise UserError(f"{adapter}: the folder holds an adapter (PEFT) for a model; merge it into the model first")
+    for index in sorted(folder.glob("*.safetensors.index.json")):
+        for name in _shards(index):
+            if not _WEIGHTS.fullmatch(name):
+                raise UserError(f"{index}: weight_map names {name!r}, which is no safetensors file of this folder")
+
+
+def _shards(index: Path) -> list[str]:
+    files = read_json_or_empty(index).get("weight_map")
+    return sorted({str(name) for name in files.values()}) if isinstance(files, dict) else []
+
+
+def _kernels(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield, from all depths of a configuration, the keys whose value names a kernel of the hub (``owner/name``)."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _kernels(inner)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _KERNELS.fullmatch(key):
+                yield from ((key, text) for text in _texts(inner) if "/" in text)
+            yield from _kernels(inner)
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(text) for text in (value.values() if isinstance(value, dict) else [value])]
+
+
+def _names(auto_map: Any) -> str:
+    values = auto_map.values() if isinstance(auto_map, dict) else auto_map if isinstance(auto_map, list) else [auto_map]
+    flat = [name for value in values for name in (value if isinstance(value, list) else [value]) if name]
+    return ", ".join(dict.fromkeys(map(str, flat)))
+
+
+def _configuration(folder: Path) -> dict[str, Any]:
+    from transformers import PreTrainedConfig
+
+    try:
+        return dict(PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0])
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _tokenizer_settings(folder: Path) -> dict[str, Any]:
+    from transformers.models.auto.tokenization_auto import get_tokenizer_config
+
+    try:
+        return dict(get_tokenizer_config(folder, local_files_only=True))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep transformers quiet: looking for a name it does not have, it warns of every library it could use."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

@@ -1,0 +1,64 @@
+"""Which files of a folder make a tokenizer, and the hash that stands for it."""
+
+from pathlib import Path
+
+from ucurve.errors import UserError
+from ucurve.storage.files import sha256_file, sha256_json
+
+TOKENIZER = "tokenizer.json"
+STATISTICS = "statistics.json"  # what this suite adds to a tokenizer it built
+UNIGRAM_COUNTS = "unigram_counts.npy"  # of the training tokens, int64 of shape [vocabulary]
+VOCABULARY_FILES = (
+    TOKENIZER,
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.bpe.model",
+    "bpe.codes",
+    "sentencepiece.model",
+    "spm_char.model",
+    "source.spm",
+    "target.spm",
+    "dict.txt",
+    "emoji.json",
+    "prophetnet.tokenizer",
+)
+_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+TOKENIZER_FILES = (*VOCABULARY_FILES, *_SETTINGS, "chat_template.jinja", "config.json")
+
+
+def tokenizer_sha256(folder: Path) -> str:
+    """Return the SHA-256 of ``tokenizer.json``, or one over the vocabulary and the settings of a tokenizer without it.
+
+    It is the same for a tokenizer alone and for one beside a model: ``config.json`` is no part of it.
+
+    Raises:
+        UserError: when the folder holds no tokenizer.
+    """
+    if (folder / TOKENIZER).is_file():
+        return sha256_file(folder / TOKENIZER)
+    if not has_tokenizer(folder):
+        raise no_tokenizer(folder)
+    return sha256_json(_hashes(folder, (*VOCABULARY_FILES, *_SETTINGS)))
+
+
+def encoding_sha256(folder: Path) -> str:
+    """Return one SHA-256 over every file that the ids of a sentence or of a chat may depend on."""
+    return sha256_json(_hashes(folder, TOKENIZER_FILES))
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Tell whether a folder has files of a tokenizer; one that reads bytes has settings alone."""
+    return any((folder / name).is_file() for name in (*VOCABULARY_FILES, "tokenizer_config.json"))
+
+
+def no_tokenizer(folder: Path) -> UserError:
+    """Build the error for a folder without a tokenizer."""
+    return UserError(f"{folder}: no tokenizer files ({', '.join(VOCABULARY_FILES)})")
+
+
+def _hashes(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: sha256_file(folder / name) for name in names if (folder / name).is_file()}

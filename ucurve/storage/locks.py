@@ -1,0 +1,250 @@
+"""Locks on files, and what each one means. The system drops a process's locks when it ends, however it ends.
+
+In a folder of runs, in a run folder, and beside a folder that is built:
+
+- ``.locks/RUN.lock``: held by the only process that writes the run; others only look whether it is held.
+- ``.locks/grid``: claims (``Claims``) of the workers of a grid on its cells.
+- ``eval/.claims``: claims of scorers on scores, and on the pairs of a benchmark.
+- ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
+- ``eval/.tables.lock``: held while tables and pairs below ``eval/`` and the sums of them are replaced.
+- ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from filelock import FileLock, Timeout
+
+from ucurve.errors import BusyError, RunError, UserError
+from ucurve.progress import say
+from ucurve.storage.files import disk_faults, new_folder, remove_leftovers
+from ucurve.storage.run_folder import EVAL
+
+_CLAIMS, _SCORING, _TABLES = ".claims", ".scoring.lock", ".tables.lock"
+EVAL_LOCKS = (_CLAIMS, _SCORING, _TABLES)
+_LOCKS = ".locks"  # in a folder of runs
+_SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
+_OFFSETS = 2**62  # a claim is a lock on one byte of the lock file, far beyond its end
+
+
+@contextmanager
+def only_writer(run: Path) -> Iterator[None]:
+    """Hold the lock of the only process that writes a run.
+
+    Raises:
+        BusyError: when another process holds it.
+    """
+    lock = _run_lock(run)
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(lock, timeout=_SHORTLY):
+            yield
+    except Timeout as error:
+        raise _busy(run) from error
+
+
+def refuse_busy(run: Path) -> None:
+    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later.
+
+    Raises:
+        BusyError: naming the folder.
+    """
+    if is_being_written(run):
+        raise _busy(run)
+
+
+def is_being_written(run: Path) -> bool:
+    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
+    try:
+        descriptor = os.open(_run_lock(run), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _run_lock(run: Path) -> Path:
+    """Return the lock file of a run; by all paths to one folder, as by a symbolic link, it is the same."""
+    folder = run.resolve()
+    return folder.parent / _LOCKS / f"{folder.name}.lock"
+
+
+def _busy(run: Path) -> BusyError:
+    return BusyError(f"{run} is being written by another process; wait for it or stop it")
+
+
+@contextmanager
+def scoring_into(folder: Path) -> Iterator[None]:
+    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work."""
+    lock = folder / EVAL / _SCORING
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("a+") as file:  # locks over NFS want a file that is open for both
+        _tidy(file, lock.parent)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+        _tidy(file, lock.parent)
+
+
+def _tidy(lock: IO[str], root: Path) -> None:
+    """Remove leftovers below ``root`` and keep the lock for this process alone, unless another scorer is at work."""
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for place in (root, *(path for path in root.rglob("*") if path.is_dir())):
+            remove_leftovers(place)
+
+
+@contextmanager
+def holding_tables(folder: Path) -> Iterator[None]:
+    """Hold the tables of a run folder against other processes; within a thread it may be nested."""
+    lock = folder / EVAL / _TABLES
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock, is_singleton=True):
+        yield
+
+
+def score_claims(folder: Path) -> "Claims":
+    """Return what the scores of a run folder are claimed with; its ``eval/`` is there."""
+    return Claims(folder / EVAL / _CLAIMS)
+
+
+def cell_claims(runs: Path) -> "Claims":
+    """Return what the cells of a grid are claimed with, in the folder of its runs."""
+    lock = runs / _LOCKS / "grid"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    return Claims(lock)
+
+
+class Claims:
+    """Claims on things that several processes share out among them, held by locks on single bytes of one empty file.
+
+    A killed process leaves no claim behind. On a network file system claims hold between machines where it passes
+    POSIX locks on (NFS 4; Lustre mounted with ``flock``).
+
+    Args:
+        file: the lock file; made when absent.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o666)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
+
+    def take(self, name: str, wait: bool = False) -> bool:
+        """Claim a thing, such as a score, for this process alone.
+
+        Args:
+            name: of the thing, the same in every process.
+            wait: whether to wait until no other process claims or shares it.
+
+        Returns:
+            Whether this process has it now.
+        """
+        assert self._descriptor is not None
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(name))
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def share(self, name: str) -> None:
+        """Claim a thing together with every other process that shares it; wait while one has it alone.
+
+        A claim that this process has on the thing alone becomes a shared one.
+        """
+        assert self._descriptor is not None
+        fcntl.lockf(self._descriptor, fcntl.LOCK_SH, 1, _offset(name))
+
+    def give(self, name: str) -> None:
+        """Give a claim up."""
+        assert self._descriptor is not None
+        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _offset(name))
+
+
+def _offset(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _OFFSETS
+
+
+def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callable[[Path], None]) -> Path:
+    """Build a folder unless it is there and complete; a second process that wants it waits for the first.
+
+    A mistake of the user's that shows while it is built leaves nothing behind.
+
+    Args:
+        folder: the folder wanted; its lock lies beside it under the same name with a dot in front.
+        is_complete: tells whether a folder found there can be used as it is.
+        build: fills the temporary folder it is given, which is then renamed to ``folder``.
+
+    Raises:
+        UserError: what ``build`` raises.
+        RunError: when the folder cannot be written.
+    """
+    try:
+        with _parents(folder), _waiting_lock(folder):
+            if not is_complete(folder):
+                _remove_unfinished(folder)
+                _build(folder, build)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be built: {error}") from error
+    return folder
+
+
+@contextlib.contextmanager
+def _parents(folder: Path) -> Iterator[None]:
+    """Make the folders above a folder; after a mistake those that were made are removed again, where empty."""
+    made = [place for place in folder.parents if not place.exists()]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except UserError:
+        with contextlib.suppress(OSError):
+            for place in made:
+                place.rmdir()
+        raise
+
+
+def _build(folder: Path, build: Callable[[Path], None]) -> None:
+    try:
+        with new_folder(folder) as temporary, disk_faults():
+            build(temporary)
+    except UserError:
+        _build_lock(folder).unlink(missing_ok=True)  # while it is held: who waits for it sees that and makes another
+        raise
+
+
+def _build_lock(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
+    lock = FileLock(_build_lock(folder))
+    try:
+        return lock.acquire(timeout=1)
+    except Timeout:
+        say(f"waiting for the process that builds {folder}")
+    return lock.acquire()
+
+
+def _remove_unfinished(folder: Path) -> None:
+    for path in folder.parent.glob(f".{folder.name}.tmp-*"):
+        shutil.rmtree(path)

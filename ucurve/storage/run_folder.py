@@ -1,0 +1,176 @@
+"""A run folder: the names of what is in it, where each thing lies, and the readers of its records.
+
+::
+
+    config.yaml  run.json  metrics.jsonl  tokenizer/
+    checkpoints/step00000512/   a Hugging Face folder with manifest.json
+    resume/step00000512/        the state that a cut-off run goes on from
+    eval/                       what scoring leaves (``eval.store``)
+
+A folder that a model alone is scored into has only ``eval/``. A manifest holds the SHA-256 of its
+checkpoint's files, ``run.json`` those of the run's own.
+"""
+
+import glob
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import DamagedError
+from ucurve.storage import sealed
+from ucurve.storage.files import sha256_file
+
+CONFIGURATION = "config.yaml"
+RECORD = "run.json"
+METRICS = "metrics.jsonl"
+TOKENIZER = "tokenizer"
+CHECKPOINTS = "checkpoints"
+RESUME = "resume"
+EVAL = "eval"
+MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
+
+FILES = "files"  # of run.json: the SHA-256 of config.yaml and of every file of tokenizer/
+_BEFORE = "files_before"  # while a file is replaced: what is accepted in its place as well
+METRICS_SHA256 = "metrics_sha256"  # of all lines in run.json when the run is finished; of those so far in a state
+STEPS = "step*"  # what finds the names of steps
+_STEP = re.compile(r"step(-?\d+)")
+
+
+def step_name(step: int) -> str:
+    """Return what a step's folder or files are named: ``step00000512``; sorted by name they are in order."""
+    return f"step{step:08d}"
+
+
+def parse_step(name: str) -> int | None:
+    """Return the step of a name that ``step_name`` gave, without an extension; None for any other name."""
+    match = _STEP.fullmatch(name)
+    return None if match is None else int(match[1])
+
+
+def match_folders(pattern: str) -> list[Path]:
+    """Return what a path or a pattern such as ``runs/14m-*`` stands for, sorted.
+
+    Brackets are wildcards and may be in a folder's name too: as far as folders with just the name written exist, they
+    are meant literally.
+    """
+    path = Path(pattern)
+    there = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path())
+    literal = str(Path(glob.escape(str(there)), *path.parts[len(there.parts) :]))
+    return [Path(found) for found in sorted(glob.glob(literal))]  # noqa: PTH207 - Path.glob refuses absolute patterns
+
+
+def checkpoint_folder(run: Path, step: int) -> Path:
+    """Return the folder of the checkpoint of ``step``."""
+    return run / CHECKPOINTS / step_name(step)
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """Return the checkpoint folders of a run in the order of their steps."""
+    return sorted((run / CHECKPOINTS).glob(STEPS))
+
+
+def read_manifest(folder: Path, older: bool = False) -> dict[str, Any]:
+    """Read a checkpoint's manifest, checking its digest.
+
+    Args:
+        folder: the checkpoint.
+        older: whether a manifest without a digest is taken as it is, as older versions wrote it.
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
+    path = folder / MANIFEST
+    return sealed.MANIFEST.read_older(path) if older else sealed.MANIFEST.read(path)
+
+
+def read_run_record(run: Path) -> dict[str, Any]:
+    """Read ``run.json``; an empty record where there is none.
+
+    Raises:
+        DamagedError: when it is not what was written.
+    """
+    path = run / RECORD
+    return sealed.RECORD.read_older(path) if path.exists() else {}
+
+
+def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
+    """Read a line of ``metrics.jsonl``; None for one that is no JSON object, such as a line torn by a kill."""
+    try:
+        values = json.loads(line)
+    except ValueError:
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str], by: str) -> list[str]:
+    """Name the files of a folder that are missing, not listed, or not what was listed.
+
+    Args:
+        folder: the folder.
+        listed: SHA-256 by name, of the files that should be there.
+        found: names of what is there.
+        by: what lists them, for messages.
+    """
+    problems = [f"{folder / name}: missing" for name in sorted(set(listed) - set(found))]
+    problems += [f"{folder / name}: not in {by}" for name in sorted(set(found) - set(listed))]
+    for name in sorted(set(found) & set(listed)):
+        if not (folder / name).is_file() or sha256_file(folder / name) != listed[name]:
+            problems.append(f"{folder / name}: its hash is not {by}'s")
+    return problems
+
+
+def refuse_faults(problems: Iterable[str], advice: str) -> None:
+    """Refuse to go on where there are faults.
+
+    Raises:
+        DamagedError: with all of them, and what to do.
+    """
+    found = list(problems)
+    if found:
+        raise DamagedError("; ".join(found) + f"; {advice}")
+
+
+def own_faults(run: Path, record: Mapping[str, Any], parts: Collection[str] | None = None) -> list[str]:
+    """Name what is not as ``run.json`` says in ``config.yaml`` and ``tokenizer/``; nothing where it does not say.
+
+    Args:
+        run: run folder.
+        record: ``run.json``.
+        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
+    """
+    if FILES not in record:  # an older version wrote it
+        return []
+    accepted = record[FILES] | {
+        name: digest
+        for name, digest in record.get(_BEFORE, {}).items()
+        if (run / name).is_file() and sha256_file(run / name) == digest
+    }
+    tokenizer = run / TOKENIZER
+    if not tokenizer.is_dir() and (parts is None or any(name.startswith(TOKENIZER) for name in parts)):
+        return [f"{tokenizer}: missing"]
+    inside = {f"{TOKENIZER}/{path.name}" for path in tokenizer.iterdir()} if tokenizer.is_dir() else set()
+    found = {name for name in accepted if (run / name).exists()} | inside
+
+    def wanted(name: str) -> bool:
+        return parts is None or name in parts or (TOKENIZER in parts and name.startswith(f"{TOKENIZER}/"))
+
+    listed = {name: digest for name, digest in accepted.items() if wanted(name)}
+    return listed_faults(run, listed, set(filter(wanted, found)), RECORD)
+
+
+def replacing(record: Mapping[str, Any], run: Path, name: str, digest: str) -> dict[str, Any]:
+    """Return the record under which a file of the run may be replaced: what is there and what comes are accepted.
+
+    Args:
+        record: ``run.json``, with ``files``.
+        run: run folder.
+        name: of the file.
+        digest: SHA-256 of what comes.
+    """
+    accepted = {record[FILES].get(name), record.get(_BEFORE, {}).get(name)}
+    there = sha256_file(run / name) if (run / name).is_file() else None
+    before = {name: there} if there in accepted and there != digest else {}
+    rest = {key: value for key, value in record.items() if key != _BEFORE}
+    return rest | {FILES: {**record[FILES], name: digest}} | ({_BEFORE: before} if before else {})

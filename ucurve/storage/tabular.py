@@ -1,0 +1,56 @@
+"""Small CSV files that a user gives: rows of text by column, with file and line in every error."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from ucurve.errors import UserError, nearest
+from ucurve.storage.files import read_utf8
+
+Rows = list[tuple[int, dict[str, str]]]  # line number, and texts by column
+
+
+def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
+    """Read a CSV file in UTF-8 with a header.
+
+    Args:
+        path: the file.
+        setting: what it was given as, such as ``models``, for messages.
+        required: columns that it must have; it may have others.
+
+    Returns:
+        The rows, at least one, each with every column of the header.
+
+    Raises:
+        UserError: when the file cannot be read, is not CSV, has no row, lacks a column or has two of one name, or a row
+            has more or fewer cells than the header.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), strict=True)
+        columns = list(reader.fieldnames or [])
+        _check_columns(columns, required, f"{path}:1")
+        rows = [(reader.line_num, _whole(row, f"{path}:{reader.line_num}", len(columns))) for row in reader]
+    except UserError as error:
+        raise UserError(f"{setting}: {error}") from error
+    except csv.Error as error:
+        raise UserError(f"{setting}: {path} is no CSV ({error})") from error
+    if not rows:
+        raise UserError(f"{setting}: {path} has a header and no line below it")
+    return rows
+
+
+def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) -> None:
+    for name in required:
+        if name not in columns:
+            close = nearest(name, columns)
+            hint = f" Did you mean {close!r}?" if close else ""
+            raise UserError(f"{place}: no column {name!r}; the columns are {', '.join(columns) or 'none'}.{hint}")
+    if repeated := [name for name in columns if columns.count(name) > 1]:
+        raise UserError(f"{place}: the column {repeated[0]!r} stands twice")
+
+
+def _whole(row: dict[str, str | None], place: str, columns: int) -> dict[str, str]:
+    if None in row or None in row.values():
+        raise UserError(f"{place}: {columns} cells are expected, as in the header")
+    return {name: str(cell) for name, cell in row.items()}
