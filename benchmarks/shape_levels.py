@@ -44,7 +44,6 @@ class Noise:
     """What makes runs differ from their curve and pairs from one another.
 
     Attributes:
-        name: for the table.
         drift: standard deviation of a run's own slow curve, as a fraction; its level varies by twice that.
         transient: whether every run has one short dip at a place of its own.
         alike: correlation between two pairs of a cluster in what changes.

@@ -125,7 +125,6 @@ def compare(
         second: likewise; it may be the same when the linking functions differ.
         linking: the linking function the scores are read by.
         second_linking: another one for the second scores.
-        ties_rule: what a tie counts.
 
     Returns:
         The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with the interval of

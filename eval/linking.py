@@ -94,7 +94,6 @@ class Family:
 
     Attributes:
         function: what it computes, given what it reads and its parameters by name.
-        defaults: its parameters.
         columns: what it reads beyond ``lp`` and ``n``: columns of the score table, without ``_good`` and ``_bad``. One
             whose name depends on a parameter holds it in braces, ``mink{percent:g}``.
         from_sums: whether it reads ``lp`` and ``n``; otherwise ``columns`` are all it reads.

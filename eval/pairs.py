@@ -81,7 +81,6 @@ def pair_table(
 
     Args:
         records: published records with their places (``file:line``), in the order that numbers the pairs.
-        benchmark: name of the benchmark.
         language: ISO 639-3 code.
         keys: what the published records call paradigm, phenomenon and the two sentences.
 
@@ -169,7 +168,6 @@ def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0) -> pd.Da
     paradigms there are; a smaller draw is part of a larger one.
 
     Args:
-        pairs: the pair table.
         per_paradigm: pairs to keep of each paradigm; one that has fewer is kept whole.
         seed: another seed draws other pairs.
 

@@ -17,7 +17,6 @@ class Preset:
         scorer_causal: scorer for a causal model.
         scorer_masked: scorer for a masked model; the usual one where the paper scored none, which ``protocol`` says.
         linking: linking functions; the first is the one the paper reports.
-        ties_rule: what a tie counts.
         aggregate: ``paradigm`` of the row of ``accuracy.csv`` (``phenomenon=all``) that is the paper's overall number.
         bos: policy for the token before every sentence.
         protocol: the choices in words, and where we depart from the paper.

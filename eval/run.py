@@ -125,7 +125,6 @@ def score_run(
     A score whose key matches is not computed again.
 
     Args:
-        run: the run folder.
         settings: what to score and how.
         steps: the checkpoints; None for all.
         said: facts about benchmarks that were said before, by a process that scores again and again.
@@ -186,7 +185,6 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
     Args:
         settings: names and root of the benchmarks.
         tokenizer: the Hugging Face tokenizer that is going to be used.
-        context: positions of the model.
 
     Raises:
         UserError: naming the benchmark and, for a sentence that does not fit, the pair.

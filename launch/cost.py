@@ -60,7 +60,6 @@ def cost_rows(plans: Sequence[Plan], pace_of: Probe) -> list[dict[str, Any]]:
     """Return a row for each run and one of totals.
 
     Args:
-        plans: of the runs.
         pace_of: measures a model; called once for runs that differ in tokens, data or seeds alone.
 
     Returns:

@@ -31,8 +31,6 @@ class EmitSettings:
         format: ``slurm-array``, ``commands`` (a line for each run) or ``submitit`` (for Hydra's launcher of that name).
         out: the file to write; None prints.
         launcher: what starts the processes of one run.
-        nodes: of one run.
-        processes: on each node.
     """
 
     format: Literal["slurm-array", "commands", "submitit"]

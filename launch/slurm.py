@@ -19,11 +19,8 @@ class SlurmSettings:
 
     Attributes:
         time: limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on.
-        gpus: on each node.
-        cpus: on each node.
         at_once: most runs at a time.
         warning: seconds before the limit at which the run is told to save and end.
-        options: further options of sbatch.
     """
 
     name: Word
@@ -44,10 +41,7 @@ class Start:
     """How one run is started.
 
     Attributes:
-        python: the interpreter.
         launcher: ``python``, ``torchrun`` or ``deepspeed``.
-        nodes: of one run.
-        processes: on each node.
     """
 
     python: str
@@ -126,7 +120,6 @@ def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[s
     """Write the script of a job array.
 
     Args:
-        options: of sbatch.
         start: how one run is started.
         runs: the arguments of ``train.py`` for each run.
     """

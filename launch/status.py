@@ -45,7 +45,6 @@ class CellStatus:
     """How one cell stands.
 
     Attributes:
-        cell: name of the run.
         status: ``interrupted`` is a run that is not finished and that no process is writing; ``missing`` has no folder.
         step: last optimizer step that was logged.
         steps: optimizer steps in all.

@@ -25,9 +25,7 @@ class BatchesSettings:
     """Which batches to show and how.
 
     Attributes:
-        run: run folder.
         after: the batches of the steps after this one are shown; ``from`` on the command line.
-        to: up to this step.
         format: ``text`` for people, ``jsonl`` or ``csv`` with a record for each sequence.
         ids: whether token ids are shown beside the text.
         out: the file to write; None prints.

@@ -45,7 +45,6 @@ def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_st
     """Return the ascending, distinct steps at which a run is checkpointed, 0 and ``total_steps`` among them.
 
     Args:
-        settings: the schedule.
         total_steps: optimizer steps in the run.
         tokens_per_step: tokens in one global batch.
 

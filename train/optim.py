@@ -13,12 +13,8 @@ class OptimizerSettings:
     """AdamW with linear warm-up and cosine decay.
 
     Attributes:
-        learning_rate: peak.
         minimum: final learning rate as a share of the peak.
         warmup: share of the steps that the warm-up takes.
-        betas: AdamW's two decay rates.
-        eps: AdamW's epsilon.
-        weight_decay: applied to matrices only.
         clip: largest norm of the gradient.
     """
 

@@ -39,9 +39,7 @@ class Plan:
     """The plan of a run.
 
     Attributes:
-        settings: the run's settings.
         vocabulary: tokens in the vocabulary.
-        parameters: parameters by group.
         checkpoint_steps: steps at which a checkpoint is written, ascending.
         config_sha256: hash of the configuration that decides the outcome.
     """

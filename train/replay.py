@@ -46,12 +46,9 @@ class SeenBatches:
     """The batches of a run, as they were or will be.
 
     Attributes:
-        name: of the run.
         steps: optimizer steps of the whole run.
         sequences: sequences in a global batch.
         order: the order of the data.
-        store: the token stream.
-        tokenizer: turns ids into text.
     """
 
     name: str
@@ -97,7 +94,6 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
     """Open the batches of a run from its folder and its token stream, which is built anew where it is gone.
 
     Args:
-        run: run folder.
         cache: folder of the token streams; None for the run's own.
         data_path: where the corpus lies now; None for the run's own place.
 
@@ -136,8 +132,6 @@ def open_run_tokens(
     """Open a run's token stream: from the cache, else built anew from the corpus with the run's own tokenizer.
 
     Args:
-        run: run folder.
-        settings: its settings.
         data_sha256: hash of the stream the run is trained on, as ``run.json`` has it.
         cache: folder of the token streams; None for the one in the settings.
         data_path: where the corpus lies now; None for the place in the settings.

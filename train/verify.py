@@ -142,7 +142,6 @@ def layout_faults(run: Path, steps: Sequence[int]) -> list[str]:
     """Name what is missing in a run folder or does not belong there, and likewise among its checkpoints.
 
     Args:
-        run: run folder.
         steps: steps at which a checkpoint is scheduled.
     """
     missing = [f"{run / name}: missing" for name in sorted(_FILES) if not (run / name).is_file()]
@@ -170,7 +169,6 @@ def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]
     """Name what ``run.json`` does not say, and what it says otherwise than ``config.yaml``.
 
     Args:
-        run: run folder.
         record: ``run.json``.
         plan: of the run, from ``config.yaml``.
     """
@@ -194,7 +192,6 @@ def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
     """Name what ``run.json`` does not say as an older version wrote it, so that nothing vouches for some files.
 
     Args:
-        run: run folder.
         record: ``run.json``, which can be read.
     """
     path = run / RECORD
@@ -208,7 +205,6 @@ def metrics_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[st
 
     Args:
         path: the file; where it is missing nothing is said of it here.
-        plan: of the run.
         record: ``run.json``.
     """
     if not path.is_file():
@@ -257,7 +253,6 @@ def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]
     """Compare the tokenizers of the checkpoints with the first's, and the run's own with that, file by file.
 
     Args:
-        run: run folder.
         record: ``run.json``.
         whole: checkpoints that are what their manifests say.
     """
@@ -286,7 +281,6 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, An
 
     Args:
         whole: checkpoints that are what their manifests say.
-        plan: of the run.
         record: ``run.json``.
 
     Returns:
@@ -311,7 +305,6 @@ def twin_faults(whole: Sequence[Path], plan: Plan) -> list[str]:
 
     Args:
         whole: checkpoints that are what their manifests say, in the order of their steps.
-        plan: of the run.
     """
     found: dict[str, Path] = {}
     twins = [(folder, found.setdefault(read_manifest(folder)["weights_sha256"], folder)) for folder in whole]

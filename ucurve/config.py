@@ -47,7 +47,6 @@ class Composed:
     """One composed command line: under ``-m`` one of its cells.
 
     Attributes:
-        values: the resolved configuration.
         overrides: the overrides that compose it, without those of Hydra itself but for ``hydra.searchpath``.
     """
 

@@ -48,7 +48,6 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], where: str = "") 
 
     Args:
         kind: what is named, e.g. ``"benchmark"``.
-        name: the offending name.
         allowed: all names that would have been right.
         where: the place it was given, e.g. ``"eval.benchmarks"`` or ``"pairs.jsonl:3"``.
 
@@ -67,7 +66,6 @@ def missing_folder(kind: str, path: Path) -> UserError:
 
     Args:
         kind: the key it was given for, e.g. ``"run"``.
-        path: the folder.
     """
     beside = path.parent
     present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []

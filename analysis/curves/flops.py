@@ -28,7 +28,6 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
     Args:
         curves: from ``learning_curves.curve_table``.
-        runs: the runs.
 
     Returns:
         The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data),

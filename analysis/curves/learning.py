@@ -22,7 +22,6 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     Args:
         scores: rows of ``score_frame`` for one benchmark, scorer and linking function, split ``all``, aggregates
             only (``phenomenon`` is ``all`` in the overall rows).
-        runs: the runs.
 
     Returns:
         Columns ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``runs`` (how many have a score at this

@@ -30,7 +30,6 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
     Args:
         scores: as for ``learning_curves.curve_table``.
-        runs: the runs.
 
     Returns:
         ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at which some run

@@ -160,7 +160,6 @@ def check_types(path: Path, values: Mapping[str, Any], types: Mapping[str, type]
 
     Args:
         path: the file they were read from.
-        values: by key.
         types: the type of the value of each key.
         within: what stands before the key in the message.
 

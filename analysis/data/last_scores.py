@@ -23,7 +23,6 @@ class Judged:
     """Pairs of a benchmark with the judgments of models.
 
     Attributes:
-        benchmark: its name.
         pairs: the pair table without identical pairs, one row per pair.
         scores: the score tables by model, with the rows of ``pairs``.
         credit: what each pair counts, one column per model, with the rows of ``pairs``.
@@ -63,7 +62,6 @@ def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
     """Read the last scored checkpoint of every model of a benchmark.
 
     Args:
-        scored: the benchmark.
         linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
 
     Returns:

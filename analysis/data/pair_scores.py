@@ -28,7 +28,6 @@ class Items:
     """What every pair of a benchmark counts at every scored checkpoint of one run.
 
     Attributes:
-        run: label of the run.
         steps: int64[steps], ascending; those without a score file are not there.
         tokens: float64[steps], training tokens.
         half_points: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
@@ -50,12 +49,8 @@ def read_runs(
     """Read the credits of many runs, one run at a time.
 
     Args:
-        runs: the runs.
         rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
-        benchmark: name of the benchmark.
         scorer: the way it was scored.
-        linking: linking function.
-        rule: what a tie counts.
         cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
 
     Yields:
@@ -80,12 +75,8 @@ def read_items(
     """Read the credits of one run; the arguments and errors are those of ``read_runs``.
 
     Args:
-        run: the run.
         checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
-        benchmark: name of the benchmark.
         scorer: the way it was scored.
-        linking: linking function.
-        rule: what a tie counts.
         cluster: which pairs are drawn together.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]

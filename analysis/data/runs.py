@@ -40,13 +40,11 @@ class Run:
     """A run folder, or a folder of scores of a model that was not trained here.
 
     Attributes:
-        folder: where it is.
         label: the shortest end of its path that no other run of the analysis has.
         group: label of the line it belongs to: the runs that differ from it in the seed only.
         status: ``finished``, ``running``, ``failed``, ``unknown``, or ``not trained here``.
         planned: steps at which checkpoints were planned; empty when the run does not say.
         saved: steps of the checkpoints that are complete.
-        record: what run.json holds.
     """
 
     folder: Path

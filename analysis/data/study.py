@@ -29,8 +29,6 @@ class Study:
     Attributes:
         runs: the runs, in the order in which figures name them.
         scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties.
-        metrics: their training metrics.
-        settings: what was asked for.
     """
 
     runs: Sequence[Run]
@@ -76,8 +74,6 @@ class LastScores:
     """What is stored of a run's last scored checkpoint.
 
     Attributes:
-        run: the run.
-        step: of the checkpoint.
         pairs: see ``Study.pairs``.
         scores: see ``stored.stored_scores``.
     """
@@ -93,8 +89,6 @@ class Scored:
     """A benchmark of a study, scored in one way.
 
     Attributes:
-        study: the study.
-        benchmark: its name.
         scorer: the way it was scored.
     """
 

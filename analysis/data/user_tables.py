@@ -24,7 +24,6 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
     Args:
         path: csv with the columns ``model`` (a run as the report names it), ``family`` and ``parameters``. A model with
             an empty family belongs to none; that is how one is left out of a line.
-        known: the models there are.
 
     Returns:
         ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).

@@ -68,7 +68,6 @@ def language_table(points: pd.DataFrame, languages: pd.DataFrame | None = None) 
 
     Args:
         points: columns ``model``, ``language``, ``n`` and ``accuracy``.
-        languages: names and frequencies.
 
     Returns:
         ``language``, ``name``, ``frequency``, ``split`` (see ``resource_splits``), ``n`` (the largest over the models,

@@ -36,8 +36,6 @@ def language_parts(
     Args:
         family: its name, ``multiblimp``.
         file_name: what its files are named after.
-        title: what the numbers are.
-        judged: the judgments by language.
         languages: names, frequencies and sets of languages, where the user gives them.
     """
     points = language_points(judged)

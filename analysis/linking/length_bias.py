@@ -26,9 +26,6 @@ _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compute from the stored scores of the last scored checkpoint of every run what alpha does.
 
-    Args:
-        scored: the benchmark.
-
     Returns:
         The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each
         length split, ``accuracy_unequal`` (mean of the two unequal splits) and ``delta_acc``. And a row per run with
@@ -90,7 +87,6 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
 
     Args:
         pairs: the pairs; both members count, those of identical pairs do not.
-        scores: their scores.
 
     Returns:
         The share with SLOR above 0, a fraction; NaN without unigram probabilities.

@@ -68,7 +68,6 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
 
     Args:
         path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, as they stand in the file of ratings.
-        sentences: the rated sentences.
 
     Returns:
         ``good`` and ``bad``: the places of the sentences, int64[pairs]; of a sentence rated twice, the first.
@@ -96,7 +95,6 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     Args:
         runs: the runs; those without scores of these sentences add no rows.
         ratings: csv of ``sentence`` and a column of numbers for each rater.
-        names: linking functions.
         pairs: csv of ``good`` and ``bad``, see ``read_rating_pairs``; None for the point-wise correlation alone.
 
     Returns:

@@ -24,7 +24,6 @@ def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 
     Args:
         by_run: from ``tables.linking_by_run``.
-        runs: the runs.
 
     Returns:
         One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall

@@ -17,7 +17,6 @@ def box_table(points: pd.DataFrame, value: str = "delta_nll") -> pd.DataFrame:
 
     Args:
         points: columns ``suite``, ``model`` and ``value``, one row per category and model; NaN is left out.
-        value: the column.
 
     Returns:
         One row per category, highest median first: ``category``, ``models``, ``q1``, ``median``, ``q3``,
@@ -35,7 +34,6 @@ def confidence_table(points: pd.DataFrame, value: str = "delta_nll") -> pd.DataF
 
     Args:
         points: columns ``suite``, ``model``, ``accuracy`` and ``value``; only rows that have both count.
-        value: the column of certainty.
 
     Returns:
         ``category``, ``models``, ``value`` under its own name, and ``accuracy``.

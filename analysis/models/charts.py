@@ -28,8 +28,6 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
     Args:
         tested: from ``intervals.with_tests``, with ``suite`` and ``model``.
         level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
-        name: of the files.
-        title: what the numbers are.
     """
     models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
     shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
@@ -49,9 +47,6 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
     Args:
         boxes: from ``certainty.box_table``.
         points: what the boxes are made of: ``suite`` and ``delta_nll``.
-        name: of the files.
-        title: what the numbers are.
-        unit: of the certainty.
     """
     note = (
         f"Certainty by category, {title}: ln PPL(bad) - ln PPL(good), mean over the pairs of a category. One box over "
@@ -82,8 +77,6 @@ def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tu
 
     Args:
         table: from ``certainty.confidence_table``.
-        name: of the files.
-        title: what the numbers are.
         correlations: Pearson's r and Spearman's rho.
     """
     r, rho = correlations
@@ -110,8 +103,6 @@ def draw_scatter(
         compared: from ``model_comparison.mcnemar_table``.
         base: the model on the horizontal axes.
         groups: what a point is: ``"languages"``, ``"paradigms"``.
-        name: of the files.
-        title: what the numbers are.
         sets: the named set that a group is in; the first three sets have marks of their own.
     """
     table = _against(compared, base)
@@ -145,10 +136,6 @@ def draw_lines(
         table: columns ``panel``, ``line``, ``x`` (place), ``accuracy``, ``low`` and ``high``; NaN leaves a gap. The
             places stand in the order in which they come.
         x: name of the column of places.
-        name: of the files.
-        title: of the figure.
-        note: how to read it.
-        labels: of the axes.
         line: name of the column that tells the lines apart.
     """
     panels, places = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table[x].astype(str)))

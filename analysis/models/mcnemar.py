@@ -77,7 +77,6 @@ def turned(compared: pd.DataFrame, base: str) -> pd.DataFrame:
     Args:
         compared: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these
             words.
-        base: the model.
     """
     swap = {"first": "second", "second": "first"}
     names = [re.sub("first|second", lambda found: swap[found[0]], name) for name in compared.columns]

@@ -118,10 +118,6 @@ def comparison_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
     """Return accuracies by paradigm, or by phenomenon where the paradigms are too many for a figure.
 
-    Args:
-        tested: by model and paradigm.
-        most: paradigms.
-
     Returns:
         The rows, and what a suite is: ``paradigm`` or ``phenomenon``. A phenomenon is the mean over its pairs.
     """

@@ -120,9 +120,7 @@ def mean_change(points: pd.DataFrame, before: str, after: str, pairs: int = 1000
 
     Args:
         points: columns ``model``, ``suite`` and ``accuracy`` (fraction).
-        before: a suite.
         after: another suite; only models with both count.
-        pairs: of a suite.
 
     Returns:
         The mean change, in pairs out of ``pairs``; NaN where no model has both.

@@ -34,9 +34,7 @@ class FactorModel:
         betas: one row per term: ``term``, ``kind`` (``phenomenon`` or ``factor``), ``beta``, ``low``, ``high`` (95 %
             interval), ``p`` and ``beta_standardised`` (in standard deviations of the response; NaN for phenomena).
             Interval and p are NaN for a term that one cluster determines alone.
-        n: pairs.
         clustered_by: ``language`` or ``sentence``: what intervals and p take as independent of each other.
-        clusters: how many there are.
         r_squared: share of the variance explained, about the mean.
         left_out: factors that do not vary, or follow from the others.
     """
@@ -53,7 +51,6 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Gather what pairs and scores say of each pair.
 
     Args:
-        pairs: the pair table.
         scores: the score table, one row per pair in the same order.
 
     Returns:

@@ -33,11 +33,8 @@ def reference_accuracies(
     """Average the accuracy of each model over random samples of the pool (RuBLiMP, section 4).
 
     Args:
-        paradigm: of each pair.
         credit: one row per pair and one column per model.
         size: pairs drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
-        draws: how many samples.
-        seed: of the draws.
 
     Returns:
         The mean over the draws of the mean over the pairs drawn, by model.
@@ -68,9 +65,7 @@ def filtering_table(
         good: as for ``keep_unseen``.
         mink: by K, the MIN-K% PROB of the good sentences by model.
         credit: one row per pair and one column per model.
-        size: pairs of each paradigm.
         draws: random samples of the reference.
-        seed: of the draws.
 
     Returns:
         ``model``, ``k``, ``pairs`` (kept), ``reference``, ``filtered`` (accuracies over pairs) and ``delta``: filtered

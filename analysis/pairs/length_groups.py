@@ -31,10 +31,6 @@ def words(sentence: str) -> int:
 def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = GROUPS) -> pd.Series:
     """Divide sentences into groups of as equal size as sentences of one length staying together allows.
 
-    Args:
-        lengths: of the sentences.
-        groups: how many.
-
     Returns:
         The group of each sentence, categorical and in order: ``"6-7"`` for lengths 6 and 7. Group i ends at the i-th
         quantile; a group that no length falls into is left out.
@@ -55,7 +51,6 @@ def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS
         about: ``good`` (sentence) and, where the benchmark has it, ``domain``; one row per pair. Groups are made over
             all domains together.
         credit: one row per pair, in the same order, one column per model.
-        groups: how many.
 
     Returns:
         ``model``, ``domain`` (``all`` for all pairs), ``group``, ``n``, ``accuracy``, ``ci_low`` and ``ci_high`` (exact

@@ -15,7 +15,6 @@ def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
 
     Args:
         pairs: columns ``paradigm`` and ``handmade`` (truth value).
-        seed: of the random subsets.
 
     Returns:
         bool by pair: ``FIRST-10`` the hand-made pairs, ``RANDOM-10`` ten of each category's others, ``RANDOM-50`` fifty
@@ -38,7 +37,6 @@ def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd
     Args:
         pairs: as for ``subset_masks``.
         credit: one row per pair, with the index of ``pairs``, and one column per model.
-        seed: of the random subsets.
 
     Returns:
         One row per model: ``model``, the four subsets (mean over categories) and ``mpad``.

@@ -16,7 +16,6 @@ def last_paradigm_rows(scored: Scored, linkings: Sequence[str]) -> pd.DataFrame:
     """Read the accuracies by paradigm of every run at its last scored checkpoint, all lengths together.
 
     Args:
-        scored: the benchmark.
         linkings: linking functions; those that a run was not scored with add no rows.
 
     Returns:

@@ -44,11 +44,8 @@ class Drawing:
     """A figure with the numbers behind it.
 
     Attributes:
-        name: file name without ending.
         title: what it shows, in a few words.
         note: how to read it, the meaning of its band included.
-        figure: the figure.
-        table: the numbers drawn.
     """
 
     name: str
@@ -100,7 +97,6 @@ def overall_and_phenomena(
         table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
         name: start of the file names.
         what: what the figures show, e.g. ``"Learning curves"``.
-        note: how to read them.
         draw: makes a figure of rows, with a panel for each phenomenon given.
     """
     overall = table[table["phenomenon"] == "all"]
@@ -124,7 +120,6 @@ class Sheet:
         """Lay out a sheet.
 
         Args:
-            panels: how many.
             legend: what stands for each line, by its label.
             note: text under the axis label.
         """
@@ -195,10 +190,7 @@ def write_drawing(drawing: Drawing, png: bytes, out: Path, formats: Sequence[For
     """Write a figure in every format, and its numbers as CSV.
 
     Args:
-        drawing: the figure.
         png: its rendering as PNG, which the report needs too.
-        out: folder.
-        formats: file formats.
 
     Returns:
         The files written.
@@ -224,7 +216,6 @@ class NamedRows:
     """A figure two columns wide with one panel whose rows have names, the first on top.
 
     Attributes:
-        figure: the figure.
         axes: its panel; row i lies at height i, from the top.
     """
 
@@ -232,7 +223,6 @@ class NamedRows:
         """Lay the figure out.
 
         Args:
-            names: of the rows.
             note: text under the axis label.
             row: height of a row in inches.
             top: room above the rows in inches.

@@ -140,7 +140,6 @@ def log_axis(
     """Make the horizontal axis of a panel logarithmic.
 
     Args:
-        axes: the panel.
         values: what will be drawn on it, above 0.
         label: writes the label of a tick.
         most_ticks: no more ticks than this have labels.

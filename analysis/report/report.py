@@ -28,7 +28,6 @@ class Column:
 
     Attributes:
         name: its name in the frame.
-        heading: what stands above it.
         kind: ``text``, ``count`` (whole number with separators), ``percent`` (a fraction shown in percent), ``number``
             (four digits) or ``p`` (a probability of a test).
     """
@@ -45,7 +44,6 @@ class TableView:
     Attributes:
         note: what it shows, in a sentence or two.
         columns: the columns shown, in order.
-        table: the numbers.
     """
 
     note: str
@@ -66,7 +64,6 @@ class Part:
     """A section of the report with what is written beside it.
 
     Attributes:
-        section: the section.
         tables: tables that are written as CSV, by file name without ending; those behind figures are written with them.
     """
 
@@ -89,8 +86,6 @@ def report_html(title: str, sections: Sequence[Section], images: Mapping[str, by
     """Write the report as one HTML page that needs no other file.
 
     Args:
-        title: heading of the page.
-        sections: its parts.
         images: every drawing's rendering as PNG, by the drawing's name.
 
     Returns:
@@ -253,11 +248,6 @@ _HEAD = """<!DOCTYPE html>
 
 
 def page(title: str, body: str) -> str:
-    """Write a page that needs no other file.
-
-    Args:
-        title: plain text.
-        body: HTML.
-    """
+    """Write a page that needs no other file."""
     head = _HEAD.format(title=html.escape(title), style=STYLE)
     return f"{head}<h1>{html.escape(title)}</h1>\n{body}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"

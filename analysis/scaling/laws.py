@@ -32,7 +32,6 @@ class Law:
 
     Attributes:
         formula: for people; C is FLOPs.
-        parameters: names, in order.
         curve: values at FLOPs float64[n], for parameters float64[..., 3]: float64[..., n].
         fit: parameters float64[3] from FLOPs and values, float64[n] each; begun at the third argument where given.
     """
@@ -126,8 +125,6 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
     Args:
         points: columns ``line``, ``flops`` (above 0) and ``value``; a line of fewer than 4 different FLOPs is left out.
         law: ``POWER_LAW`` or ``LOGISTIC_LAW``.
-        samples: of the bootstrap.
-        seed: of the bootstrap.
 
     Returns:
         The parameters, one row per line and parameter: ``line``, ``points``, ``rmse`` (in units of the value),

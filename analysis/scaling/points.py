@@ -37,7 +37,6 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
     Args:
         points: columns ``run``, ``step`` and others, one row per run and checkpoint.
-        runs: the runs.
 
     Returns:
         The rows with the column ``line``.
@@ -71,7 +70,6 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     Args:
         rows: ``Scored.curve_rows()``.
         bits: from ``checkpoint_bits``.
-        runs: the runs.
 
     Returns:
         Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``

@@ -85,7 +85,6 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
 
     Args:
         curves: the second table of ``fit_tables``.
-        name: file name without ending.
         title: what it shows, for people.
         note: what was fitted, for people.
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.

@@ -81,7 +81,6 @@ def differences(runs: Sequence[Run], *, by_group: bool) -> Callable[[str, str], 
     """Return what says in which settings two runs, or two lines of runs, differ.
 
     Args:
-        runs: the runs.
         by_group: whether names are those of lines; otherwise they are labels of runs.
 
     Returns:

@@ -77,13 +77,9 @@ class ShapeTest:
     """The tests of one curve, not yet adjusted for the number of curves.
 
     Attributes:
-        p_rise: that it rises nowhere.
-        p_fall: that it falls nowhere.
         p_u: that it does not fall and then rise.
         p_inverted_u: that it does not rise and then fall.
         p_flat: that some difference is as large as the margin.
-        dip: its deepest dip.
-        bump: its highest bump.
     """
 
     p_rise: float
@@ -108,7 +104,6 @@ def shape_test(
     Args:
         curve: with the checkpoints of ``is_testable``.
         draws: of the largest difference, which p values are read from.
-        seed: of the draws.
         margin: within which the differences of a flat curve lie, as a fraction.
 
     Returns:
@@ -141,7 +136,6 @@ def classify(tests: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
             ``bump`` (depths), ``dip_place``, ``bump_place`` and ``runs``. A curve that was not tested has NaN and
             counts in no family. Curves of one run are a family, and those of several. Without ``runs`` all are taken
             for curves of several runs, without ``p_flat`` none is shown to be flat.
-        level: of each family.
 
     Returns:
         The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
@@ -187,7 +181,6 @@ class _Stretches:
     """Stretches of the axis, and every two of them of which one ends before the other begins.
 
     Attributes:
-        count: number of stretches.
         before, after: int64[J], which two.
         contrasts: float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one.
     """
@@ -220,7 +213,6 @@ class _Comparison:
     """The differences of a curve between every two stretches, and their error.
 
     Attributes:
-        stretches: of its axis.
         difference: float64[J], the earlier stretch less the later one.
         error: float64[J], standard errors.
         freedom: degrees of freedom of the errors.

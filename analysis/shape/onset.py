@@ -24,7 +24,6 @@ class Milestone:
     """A place on the token axis; NaN when it is not reached.
 
     Attributes:
-        tokens: where.
         low, high: percentile interval at 95 %; ``high`` is infinite when more than 2.5 % of the draws do not reach it.
     """
 
@@ -37,10 +36,7 @@ def onset(curve: Curve, above: float = ONSET_ABOVE_CHANCE, draws: int = DRAWS, s
     """Return the tokens at which a curve comes to stay above chance by a stated amount.
 
     Args:
-        curve: the curve.
         above: how far above chance, as a fraction.
-        draws: for the interval.
-        seed: of the draws.
 
     Returns:
         Where the smoothed curve comes above ``0.5 + above`` to stay; the first trained checkpoint when it is never

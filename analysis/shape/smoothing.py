@@ -34,8 +34,6 @@ class Curve:
     Attributes:
         tokens: float64[T], above 0 and ascending.
         mean: float64[T], accuracy over all items, mean over seeds.
-        seeds: number of runs.
-        items: number of items.
         item_cov: float64[T, T], covariance of ``mean`` over draws of clusters of items, the seeds as they are.
         seed_cov: float64[T, T], covariance of ``mean`` over draws of seeds, the items as they are; zeros for one seed.
         rest_cov: float64[T, T], the part that both hold: what is peculiar to a cluster in one run.
@@ -145,7 +143,6 @@ def errors(curve: Curve, functions: Array) -> Errors:
     docs/shape.md), and for the rest as often as its covariance says.
 
     Args:
-        curve: the curve.
         functions: float64[J, T], one function in each row.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
@@ -177,10 +174,7 @@ def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 
     They are multivariate t with the degrees of freedom of ``errors``.
 
     Args:
-        curve: the curve.
         functions: float64[J, T].
-        draws: number of draws.
-        seed: of the draws.
 
     Returns:
         float64[draws, J].
@@ -251,7 +245,6 @@ def _deviations(share: Array, design: _Design) -> Array:
 
     Args:
         share: float64[T, I], credit of every item.
-        design: how items are drawn.
     """
     n = np.bincount(design.strata)
     means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)

@@ -179,8 +179,6 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     """Lay out a curve.
 
     Args:
-        group: the line.
-        phenomenon: its name.
         curve: the trained checkpoints.
         untrained: accuracy at step 0, NaN when it has no score.
 

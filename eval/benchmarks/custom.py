@@ -24,8 +24,6 @@ class CustomColumns:
     """The names of columns in the user's files.
 
     Attributes:
-        good: the grammatical sentence.
-        bad: the ungrammatical sentence.
         paradigm: None takes the column ``paradigm`` where there is one, else the stem of the file.
         phenomenon: None takes the column ``phenomenon`` where there is one, else "unnamed".
         condition: text that both sentences start with, for the scorer ``conditional``.
@@ -51,7 +49,6 @@ class CustomBenchmark:
             are read by form and then by path.
         name: names the benchmark in the pair table and the output.
         language: ISO 639-3 code; "und" where it does not matter.
-        columns: which columns mean what.
     """
 
     path: Path | None = None

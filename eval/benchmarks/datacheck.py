@@ -54,10 +54,6 @@ class DataReport:
     """What ``check=true`` prints of one benchmark.
 
     Attributes:
-        benchmark: its name.
-        pairs: number of pairs.
-        paradigms: number of paradigms.
-        phenomena: number of phenomena.
         identical: number of pairs of two identical sentences, by paradigm.
         duplicates_within: numbers ``pair`` of pairs that their paradigm has once more before.
         duplicates_across: numbers of pairs that another paradigm has before, and their own has not.

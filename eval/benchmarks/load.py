@@ -18,7 +18,6 @@ def load_benchmark(name: str, root: Path | None = None, custom: CustomBenchmark 
     """Load the pair table of a benchmark.
 
     Args:
-        name: a registered name.
         root: folder with one folder per benchmark; None takes the benchmark from its source.
         custom: what the name ``custom`` stands for.
 

@@ -37,7 +37,6 @@ def read_tables(files: Sequence[Path], delimiter: str, text: Container[str] = ()
 
     Args:
         files: read in the order given.
-        delimiter: one character.
         text: columns that stay text whatever they hold.
 
     Raises:

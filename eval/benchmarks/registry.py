@@ -22,14 +22,12 @@ class Benchmark:
         load: given the card and ``benchmark_root`` (None: from the source), yields the published records with places.
         linking: the default linking function, used where a figure shows one.
         licence: what the source says about use, or "not stated".
-        citation: paper to cite.
         source: a hub data set ``owner/name``, or None for a benchmark that has no source on the hub.
         pairs: number of published pairs, or None when it is not fixed.
         paradigms: number of published paradigms, or None.
         phenomena: number of phenomena, or None.
         scorer: the default way to score with a causal model.
         masked_scorer: the default way to score with a masked model.
-        protocol: what its authors computed.
         quirks: faults of the files and what the loader does about them.
         files: patterns of its files below ``benchmark_root/<family>``; the first that matches counts.
         form: how the files are written.

@@ -38,9 +38,6 @@ class Outcome:
     """What became of one template.
 
     Attributes:
-        file: the template.
-        uid: its paradigm.
-        phenomenon: as the template says.
         pairs: how many pairs were made.
         wanted: how many were asked for.
         draws: how many draws that took.
@@ -85,10 +82,8 @@ def build_benchmark(
 
     Args:
         templates: a folder of ``*.json`` templates.
-        vocabulary: the tab-separated words.
         phrases: the JSON file of phrases.
         out: the folder to make; it must not exist, or be empty.
-        pairs: pairs a paradigm.
         seed: the same seed gives the same pairs.
 
     Returns:

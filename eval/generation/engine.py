@@ -71,9 +71,7 @@ def generate(paradigm: Paradigm, pairs: int, seed: int) -> Yield:
     The result is a function of the paradigm and the seed alone, whatever else is generated.
 
     Args:
-        paradigm: what to draw from.
         pairs: how many pairs are asked for.
-        seed: any integer.
 
     Returns:
         The pairs, at most ``pairs`` of them, and the counts of failed draws by reason.
@@ -140,7 +138,6 @@ def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Ra
     Args:
         slots: the alternatives of each slot.
         kept: for each slot what it already holds, or None to draw it.
-        rng: the source of chance.
         depth: how many phrases are around these slots.
 
     Raises:

@@ -31,8 +31,6 @@ def parses(slots: Sequence[Choices | Filled], text: str, separator: str) -> Iter
 
     Args:
         slots: the alternatives of each slot, or what it already holds.
-        text: the whole sentence.
-        separator: what stands between words.
     """
     for filled, end in _Reader(text, separator).sequence(slots, 0, 0):
         if end == len(text):

@@ -35,7 +35,6 @@ def accuracy_table(
     """Compute every accuracy row of one scored benchmark.
 
     Args:
-        pairs: the pair table.
         scores: the score table: ``pair, n_good, n_bad`` and what the linking functions read, one row per pair.
         linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
         ties_rules: what a tie counts; one set of rows for each.
@@ -62,7 +61,6 @@ def items(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Join scores to their pairs and leave out pairs of two identical sentences.
 
     Args:
-        pairs: the pair table.
         scores: the score table, one row per pair of it.
 
     Returns:
@@ -175,7 +173,6 @@ def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Arr
     """Return the binomial sample each row's accuracy stands on: its pairs, and for a mean the effective sample.
 
     Args:
-        levels: the rows.
         right: credits by paradigm, float64[..., paradigms].
         n: pairs by paradigm, of the same shape.
 

@@ -23,7 +23,6 @@ class BestAlpha:
         criterion: ``accuracy``, ``accuracy_unequal`` (to be high) or ``delta_acc`` (to be low).
         alpha: the best of the grid; the smallest of several, NaN without pairs of each length split.
         low: lower bound of a 95 % percentile interval, pairs drawn again within their paradigm.
-        high: upper bound.
     """
 
     criterion: str
@@ -36,12 +35,6 @@ def alpha_curve(
     pairs: pd.DataFrame, scores: pd.DataFrame, alphas: Sequence[float] = ALPHAS, ties_rule: TiesRule = "half"
 ) -> pd.DataFrame:
     """Compute accuracies and length bias of SLLN-LP by alpha.
-
-    Args:
-        pairs: the pair table.
-        scores: its score table.
-        alphas: the grid.
-        ties_rule: what a tie counts.
 
     Returns:
         ``alpha``, ``accuracy`` (over all pairs), ``equal``, ``good_longer``, ``bad_longer`` (of the length splits),
@@ -66,14 +59,6 @@ def best_alpha(
 
     It is found on the pairs it is about: an oracle, to describe a model or a checkpoint, not a parameter to report an
     accuracy with.
-
-    Args:
-        pairs: the pair table.
-        scores: its score table.
-        alphas: the grid.
-        ties_rule: what a tie counts.
-        samples: of the bootstrap.
-        seed: of the bootstrap.
     """
     strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
     found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)

@@ -20,10 +20,7 @@ def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, se
     of a paradigm have one value it has no width. The exact interval of ``accuracy.csv`` holds its level there.
 
     Args:
-        levels: the rows.
         values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
-        samples: number of draws.
-        seed: of the draws.
 
     Returns:
         Lower and upper bounds, float64[rows].
@@ -42,8 +39,6 @@ def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, s
     Args:
         strata: int64[pairs], from 0 without gaps.
         values: float64[pairs, K].
-        samples: number of draws.
-        seed: of the draws.
 
     Returns:
         float64[samples, strata, K].
@@ -70,8 +65,6 @@ def length_biases(
             pairs of it.
         scores: ``n_good`` and ``n_bad`` of every pair.
         credit: float64[pairs].
-        samples: number of draws.
-        seed: of the draws.
 
     Returns:
         For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row that has no pair

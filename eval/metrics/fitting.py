@@ -76,7 +76,6 @@ class _Search:
 
     Attributes:
         objective: name of what is made as large as possible.
-        value: of a linking function.
         fitted: which pairs the search sees, bool[pairs].
         judged: which pairs the chosen parameters are judged on, bool[pairs].
         label: ``held_out``, ``ratings`` or ``oracle``.
@@ -104,11 +103,8 @@ def fit(
     (ZhoBLiMP, appendix A). Of parameters that do equally well, the first of the grid is taken.
 
     Args:
-        pairs: the pair table.
-        scores: its score table.
         settings: what to fit, and on what.
         rated: with ``on=ratings``, the score table of ``rating_pairs`` with the column ``rating`` of ``read_ratings``.
-        ties_rule: what a tie counts.
 
     Returns:
         Columns ``FIT_COLUMNS``, one row per family: the linking function with its fitted parameters, what they were

@@ -62,7 +62,6 @@ def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
 
     Args:
         rated: score table of ``rating_pairs`` with the column ``rating``.
-        linking: the linking function.
 
     Returns:
         r, with its sign turned where lower values are better; NaN where the linked values do not vary.

@@ -42,12 +42,8 @@ def statistics_table(
     """Compute the uncertainty of every accuracy of one scored benchmark over all lengths.
 
     Args:
-        pairs: the pair table.
         scores: the score table, one row per pair.
         linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
-        ties_rule: what a tie counts.
-        samples: of the bootstrap.
-        seed: of the bootstrap.
 
     Returns:
         Columns ``STATISTICS_COLUMNS``; for each linking function one row per paradigm, phenomenon, all pairs and both
@@ -82,12 +78,7 @@ def comparison_table(
     """Compare two models, or two linking functions of one model, on the same pairs.
 
     Args:
-        pairs: the pair table.
         first: a score table and the linking function it is read by.
-        second: likewise.
-        ties_rule: what a tie counts.
-        samples: of the bootstrap.
-        seed: of the bootstrap.
 
     Returns:
         Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means. ``difference`` is
@@ -127,7 +118,6 @@ def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
     smaller tail.
 
     Args:
-        right: credits.
         n: pairs, of the same shape.
 
     Returns:
@@ -169,9 +159,6 @@ def bonferroni(p: Array) -> Array:
 
 def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     """Return how far apart a model holds the members of each pair, positive when it prefers the good one.
-
-    Args:
-        scores: the score table.
 
     Returns:
         ``delta_lp``, ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta); and ``delta_nll``,

@@ -40,7 +40,6 @@ def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:
     """Choose the token that sentences are scored after.
 
     Args:
-        tokenizer: a Hugging Face tokenizer.
         ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
         bos: ``auto`` is what the model was trained with: our separator for a model of ours, else the tokenizer's own
             start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that

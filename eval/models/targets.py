@@ -38,7 +38,6 @@ class Target:
     Attributes:
         name: its run's name, or the model's.
         step: of the checkpoint; -1 for a model alone.
-        folder: the Hugging Face folder.
         manifest: the checkpoint's manifest; empty for a model that is not this suite's.
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
         revision: the name of the revision that was asked for.
@@ -76,7 +75,6 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     """List the checkpoints of a run in the order of their steps.
 
     Args:
-        run: the run folder.
         steps: those wanted; None for all.
 
     Raises:
@@ -114,8 +112,6 @@ def _check_files(
     """Compare a checkpoint with its manifest, all but the weights; one without a list of files is taken as it is.
 
     Args:
-        folder: the checkpoint.
-        manifest: its manifest.
         wanted: patterns of the listed files that must be there.
         loaded: patterns of the files that must be listed when they are there.
     """

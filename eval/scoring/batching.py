@@ -21,7 +21,6 @@ def within_memory(batch_tokens: int | None, model: Any, score: Callable[[int], R
 
     Args:
         batch_tokens: the number, or None to begin with the device's and to halve it whenever its memory ends.
-        model: whose device counts.
         score: what is to be done; it can be done again.
 
     Raises:

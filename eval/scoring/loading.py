@@ -34,7 +34,6 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
     """Load a model from a local folder, in the dtype asked for whatever it was saved as, without dropout.
 
     Args:
-        folder: the Hugging Face folder.
         kind: whether its head predicts the next or a masked token.
         dtype: of weights and computation. ``int8`` quantises the linear layers: on the processor by torch's dynamic
             quantisation, on an accelerator by bitsandbytes (LLM.int8).

@@ -113,7 +113,6 @@ def log_share(logits: torch.Tensor, tokens: Ids) -> Scores:
 
     Args:
         logits: float[B, V].
-        tokens: their ids.
 
     Returns:
         float64[B].

@@ -96,9 +96,6 @@ def token_scores(
 
     Args:
         scorer: the way to score; not by chat.
-        model: of the scorer's kind.
-        tokenizer: of the model.
-        sentences: to score.
         words: int64[tokens], the word of each token, for a scorer that masks within words.
         start: what sentences are read after by a causal model.
         batch_tokens: most tokens of one forward pass.

@@ -44,7 +44,6 @@ def new_summed_file(folder: Path, path: Path) -> Iterator[Path]:
     """Give a temporary path as ``new_file`` does; the sums of the folder vouch for what is written there.
 
     Args:
-        folder: the run folder.
         path: the file, below its ``eval/``.
     """
     with holding_tables(folder):
@@ -76,7 +75,6 @@ def check_summed(folder: Path, path: Path) -> None:
     """Check a table or pairs before they are used; a file that no sum is kept of is taken as it is.
 
     Args:
-        folder: the run folder.
         path: the file, below its ``eval/``; it need not be there when no sum of it is kept.
 
     Raises:
@@ -97,7 +95,6 @@ def check_scores(folder: Path, path: Path) -> None:
     """Check stored scores against the key beside them before they are used.
 
     Args:
-        folder: the run folder.
         path: the scores; they need not be there.
 
     Raises:
@@ -123,11 +120,7 @@ def score_fault(folder: Path, path: Path) -> str | None:
 
 
 def read_key(path: Path) -> dict[str, Any] | None:
-    """Read the key beside stored scores; None when it is missing or not what was written.
-
-    Args:
-        path: of the scores.
-    """
+    """Read the key beside stored scores; None when it is missing or not what was written."""
     try:
         return KEY.read_older(path.with_suffix(".json"))
     except DamagedError:

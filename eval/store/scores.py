@@ -29,11 +29,8 @@ class Key:
     """What a score depends on: two scores with the same key are the same.
 
     Attributes:
-        weights_sha256: of the model's weights.
         config_sha256: of the model's ``config.json``.
-        tokenizer_sha256: of the tokenizer.
         tokens_sha256: of the token ids the sentences became, whatever made the tokenizer give these.
-        data_sha256: of the pair table.
         settings: of the scorer, as a JSON object.
     """
 
@@ -63,7 +60,6 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
     """Check that a folder may get the scores of a model that is no run of ours.
 
     Args:
-        out: the folder.
         model: name of the model; None when it is not known yet.
         weights: SHA-256 of the model's weights by step.
 
@@ -115,7 +111,6 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     When other pairs are there already, scores of the benchmark belong to those, so they and their accuracies go first.
 
     Args:
-        folder: the run folder.
         pairs: the pair table of one benchmark.
     """
     benchmark = str(pairs["benchmark"].iloc[0])
@@ -167,7 +162,6 @@ def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str,
 
     Args:
         path: ``.../step00000512.parquet``; the key goes beside it.
-        scores: one row per pair.
         key: what the scores depend on.
         notes: further facts for the reader of the key file.
     """
@@ -206,7 +200,6 @@ class StoredScores:
         folder: the run folder, or the one that a model alone is scored into.
         run: name of the run or the model.
         step: of the checkpoint; -1 for a model alone.
-        benchmark: name of the benchmark.
         scorer: the way it was scored.
     """
 

@@ -24,9 +24,7 @@ class TableFile:
     """A table below ``eval/``.
 
     Attributes:
-        name: of the file.
         columns: in their order; the first ones are ``run, step, tokens, flops, benchmark, scorer``.
-        types: of the columns.
         replaced_by: columns whose equality makes a fresh row take the place of an older one.
         order: columns that rows are sorted by.
         added: columns that the tables of the first release do not have; read from such a table, they are missing.
@@ -121,8 +119,6 @@ def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str
     """Take the rows of scores that are going to be replaced out of a table.
 
     Args:
-        kind: the table.
-        folder: the run folder.
         scores: step, benchmark and scorer of each.
     """
     if not scores:
@@ -144,8 +140,6 @@ def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> N
     """Put rows into a table, in place of older ones that are equal in ``replaced_by``.
 
     Args:
-        kind: the table.
-        folder: the run folder.
         tables: rows with the table's columns.
     """
     fresh = [table for table in tables if len(table)]

@@ -26,7 +26,6 @@ def say_facts(jobs: Sequence[Job], said: set[str]) -> None:
     """Say how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
 
     Args:
-        jobs: what was scored.
         said: lines that have been said and are not said again; the new ones are added.
     """
     for line in _facts(jobs):

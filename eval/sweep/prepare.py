@@ -38,10 +38,6 @@ class Job:
     """One model on one benchmark by one scorer, ready to be scored.
 
     Attributes:
-        target: the model.
-        scorer: the way to score.
-        pairs: the pair table.
-        tokenizer: of the model.
         sentences: what is read, with the tokens that count.
         start: what sentences are read after.
         unigrams: of the training tokens, or published.
@@ -237,9 +233,7 @@ def rated_job(job: Job, pairs: pd.DataFrame, settings: ScoreSettings) -> Job:
     """Gather what scoring rated sentences needs, by the model and the scorer of another job.
 
     Args:
-        job: the other job.
         pairs: of ``rated_pairs``.
-        settings: those of the sweep.
 
     Raises:
         UserError: as ``prepare``.

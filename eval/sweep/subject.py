@@ -27,7 +27,6 @@ class Unigrams:
     Attributes:
         logs: log probabilities by token id, float64[V]; None without counts.
         seen: counts or published probabilities, 0 for a token that was never seen; None without counts.
-        sha256: of the file.
         add_k: what was added to every count; None for published probabilities.
     """
 
@@ -42,10 +41,7 @@ class Subject:
     """What is known of a model without its weights.
 
     Attributes:
-        target: where the model is.
         config: its ``config.json``.
-        kind: causal or masked.
-        tokenizer: a Hugging Face tokenizer.
         tokenizer_files: hash of all files that its ids depend on.
         special: ids that no sentence is made of.
         unigrams: of the training tokens, or published.

@@ -45,11 +45,7 @@ _SHARE = 0.05  # of the time that goes into writing, at most
 
 
 class GatheredRows:
-    """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores.
-
-    Args:
-        folder: the run folder.
-    """
+    """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,8 +78,6 @@ class Sweep:
 
     Attributes:
         folder: the run folder, or the folder given for a model alone.
-        benchmarks: pair tables.
-        settings: how to score.
         said: facts about benchmarks that have been said, and need not be said again.
     """
 

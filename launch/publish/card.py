@@ -56,7 +56,6 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
     """Write ``README.md`` and ``learning_curve.png`` of a run's repository.
 
     Args:
-        folder: gets the two files.
         run: run folder; accuracies are shown where it has ``eval/accuracy.csv``.
         repo: ``USER/NAME``; None for a repository that has no name yet.
 
@@ -206,7 +205,6 @@ def draw_curves(path: Path, metrics: pd.DataFrame, accuracy: pd.DataFrame) -> No
     """Draw the learning curve of a run into a PNG file.
 
     Args:
-        path: the file.
         metrics: ``metrics.jsonl``.
         accuracy: rows of ``eval/accuracy.csv``, one for each step, benchmark, scorer and linking function.
     """

@@ -30,7 +30,6 @@ class PublishSettings:
     """What to publish and where.
 
     Attributes:
-        run: run folder.
         out: the folder that gets the revisions.
         repo: ``USER/NAME`` on the hub; None where it has no name yet.
         upload: whether the revisions are sent to ``repo``.
@@ -73,7 +72,6 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
     """Write the revisions of a finished run into a new folder.
 
     Args:
-        run: run folder.
         out: the folder; it must not exist.
         repo: ``USER/NAME``; the folder then also gets the layout of the hub's cache.
 

@@ -34,7 +34,6 @@ class Recipe:
     """How to encode: what a worker process needs to know.
 
     Attributes:
-        folder: tokenizer folder.
         document_token: id of the token that precedes every document.
         dtype: NumPy type of the ids.
         from_file: whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers.

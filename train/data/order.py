@@ -20,7 +20,6 @@ class DataOrder:
 
     Attributes:
         data_sha256: content hash of the token stream.
-        seed: data seed.
         length: sequence length in tokens.
         sequences: number of whole sequences in the stream.
     """

@@ -37,7 +37,6 @@ class TokenStore:
 
     Attributes:
         length: tokens in the stream.
-        documents: documents in the stream.
         sha256: hex SHA-256 of the stream: all ids as little-endian integers of 2 bytes, or 4 when the vocabulary has
             more than 65,536 tokens.
         token_bytes: UTF-8 bytes that each token stands for, 0 for special tokens; shape [vocabulary].
@@ -97,8 +96,6 @@ def build_token_store(
     changed and its own hashes hold; otherwise it is built anew. Two processes that want one stream build it once.
 
     Args:
-        corpus: the corpus.
-        tokenizer_folder: folder of the tokenizer.
         cache: folder of the token streams.
         processes: processes that tokenize; by default one for each core this process may use. They do not change
             what comes out.
@@ -139,7 +136,6 @@ def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs
     Args:
         store: the token stream, or its length in tokens.
         sequence: tokens of a training sequence; an epoch has whole sequences only.
-        tokens: the budget.
         max_epochs: how often the corpus may be gone through.
         where: the corpus, for the message.
 
@@ -231,7 +227,6 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
 
     Attributes:
         length: tokens written.
-        documents: documents written.
         unigram_counts: how often each token was written, shape [vocabulary].
     """
 

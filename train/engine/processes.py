@@ -34,7 +34,6 @@ class Processes:
 
     Attributes:
         rank: number of this process, from 0.
-        size: how many there are.
         local_rank: number of this process on its machine.
     """
 

@@ -91,7 +91,6 @@ class StopSignals:
         """Return the error that says which signal came and what is kept.
 
         Args:
-            note: what is kept.
             by_hand: whether another process of the run got Ctrl-C.
         """
         code = INTERRUPTED if by_hand or self.by_hand else REQUEUE

@@ -16,7 +16,6 @@ class Cell:
     """One run of a grid.
 
     Attributes:
-        settings: its settings.
         overrides: what to give ``python train.py`` for this run alone.
     """
 

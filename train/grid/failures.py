@@ -17,10 +17,8 @@ class Failure:
     """A cell that failed.
 
     Attributes:
-        error: the whole message.
         log: the file that has the traceback.
         process: host and process id of the worker.
-        time: when, in UTC.
         attempt: tells this failure from an earlier or later one of the same cell.
     """
 

@@ -8,7 +8,6 @@ class Parameters:
     """Number of parameters by group.
 
     Attributes:
-        embedding: token embeddings, V d.
         attention: query, key, value and output projections with biases.
         mlp: both projections of the feed-forward layers with biases.
         layer_norm: scales and offsets of all layer norms.

@@ -184,7 +184,6 @@ class Callbacks:
 
     Attributes:
         on_step: after every step, with its metrics.
-        on_checkpoint: at every scheduled step.
         on_state: when a state is to be saved.
         poll: after every step, with whether a state is due by this process's clock; returns, the same in all
             processes, whether to save one and whether to stop.
@@ -204,7 +203,6 @@ def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks
         batches: where each step's batch comes from.
         plan: steps and checkpoints.
         done: optimizer steps already taken; 0 also writes the checkpoint of the untrained model.
-        callbacks: what to call.
 
     Returns:
         The last step taken; the state after it was handed to ``on_state`` if it is not the last of the plan.

@@ -35,7 +35,6 @@ def write_checkpoint(
     """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
 
     Args:
-        run: run folder.
         model: the model whose weights are kept, in float32.
         tokenizer: tokenizer folder whose files go with the weights.
         facts: step, tokens, FLOPs and hashes for the manifest.

@@ -30,7 +30,6 @@ class MetricsLog:
     """Appends to ``metrics.jsonl``; the local file is the truth whatever else is logged to.
 
     Args:
-        path: the file.
         resumed_step: the step that the run goes on after; the lines of steps to be taken again are dropped.
         kept_sha256: SHA-256 of the lines that are kept, as they were written; None where nothing says it.
 

@@ -26,9 +26,7 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
     """Write the state after ``step`` and remove all but the newest states.
 
     Args:
-        run: run folder.
         step: optimizer steps taken.
-        state: the engine's full state.
         owner: hashes of what the state belongs to, with that of the metrics so far.
     """
     from safetensors.torch import save_file

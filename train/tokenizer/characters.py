@@ -27,8 +27,6 @@ class Survey:
     """What one pass over a corpus found.
 
     Attributes:
-        documents: number of documents.
-        characters: number of characters.
         counts: how often each character occurs, the commonest first, equally common ones by code point.
         sample: documents spread evenly over the corpus, in order.
     """

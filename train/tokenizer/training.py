@@ -47,7 +47,6 @@ def check_size(kind: str, vocab_size: int, characters: int, where: str = "the co
     """Check that a vocabulary holds what a tokenizer of the kind (``word`` or ``bpe``) begins with.
 
     Args:
-        kind: of the tokenizer.
         vocab_size: tokens at most.
         characters: different characters, as far as they are known.
         where: what has these characters, for the message.

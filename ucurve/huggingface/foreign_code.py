@@ -46,7 +46,6 @@ def check_model(folder: Path, auto_class: str) -> None:
     """Refuse a model that transformers does not have, and weights in another form than safetensors.
 
     Args:
-        folder: the Hugging Face folder.
         auto_class: the class that is to load it, such as ``AutoModelForCausalLM``.
 
     Raises:

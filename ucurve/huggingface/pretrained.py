@@ -26,7 +26,6 @@ def fetch(name: str, patterns: Sequence[str], revision: str | None = None) -> Pa
 
     Args:
         name: ``owner/name``.
-        patterns: of the files wanted.
         revision: branch, tag or commit; None for the newest.
 
     Returns:
@@ -44,7 +43,6 @@ def load_tokenizer(folder: Path, **options: bool) -> Any:
     """Load the tokenizer of a local folder.
 
     Args:
-        folder: the Hugging Face folder.
         options: of the tokenizer, such as ``split_special_tokens``.
 
     Returns:
@@ -74,7 +72,6 @@ def load_model(folder: Path, model_class: ModelClass, **options: Any) -> tuple[A
     """Load a model from the safetensors files of a local folder.
 
     Args:
-        folder: the Hugging Face folder.
         model_class: the class of transformers that loads it.
         options: of its ``from_pretrained``.
 

@@ -75,7 +75,6 @@ def read_manifest(folder: Path, older: bool = False) -> dict[str, Any]:
     """Read a checkpoint's manifest, checking its digest.
 
     Args:
-        folder: the checkpoint.
         older: whether a manifest without a digest is taken as it is, as older versions wrote it.
 
     Raises:
@@ -108,7 +107,6 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
     """Name the files of a folder that are missing, not listed, or not what was listed.
 
     Args:
-        folder: the folder.
         listed: SHA-256 by name, of the files that should be there.
         found: names of what is there.
         by: what lists them, for messages.
@@ -136,7 +134,6 @@ def own_faults(run: Path, record: Mapping[str, Any], parts: Collection[str] | No
     """Name what is not as ``run.json`` says in ``config.yaml`` and ``tokenizer/``; nothing where it does not say.
 
     Args:
-        run: run folder.
         record: ``run.json``.
         parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
     """
@@ -165,8 +162,6 @@ def replacing(record: Mapping[str, Any], run: Path, name: str, digest: str) -> d
 
     Args:
         record: ``run.json``, with ``files``.
-        run: run folder.
-        name: of the file.
         digest: SHA-256 of what comes.
     """
     accepted = {record[FILES].get(name), record.get(_BEFORE, {}).get(name)}

@@ -15,7 +15,6 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
     """Read a CSV file in UTF-8 with a header.
 
     Args:
-        path: the file.
         setting: what it was given as, such as ``models``, for messages.
         required: columns that it must have; it may have others.
 

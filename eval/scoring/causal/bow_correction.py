@@ -73,9 +73,6 @@ def word_marks(tokenizer: Any) -> WordMarks:
 def bow_tokens(tokenizer: Any) -> Flags:
     """Find the tokens that are marked as the beginning of a word, by the mark and by what it is decoded to.
 
-    Args:
-        tokenizer: a Hugging Face tokenizer.
-
     Returns:
         bool[V], V being the largest id and one.
 
@@ -125,7 +122,6 @@ def check_words(tokenizer: Any, sentences: Sentences, start: int | None, context
     """Check, without loading a model, that the regions of sentences can be corrected.
 
     Args:
-        tokenizer: a Hugging Face tokenizer.
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
         context: positions of the model, None when there is no limit.
@@ -176,7 +172,6 @@ def bow_corrections(
 
     Args:
         model: a causal ``PreTrainedModel``.
-        tokenizer: of the model.
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
@@ -224,7 +219,6 @@ def bow_correction(
         model: a causal ``PreTrainedModel``.
         ids: the tokens of each sentence, without a start token.
         spans: int64[sentences, 2], a region's places in its sentence's tokens, from and to.
-        marks: of the tokenizer.
         start: id of the start token; without one, no region may begin its sentence.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
         advance: called after each batch with the number of sentences done.

@@ -175,9 +175,6 @@ class _Attention:
     because a node follows its ancestors at once or after what is below them.
 
     Args:
-        trees: the batch.
-        room: where tables are kept.
-        heads: number of heads.
         frequencies: float32[rotated / 2], of the rotary embedding.
     """
 

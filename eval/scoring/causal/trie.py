@@ -139,7 +139,6 @@ def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bo
         node: int32[sentences, L], the contexts of the sorted sentences.
         sizes: int64[sentences], how many contexts each has.
         order: int64[sentences], the sentence that each row is.
-        contexts: number of contexts.
         without_start: whether sentences are read without a start token, so that their first tokens have no context.
 
     Returns:
@@ -164,8 +163,6 @@ class ForestScorer:
 
     Args:
         model: a causal model for which ``can_share`` holds.
-        layer: its output layer.
-        forest: of the sentences.
         batch_tokens: most tokens of one forward pass.
     """
 

@@ -48,7 +48,6 @@ def choose_reader(model: Any, probe: Queries) -> Reader:
 
     Args:
         model: a masked ``PreTrainedModel`` in evaluation mode.
-        probe: queries to compare on.
     """
     plain = through_logits(model, probe)
     close = 100 * torch.finfo(model.dtype).eps

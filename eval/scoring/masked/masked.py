@@ -97,7 +97,6 @@ def words_of(tokenizer: Any, sentences: Sentences) -> Ids:
 
     Args:
         tokenizer: the one that ``sentences`` were tokenised with.
-        sentences: the sentences.
 
     Returns:
         int64[tokens], aligned with ``sentences.tokens``; pieces of one word have the same number within a sentence, and
@@ -202,7 +201,6 @@ class _Layout:
         places: int64[queries], where that token stands among all tokens.
         sentences: int64[queries], its sentence.
         turns: int64[queries], the turn of the sentence in the group, from 0.
-        size: sentences of the group.
     """
 
     rows: Ids

@@ -24,8 +24,6 @@ class Prompts:
     """Every chat of a benchmark, up to where the model answers.
 
     Attributes:
-        pairs: the pair table.
-        questions: as they are put.
         seed: of the order of the two sentences.
         good_first: bool[pairs], whether the good sentence is A.
         ids: tokens of the chats: those of all pairs with the first question, then with the second.
@@ -54,8 +52,6 @@ def chat_prompts(tokenizer: Any, pairs: pd.DataFrame, questions: Questions, seed
 
     Args:
         tokenizer: a Hugging Face tokenizer with a chat template.
-        pairs: the pair table.
-        questions: as they are put.
         seed: of the order of the two sentences.
 
     Raises:

@@ -38,7 +38,6 @@ class Answers:
         texts: the answers as they were written.
         chosen: ``good``, ``bad`` or ``invalid`` of each pair.
         lp_good: float64[pairs], natural log probability that the first token spells the good sentence's letter.
-        lp_bad: likewise the bad sentence's.
     """
 
     texts: list[str]
@@ -75,7 +74,6 @@ def ask_pairs(
 
     Args:
         model: a causal ``PreTrainedModel``.
-        tokenizer: of the model.
         prompts: by ``chat_prompts`` with that tokenizer.
         batch_tokens: most tokens of the chats of one forward pass (a longer chat goes alone).
         advance: called after each batch with the number of chats done, two for each pair in all.

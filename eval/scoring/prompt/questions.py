@@ -135,7 +135,6 @@ class Questions:
         language: ISO 639-3 code of the language that was asked for.
         source: the language whose text is used, or ``own`` for a user's text.
         grammaticality: the text, with ``{a}`` and ``{b}`` where the sentences go.
-        acceptability: likewise.
         answer: what an answer may be announced with, before a colon.
     """
 
@@ -193,7 +192,6 @@ def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
     a new line comes after it, no word; and not, signs apart, the other letter read in the same way ("A/B").
 
     Args:
-        answer: what the model wrote.
         announced: the words that may precede a colon.
 
     Returns:

@@ -85,8 +85,6 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
     """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
-        pairs: the pair table.
-        tokenizer: a Hugging Face tokenizer.
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
             word is no character of the word's token.
         bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
@@ -177,8 +175,6 @@ def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None)
     """Refuse sentences that the model's context cannot hold; nothing is ever cut.
 
     Args:
-        pairs: the pair table.
-        sentences: its sentences.
         context: the most tokens of a sentence that the model can read, or None when it has no limit. (A causal model
             reads the start token and all tokens but the last, so its positions are the limit.)
 

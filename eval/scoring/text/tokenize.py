@@ -62,8 +62,6 @@ def tokenise(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, 
     """Tokenise texts.
 
     Args:
-        texts: the texts.
-        tokenizer: a Hugging Face tokenizer.
         placed: whether to say which characters a token stands for; a fast tokenizer can.
 
     Returns:
