@@ -133,15 +133,30 @@ def _exit_code(work: Callable[[], None], kept: str) -> int:
     try:
         work()
         sys.stdout.flush()
-    except UcurveError as error:
+    except Exception as error:
+        if _came_of_ctrl_c(error):
+            raise KeyboardInterrupt from error
+        return _answer(error, kept)
+    return 0
+
+
+def _came_of_ctrl_c(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C made a library stumble over itself: OmegaConf then raises an error of its own."""
+    return error is not None and (isinstance(error, KeyboardInterrupt) or _came_of_ctrl_c(error.__context__))
+
+
+def _answer(error: Exception, kept: str) -> int:
+    """Print the message of an error and return its exit code; one that is no message but a fault is raised again."""
+    if isinstance(error, UcurveError):
         return _report(str(error), error.exit_code)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
+        return 0
+    if isinstance(error, OSError):
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
         return _report(str(error), UserError.exit_code)
-    return 0
+    raise error
 
 
 def _overview() -> str:

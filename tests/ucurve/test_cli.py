@@ -49,6 +49,11 @@ def program(tmp_path_factory):
             def task(values):
                 kinds = {{"user": errors.UserError, "run": errors.RunError, "bug": ValueError, "hand": KeyboardInterrupt}}
                 kind = kinds.get(values.get("fail"))
+                if values.get("fail") == "stumble":
+                    try:
+                        raise KeyboardInterrupt
+                    finally:
+                        None.flags
                 if kind:
                     raise kind("told so")
                 print(values)
@@ -138,8 +143,9 @@ def test_a_failing_cell_does_not_stop_the_others(program):
     assert "'need': 1, 'fail': None" in done.stdout
 
 
-def test_ctrl_c_is_one_message_and_no_further_cell(program):
-    done = program("-m", "need=1,2", "fail=hand,null")
+@pytest.mark.parametrize("how", ["hand", "stumble"])
+def test_ctrl_c_is_one_message_and_no_further_cell(program, how):
+    done = program("-m", "need=1,2", f"fail={how},null")
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "error: interrupted: what was made is kept\n"
 
