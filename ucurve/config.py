@@ -121,7 +121,8 @@ def read_arguments(words: Sequence[str]) -> list[str]:
                 raise missing_folder("--config-dir", folder)
             arguments.append(f"{_SEARCHPATH}[{_quoted(f'file://{folder.resolve()}')}]")
         else:
-            arguments.append(quoted_where_needed(f"{option}{equals}{value}"))
+            plus = "+" if option.startswith("+eval.") else ""  # once needed; ++ allows a known key
+            arguments.append(quoted_where_needed(f"{plus}{option}{equals}{value}"))
     return sorted(arguments, key=_is_override)  # Hydra's parser takes no option between overrides
 
 

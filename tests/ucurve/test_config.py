@@ -86,6 +86,11 @@ def test_one_default_of_scoring_serves_both_commands():
     assert {key: score[key] for key in keys} == {key: train[key] for key in keys}
 
 
+def test_a_key_of_scoring_may_still_have_the_plus_that_it_once_needed():
+    arguments = read_arguments(["tokens=1M", "+eval.dtype=bfloat16", "eval.bos=none"])
+    assert compose("train", arguments)["eval"]["dtype"] == "bfloat16"
+
+
 @pytest.mark.parametrize("options", [["--config-dir", "it's mine"], ["--config-dir=it's mine"], ["-cd", "it's mine"]])
 def test_groups_of_ones_own_are_found_wherever_the_overrides_go(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
