@@ -91,10 +91,10 @@ MISTAKES = [
     (["-m", "train.batches", "run=done", "from=5", "to=5"], "no steps"),
     (["-m", "train.batches", "run=done", "from=7", "to=9"], "to=9: done has 8 steps"),
     (["-m", "train.batches", "run=dome", "from=0", "to=1"], "no folder dome. Did you mean 'done'"),
-    (["-m", "launch.publish.publish", "run=done"], "out: no value given"),
-    (["-m", "launch.publish.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
-    (["-m", "launch.publish.publish", "run=done", "out=corpus"], "out=corpus is there already"),
-    (["-m", "launch.publish.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
+    (["-m", "launch.publish", "run=done"], "out: no value given"),
+    (["-m", "launch.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
+    (["-m", "launch.publish", "run=done", "out=corpus"], "out=corpus is there already"),
+    (["-m", "launch.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
     (GENERATE, r"cannot read v \(No such file"),
 ]
 
