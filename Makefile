@@ -4,9 +4,10 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.installed-docs
 CODE := ucurve train eval analysis launch tokenizers benchmarks tests train.py score.py analyze.py verify.py
 
-.PHONY: demo notebooks test long lint types unit format install clean
+.PHONY: demo notebooks docs test long lint types unit format install clean
 
 demo: install
 	PYTHON=$(PYTHON) bash launch/demo.sh
@@ -14,6 +15,10 @@ demo: install
 # On the demo's runs, or wherever the first cell of each notebook says.
 notebooks: install
 	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute analysis/notebooks/*.ipynb
+
+# The site, in site/; a warning or a broken link is an error. NO_MKDOCS_2_WARNING hides an announcement of the theme.
+docs: $(DOCS_INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build
 
 test: lint types unit
 
@@ -42,5 +47,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,wandb]'
 	touch $(INSTALLED)
 
+$(DOCS_INSTALLED): pyproject.toml constraints.txt
+	test -x $(PYTHON) || $(UCURVE_PYTHON) -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(DOCS_INSTALLED)
+
 clean:
-	rm -rf runs cache figures build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf runs cache figures site build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

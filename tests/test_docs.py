@@ -1,0 +1,70 @@
+"""The commands that README.md and docs/ print have keys and choices that exist, and README's links lead somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ucurve.config import compose, quoted_where_needed, sweep
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+CONFIGURATIONS = {path.stem: path for path in (ROOT / "conf").glob("*.yaml") if path.stem != "command"}
+COMPOSED_AS = {"train": "train", "build": "build", "cost": "train", "emit": "train", "status": "train"}
+COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
+PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>")
+
+
+def printed_commands(page):
+    """Yield the configuration and the arguments of each command in a page's code, without remarks and placeholders."""
+    text = re.sub(r"\s*\\\n\s*", " ", page.read_text(encoding="utf-8"))
+    code = re.findall(r"^ *```\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE) + re.findall(r"`([^`\n]+)`", text)
+    for line in "\n".join(code).splitlines():
+        found = COMMAND.match(line.strip())
+        name = re.split(r"[./]", found.group(1))[-1] if found else None
+        if name in CONFIGURATIONS:
+            arguments = shlex.split(re.split(r" {3,}|;", found.group(2))[0])
+            yield name, [argument for argument in arguments if not PLACEHOLDER.fullmatch(argument)]
+
+
+COMMANDS = sorted(
+    {
+        (page.name, name, *rest)
+        for page in (README, *(ROOT / "docs").glob("*.md"))
+        for name, rest in printed_commands(page)
+    }
+)
+
+
+def keys(values, prefix=""):
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from keys(value, f"{prefix}{key}.")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_keys_of_a_printed_command_exist(command):
+    _, name, *arguments = command
+    own = set(keys(yaml.safe_load(CONFIGURATIONS[name].read_text(encoding="utf-8"))))
+    if name not in COMPOSED_AS:
+        assert {argument.partition("=")[0] for argument in arguments} <= own
+        return
+    left = [
+        quoted_where_needed(argument)
+        for argument in arguments
+        if COMPOSED_AS[name] == name or argument.partition("=")[0] not in own
+    ]
+    for cell in sweep("train", left):
+        compose(COMPOSED_AS[name], cell)
+
+
+def test_every_command_is_printed_somewhere():
+    assert {name for _, name, *_ in COMMANDS} == set(CONFIGURATIONS)
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8")))
+def test_link_of_the_readme_leads_somewhere(target):
+    assert (ROOT / target).exists()
