@@ -12,7 +12,7 @@ from ucurve.config import compose, quoted_where_needed, sweep
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 CONFIGURATIONS = {path.stem: path for path in (ROOT / "conf").glob("*.yaml") if path.stem != "command"}
-COMPOSED_AS = {"train": "train", "build": "build", "cost": "train", "emit": "train", "status": "train"}
+COMPOSED_AS = {"train": "train", "score": "score", "build": "build", "cost": "train", "emit": "train", "status": "train"}
 COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
 PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>")
 
@@ -23,7 +23,7 @@ def printed_commands(page):
     code = re.findall(r"^ *```\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE) + re.findall(r"`([^`\n]+)`", text)
     for line in "\n".join(code).splitlines():
         found = COMMAND.match(line.strip())
-        name = re.split(r"[./]", found.group(1))[-1] if found else None
+        name = re.split(r"[./]", found.group(1))[-1].replace("generation", "generate") if found else None
         if name in CONFIGURATIONS:
             arguments = shlex.split(re.split(r" {3,}|;", found.group(2))[0])
             yield name, [argument for argument in arguments if not PLACEHOLDER.fullmatch(argument)]
@@ -57,7 +57,7 @@ def test_keys_of_a_printed_command_exist(command):
         for argument in arguments
         if COMPOSED_AS[name] == name or argument.partition("=")[0] not in own
     ]
-    for cell in sweep("train", left):
+    for cell in sweep(COMPOSED_AS[name], left):
         compose(COMPOSED_AS[name], cell)
 
 
