@@ -12,7 +12,14 @@ from ucurve.config import compose, quoted_where_needed, sweep
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 CONFIGURATIONS = {path.stem: path for path in (ROOT / "conf").glob("*.yaml") if path.stem != "command"}
-COMPOSED_AS = {"train": "train", "score": "score", "build": "build", "cost": "train", "emit": "train", "status": "train"}
+COMPOSED_AS = {
+    "train": "train",
+    "score": "score",
+    "build": "build",
+    "cost": "train",
+    "emit": "train",
+    "status": "train",
+}
 COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
 PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>")
 
