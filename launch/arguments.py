@@ -22,7 +22,7 @@ def own_settings(kind: type[Settings], name: str, arguments: Sequence[str]) -> t
     return check(kind, compose(name, own)), left
 
 
-def cells_of(arguments: Sequence[str]) -> list[Cell]:
+def expand_grid(arguments: Sequence[str]) -> list[Cell]:
     """Return the cells that ``python train.py -m`` would run with these arguments.
 
     Raises:

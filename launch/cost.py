@@ -14,9 +14,10 @@ import numpy as np
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.arguments import cells_of, own_settings
+from launch.arguments import expand_grid, own_settings
 from launch.tables import Format, Row, written
-from train.cli import plan_of
+from train.cli import plan_run
+from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
 from ucurve.cli import run
 from ucurve.progress import say
@@ -52,7 +53,7 @@ def cost_command(arguments: Sequence[str]) -> None:
         UserError: when the arguments are not well formed.
     """
     settings, grid = own_settings(CostSettings, "cost", arguments)
-    rows = cost_rows([plan_of(cell.settings) for cell in cells_of(grid)], probe)
+    rows = cost_rows([plan_run(cell.settings) for cell in expand_grid(grid)], probe)
     print(written(rows, [_for_a_person(row) for row in rows], settings.format))  # noqa: T201
 
 
@@ -75,7 +76,7 @@ def cost_rows(plans: Sequence[Plan], pace_of: Probe) -> list[dict[str, Any]]:
             {
                 "cell": settings.run_name,
                 "parameters": plan.parameters.total,
-                "flops": plan.flops(plan.steps * settings.batch.tokens),
+                "flops": plan.flops(plan.tokens),
                 "disk_bytes": plan.disk_bytes,
                 "hours": paces[model].hours(plan),
             }
@@ -87,12 +88,14 @@ def cost_rows(plans: Sequence[Plan], pace_of: Probe) -> list[dict[str, Any]]:
 def probe(plan: Plan) -> Pace:
     """Time steps of one and of two micro batches of random tokens, in this process."""
     from train.engine.engine import TorchEngine
-    from train.model.neox import build_model
+    from train.engine.execution import choose_device
 
     settings = plan.settings
     say(f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}")
-    model = build_model(settings.model.shape, plan.vocabulary, settings.batch.length, 0, seed=0)
-    engine = TorchEngine(model, settings.optimizer, settings.engine)
+    shape = settings.model.shape
+    model = ARCHITECTURES[shape.architecture].build_model(shape, plan.vocabulary, settings.batch.length, 0, seed=0)
+    device = choose_device(settings.engine.device)
+    engine = TorchEngine(model, settings.optimizer, settings.engine.micro_batch, device)
     micro_batch = min(settings.engine.micro_batch, settings.batch.sequences)
     tokens = np.random.default_rng(0).integers(0, plan.vocabulary, (2 * micro_batch, settings.batch.length + 1))
 

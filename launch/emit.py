@@ -13,7 +13,7 @@ from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from launch import slurm
-from launch.arguments import cells_of, own_settings
+from launch.arguments import expand_grid, own_settings
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
 from ucurve.cli import run
@@ -80,7 +80,7 @@ def emit_command(arguments: Sequence[str]) -> None:
 def _text(settings: EmitSettings, grid: Sequence[str]) -> str:
     if settings.format == "submitit":
         return submitit_commands(settings.python, settings.slurm, grid)
-    runs = [list(cell.overrides) for cell in cells_of(grid)]
+    runs = [list(cell.overrides) for cell in expand_grid(grid)]
     start = slurm.Start(settings.python, settings.starts_with, settings.nodes, settings.processes)
     if settings.format == "commands":
         return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)

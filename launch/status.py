@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.arguments import cells_of, own_settings
+from launch.arguments import expand_grid, own_settings
 from launch.tables import Format, written
 from train.grid.failures import Failure, failure_file, read_failure
 from train.run_folder.records import read_record
@@ -72,7 +72,7 @@ def status_command(arguments: Sequence[str]) -> None:
     """
     settings, grid = own_settings(StatusSettings, "status", arguments)
     expected = {
-        Path(cell.settings.paths.runs) / cell.name: cell.settings.steps for cell in (cells_of(grid) if grid else [])
+        Path(cell.settings.paths.runs) / cell.name: cell.settings.steps for cell in (expand_grid(grid) if grid else [])
     }
     pattern = settings.runs or (None if grid else "runs/*")
     found = _run_folders(pattern) if pattern else []

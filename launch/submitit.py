@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from launch.arguments import cells_of
+from launch.arguments import expand_grid
 from launch.slurm import SlurmSettings, train_script
 from ucurve.config import compose, sweep
 
@@ -16,7 +16,7 @@ def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -
     Raises:
         UserError: when the arguments are not well formed.
     """
-    cells_of(grid)
+    expand_grid(grid)
     options = _options(wishes)
     blocks = compose("train", sweep("train", grid)[0]).get("grid") or [{}]
     given = {argument.partition("=")[0].lstrip("+") for argument in grid}

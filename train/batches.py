@@ -50,7 +50,7 @@ def batches_command(values: dict[str, Any]) -> None:
         UserError: when the run, a step or the data does not fit.
     """
     settings = check(BatchesSettings, values)
-    _refuse_no_steps(settings)
+    _check_steps(settings)
     steps = run_settings(Path(settings.run)).steps
     if settings.to > steps:
         raise UserError(f"to={settings.to}: {settings.run} has {steps} steps")
@@ -62,7 +62,7 @@ def batches_command(values: dict[str, Any]) -> None:
         _write(file, batches, settings)
 
 
-def _refuse_no_steps(settings: BatchesSettings) -> None:
+def _check_steps(settings: BatchesSettings) -> None:
     if settings.after >= settings.to:
         raise UserError(
             f"from={settings.after} to={settings.to}: no steps; the batches of the steps after from up to to are "

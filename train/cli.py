@@ -12,7 +12,7 @@ from train.config import RunSettings
 from train.corpus.corpus import Corpus, CorpusSettings
 from train.data.store import build_token_store, save_unigram_counts
 from train.grid.cells import Cell, grid_cells
-from train.plan import Plan, describe, make_plan
+from train.plan import Plan, describe_plan, make_plan
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, expected_vocabulary
 from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
@@ -41,12 +41,12 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 def plan_text(settings: RunSettings) -> str:
     """Write the plan of one run for a person, building and fetching nothing."""
-    return describe(*_plan_and_source(settings))
+    return describe_plan(*_plan_and_source(settings))
 
 
 def cost_table(cells: Sequence[Cell]) -> str:
     """Write what a grid costs: a line for each cell, then the totals. FLOPs are 6ND, disk is checkpoints and states."""
-    plans = [plan_of(cell.settings) for cell in cells]
+    plans = [plan_run(cell.settings) for cell in cells]
     flops = [plan.flops(plan.steps * plan.settings.batch.tokens) for plan in plans]
     rows = [
         (cell.name, plan.parameters.total, cost, plan.disk_bytes)
@@ -59,7 +59,7 @@ def cost_table(cells: Sequence[Cell]) -> str:
     return "\n".join([head, *lines, "hours: 'python -m launch.cost' with the same arguments measures them here"])
 
 
-def plan_of(settings: RunSettings) -> Plan:
+def plan_run(settings: RunSettings) -> Plan:
     """Return the plan of a run with the vocabulary its tokenizer has or is expected to have."""
     return _plan_and_source(settings)[0]
 
@@ -78,7 +78,7 @@ def _train(settings: RunSettings) -> None:
 def _run_grid(cells: Sequence[Cell]) -> None:
     from train.grid.worker import GridRun, summary
 
-    _refuse_several_processes(len(cells))
+    _check_one_process(len(cells))
     run = GridRun(cells, _train)
     try:
         run.work()
@@ -89,7 +89,7 @@ def _run_grid(cells: Sequence[Cell]) -> None:
         raise RunError(f"{len(failed)} of {len(cells)} runs failed: {', '.join(failed)}")
 
 
-def _refuse_several_processes(cells: int) -> None:
+def _check_one_process(cells: int) -> None:
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if processes > 1:
         raise UserError(

@@ -40,7 +40,7 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
         check_benchmarks(settings, tokenizer, context)
 
 
-def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
+def warn_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
     """Say what to add, when no benchmark is named and nobody said that scoring is not wanted."""
     if settings.when != "never" and not settings.benchmarks:
         say(
@@ -58,6 +58,6 @@ def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
     """Score every checkpoint of a finished run that has no valid score yet, or say that there is nothing to score."""
-    say_if_nothing_is_scored(run, settings)
+    warn_if_nothing_is_scored(run, settings)
     if settings.when != "never" and settings.benchmarks:
         score_run(run, settings, said=_said)

@@ -11,9 +11,10 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.verify import Findings, verify_scores
+from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan, make_plan
-from train.run_folder.checkpoint import faults, holds_weights
+from train.run_folder.checkpoint import find_faults, holds_weights
 from train.run_folder.config_file import load_settings, stored_config_sha256
 from train.run_folder.records import read_record
 from train.run_folder.resume import state_faults
@@ -114,7 +115,7 @@ def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[st
     problems: list[str] = []
     whole: list[Path] = []
     for folder in checkpoints(run):
-        found = faults(folder)
+        found = find_faults(folder)
         problems += found or _misplaced(folder, plan, record)
         whole += [] if found else [folder]
     problems += tokenizer_faults(run, record, whole)
@@ -124,7 +125,7 @@ def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[st
 def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
     """Compare a whole checkpoint with the run it stands in."""
     manifest = read_manifest(folder)
-    expected = plan.facts(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
+    expected = plan.describe_checkpoint(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
     return [
         f"{folder}: {key} is {manifest[key]!r}, the run says {value!r}"
         for key, value in vars(expected).items()
@@ -173,12 +174,11 @@ def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]
         plan: of the run, from ``config.yaml``.
     """
     path = run / RECORD
-    totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
     expected = {
         "config_sha256": plan.config_sha256,
         "checkpoint_steps": list(plan.checkpoint_steps),
         "seeds": asdict(plan.settings.seeds),
-        "parameters": asdict(plan.parameters) | totals,
+        "parameters": plan.parameters.as_dict(),
     }
     silent = [f"{path}: does not say {key}" for key in _PROVENANCE if key not in record]
     return silent + [
@@ -289,11 +289,11 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, An
     first = next((folder for folder in whole if read_manifest(folder)["step"] == 0), None)
     if first is None:
         return []
-    from train.model.neox import build_model  # imports torch, which nothing before this check needs
-
     settings = plan.settings
     no_token = 0  # the token that precedes documents stands in the configuration only
-    model = build_model(settings.model.shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
+    shape = settings.model.shape
+    build_model = ARCHITECTURES[shape.architecture].build_model
+    model = build_model(shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
     if holds_weights(first, model):
         return []
     then, now = record.get("versions", {}).get("torch"), versions()["torch"]

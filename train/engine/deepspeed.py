@@ -10,22 +10,22 @@ import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from torch import nn
-from transformers import GPTNeoXForCausalLM
+from transformers import PreTrainedModel
 
 from train.config import EngineSettings
 from train.engine.deepspeed_config import build_config
 from train.engine.engine import (
     MOMENTS,
     StepResult,
+    check_finite,
     make_optimizer,
     plain_state,
-    require_finite,
     restore_generator,
     restore_plain,
     with_generator,
 )
 from train.engine.processes import Processes
-from train.model.neox import summed_loss
+from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
 
@@ -33,7 +33,7 @@ from ucurve.errors import UserError
 class _LossModule(nn.Module):
     """The model with its loss: DeepSpeed follows the calls of a module."""
 
-    def __init__(self, model: GPTNeoXForCausalLM) -> None:
+    def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
         self.model = model
 
@@ -50,7 +50,7 @@ class DeepSpeedEngine:
 
     def __init__(
         self,
-        model: GPTNeoXForCausalLM,
+        model: PreTrainedModel,
         optimizer: OptimizerSettings,
         engine: EngineSettings,
         processes: Processes,
@@ -67,7 +67,7 @@ class DeepSpeedEngine:
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._engine = _initialize(_LossModule(model.train()), self._optimizer, config, device, engine.config)
-        self.model: GPTNeoXForCausalLM = model
+        self.model: PreTrainedModel = model
         self.device = device
 
     def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
@@ -77,7 +77,7 @@ class DeepSpeedEngine:
             DivergedError: in every process, when the loss or the gradient is not finite.
         """
         loss_sum = self._sum(self._accumulate(windows))
-        require_finite(loss_sum, "the loss", number)
+        check_finite(loss_sum, "the loss", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         norm = self._step_whole(number) if self._plain else self._step_partitions(number)
@@ -86,7 +86,7 @@ class DeepSpeedEngine:
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
         if self._plain:
-            return with_generator(plain_state(self.model, self._optimizer)) if self._processes.is_first else {}
+            return with_generator(plain_state(self.model, self._optimizer)) if self._processes.is_rank0 else {}
         from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
         state: dict[str, torch.Tensor] = {}
@@ -99,9 +99,9 @@ class DeepSpeedEngine:
                 parts[f"optimizer/step/{name}"] = taken.clone()  # safetensors refuses one tensor under many names
                 for key in MOMENTS:
                     parts[f"optimizer/{key}/{name}"] = safe_get_full_optimizer_state(parameter, key)
-            if self._processes.is_first:
+            if self._processes.is_rank0:
                 state |= {key: value.detach().cpu() for key, value in parts.items()}
-        return with_generator(state) if self._processes.is_first else {}
+        return with_generator(state) if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Take up a state, each process its partitions; see ``Engine.load``."""
@@ -111,16 +111,16 @@ class DeepSpeedEngine:
             self._load_partitions(state)
         restore_generator(state)
 
-    def export(self) -> GPTNeoXForCausalLM:
+    def export(self) -> PreTrainedModel:
         """Return a model with the float32 weights; see ``Engine.export``."""
         if next(self.model.parameters()).dtype == torch.float32:
             return self.model
         from deepspeed.utils import safe_get_full_fp32_param
 
         weights = {name: safe_get_full_fp32_param(parameter) for name, parameter in self.model.named_parameters()}
-        if not self._processes.is_first:
+        if not self._processes.is_rank0:
             return self.model
-        whole: GPTNeoXForCausalLM = GPTNeoXForCausalLM(self.model.config).float()
+        whole: PreTrainedModel = type(self.model)(self.model.config).float()
         whole.load_state_dict(weights)
         return whole
 
@@ -141,14 +141,14 @@ class DeepSpeedEngine:
 
     def _step_whole(self, number: int) -> float:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         self._engine.step()
         return norm
 
     def _step_partitions(self, number: int) -> float:
         self._engine.step()  # leaves the weights as they are where the norm is not finite
         norm = float(self._engine.get_global_grad_norm())
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         return norm
 
     def _sum(self, value: float) -> float:

@@ -7,12 +7,11 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import GPTNeoXForCausalLM
+from transformers import PreTrainedModel
 
-from train.config import EngineSettings
-from train.model.neox import summed_loss
+from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
-from ucurve.errors import RunError, UserError
+from ucurve.errors import RunError
 
 _GENERATOR = "generator"
 _STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
@@ -38,7 +37,7 @@ class StepResult:
 class Engine(Protocol):
     """What the training loop asks of an engine."""
 
-    model: GPTNeoXForCausalLM
+    model: PreTrainedModel
 
     def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
         """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
@@ -53,7 +52,7 @@ class Engine(Protocol):
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Take up a state that ``state`` of any engine returned, in any number of processes."""
 
-    def export(self) -> GPTNeoXForCausalLM:
+    def export(self) -> PreTrainedModel:
         """Return, in the first process, the model with the float32 weights that a checkpoint holds.
 
         Every process must call it.
@@ -63,11 +62,13 @@ class Engine(Protocol):
 class TorchEngine:
     """One process, plain PyTorch."""
 
-    def __init__(self, model: GPTNeoXForCausalLM, optimizer: OptimizerSettings, engine: EngineSettings) -> None:
-        self.device = choose_device(engine.device)
-        self.model: GPTNeoXForCausalLM = model.train()
-        torch.nn.Module.to(self.model, self.device)
-        self._micro_batch = engine.micro_batch
+    def __init__(
+        self, model: PreTrainedModel, optimizer: OptimizerSettings, micro_batch: int, device: torch.device
+    ) -> None:
+        self.device = device
+        self.model: PreTrainedModel = model.train()
+        torch.nn.Module.to(self.model, device)
+        self._micro_batch = micro_batch
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
 
@@ -78,9 +79,9 @@ class TorchEngine:
             DivergedError: when the loss or the gradient is not finite.
         """
         loss_sum = self.accumulate(windows)
-        require_finite(loss_sum, "the loss", number)
+        check_finite(loss_sum, "the loss", number)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         self._optimizer.step()
@@ -116,7 +117,7 @@ class TorchEngine:
         restore_plain(self.model, self._optimizer, state)
         restore_generator(state)
 
-    def export(self) -> GPTNeoXForCausalLM:
+    def export(self) -> PreTrainedModel:
         """Return the model itself; see ``Engine.export``."""
         return self.model
 
@@ -162,8 +163,8 @@ def restore_generator(state: dict[str, torch.Tensor]) -> None:
     torch.set_rng_state(state[_GENERATOR])
 
 
-def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
-    """Refuse a state that would start the optimizer anew, or leave a weight as it was initialised.
+def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
+    """Check that a resume state has every weight and every moment; training without one would not be the same run.
 
     Raises:
         RunError: naming what the state after ``step`` lacks.
@@ -176,7 +177,7 @@ def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, ste
     if missing:
         raise RunError(
             f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
-            "going on would start the optimizer anew"
+            "continuing from it would reset the optimizer"
         )
 
 
@@ -189,21 +190,8 @@ def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[s
     ]
 
 
-def choose_device(name: str) -> torch.device:
-    """Return the device to train on.
-
-    Raises:
-        UserError: when ``cuda`` is asked for and there is none.
-    """
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("engine.device='cuda': no CUDA device is available here; allowed: auto, cpu")
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
-
-
-def require_finite(value: float, what: str, step: int) -> None:
-    """Stop before the weights take up a value that is not finite.
+def check_finite(value: float, what: str, step: int) -> None:
+    """Check a value before it can reach the weights.
 
     Raises:
         DivergedError: naming the value and the step.

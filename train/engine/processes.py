@@ -42,11 +42,11 @@ class Processes:
     local_rank: int = 0
 
     @property
-    def is_first(self) -> bool:
+    def is_rank0(self) -> bool:
         """Whether this is the process that prepares, writes and speaks."""
         return self.rank == 0
 
-    def on_first(self, work: Callable[[], Result]) -> Result:
+    def run_on_rank0(self, work: Callable[[], Result]) -> Result:
         """Do ``work`` in the first process while the others wait; return its result, a small plain value, in all.
 
         Raises:
@@ -56,7 +56,7 @@ class Processes:
             return work()
         outcome: tuple[Failure | None, Any] = (None, None)
         error: BaseException | None = None
-        if self.is_first:
+        if self.is_rank0:
             try:
                 outcome = (None, work())
             except BaseException as raised:
@@ -69,7 +69,7 @@ class Processes:
             raise _as_error(failure)
         return result
 
-    def together(self, work: Callable[[], Result]) -> Result:
+    def run_on_all(self, work: Callable[[], Result]) -> Result:
         """Do ``work`` in every process and return each one's own result.
 
         Raises:
@@ -90,13 +90,13 @@ class Processes:
             raise _as_error(failure) from error
         return result
 
-    def first_then_others(self, work: Callable[[], Result]) -> Result:
+    def rank0_first(self, work: Callable[[], Result]) -> Result:
         """Do ``work`` in the first process and, when it is done, in the others, which find what the first one built."""
         results: list[Result] = []
-        self.on_first(lambda: results.append(work()))
-        return self.together(lambda: results[0] if results else work())
+        self.run_on_rank0(lambda: results.append(work()))
+        return self.run_on_all(lambda: results[0] if results else work())
 
-    def any(self, *flags: bool) -> tuple[bool, ...]:
+    def any_rank(self, *flags: bool) -> tuple[bool, ...]:
         """Return for every flag whether it is set in any process."""
         if self.size == 1:
             return flags
@@ -120,7 +120,7 @@ class Processes:
 
     def barrier(self) -> None:
         """Wait until every process is here."""
-        self.any(False)
+        self.any_rank(False)
 
     def _gather(self, value: Failure | None) -> list[Failure | None]:
         import torch.distributed as dist
@@ -130,7 +130,7 @@ class Processes:
         return values
 
 
-def processes_of(environment: Mapping[str, str]) -> Processes:
+def read_processes(environment: Mapping[str, str]) -> Processes:
     """Read from the variables of a launcher which process this is; without WORLD_SIZE it is the only one.
 
     Raises:
@@ -157,7 +157,7 @@ def connect(processes: Processes, device: str) -> None:
     set for it, because DeepSpeed asks MPI where they are missing.
 
     Args:
-        processes: the processes, as ``processes_of`` found them.
+        processes: the processes, as ``read_processes`` found them.
         device: ``cpu`` or ``cuda``.
     """
     import torch.distributed as dist

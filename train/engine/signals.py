@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any, Self
 
 from ucurve.errors import INTERRUPTED
-from ucurve.progress import say
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 REQUEUE = 75  # EX_TEMPFAIL: a job script starts the same command again
@@ -111,8 +110,3 @@ class StopSignals:
             raise self.interruption(note)
         if self.by_hand and not self._launched:
             os.write(2, _NOTICE)  # a handler may come in the middle of a write to sys.stderr
-
-
-def announce(error: Interrupted) -> None:
-    """Say why the process ends; only the first process of a run says it."""
-    say(f"{error.message}; exit code {error.exit_code}")

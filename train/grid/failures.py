@@ -34,9 +34,9 @@ class Failure:
         return (self.error.splitlines() or [""])[0]
 
 
-def note_failure(settings: RunSettings, error: Exception) -> Failure:
+def record_failure(settings: RunSettings, error: Exception) -> Failure:
     """Write the traceback to the cell's log and the reason beside it."""
-    place = _place(Path(settings.paths.runs) / settings.run_name)
+    place = _place(settings.folder)
     process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
     log = place.with_name(f"{place.name}.log")
     message = str(error) if str(error) else type(error).__name__
@@ -54,7 +54,7 @@ def read_failure(run: Path) -> Failure | None:
         return None
 
 
-def forget_failure(run: Path) -> None:
+def clear_failure(run: Path) -> None:
     """Remove what was noted of a cell that is done now."""
     place = _place(run)
     _record(place).unlink(missing_ok=True)

@@ -13,8 +13,8 @@ from typing import Literal
 
 from train.config import RunSettings
 from train.grid.cells import Cell
-from train.grid.failures import Failure, forget_failure, note_failure, read_failure
-from train.run_folder.checks import refuse_other_configuration
+from train.grid.failures import Failure, clear_failure, read_failure, record_failure
+from train.run_folder.checks import check_same_configuration
 from train.run_folder.records import read_record
 from ucurve.errors import BusyError
 from ucurve.progress import say
@@ -51,7 +51,7 @@ class GridRun:
         self._cells = list(cells)
         self._train = train
         self._outcomes: dict[str, Outcome] = {}
-        self._old_failures = {cell.name: read_failure(_folder(cell)) for cell in self._cells}
+        self._old_failures = {cell.name: read_failure(cell.settings.folder) for cell in self._cells}
         self._claims: dict[str, Claims] = {}
 
     @property
@@ -87,7 +87,7 @@ class GridRun:
         return self._outcomes[cell.name].status != "running"
 
     def _outcome(self, cell: Cell) -> Outcome:
-        failure = read_failure(_folder(cell))
+        failure = read_failure(cell.settings.folder)
         if failure is not None and failure != self._old_failures[cell.name]:
             return _failed(cell, failure)  # another worker has tried it while we were at work
         try:
@@ -98,16 +98,16 @@ class GridRun:
             return self._note(cell, error)
 
     def _do(self, cell: Cell) -> Outcome:
-        finished = is_finished(_folder(cell))
+        finished = is_finished(cell.settings.folder)
         if finished:
-            refuse_other_configuration(_folder(cell), cell.settings)
+            check_same_configuration(cell.settings)
         if not finished or _is_to_be_scored(cell.settings):
             self._train(cell.settings)
-        forget_failure(_folder(cell))
+        clear_failure(cell.settings.folder)
         return Outcome(cell.name, "skipped", "finished before") if finished else Outcome(cell.name, "done")
 
     def _note(self, cell: Cell, error: Exception) -> Outcome:
-        failure = note_failure(cell.settings, error)
+        failure = record_failure(cell.settings, error)
         say(f"{cell.name} failed: {failure.error}")
         return _failed(cell, failure)
 

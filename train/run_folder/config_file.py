@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from train.config import RunSettings, config_sha256, identity_of, read_settings
+from train.config import RunSettings, config_sha256, pick_identity, read_settings
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
 
@@ -28,7 +28,7 @@ def stored_config_sha256(run: Path) -> str:
     Raises:
         UserError: when the file is no configuration of a run.
     """
-    return config_sha256(identity_of(read_configuration(run)))
+    return config_sha256(pick_identity(read_configuration(run)))
 
 
 def read_configuration(run: Path) -> dict[str, Any]:

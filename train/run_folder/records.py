@@ -95,7 +95,7 @@ class RunRecord:
             self._store(after)
         self._facts[FILES] = {**self._facts.get(FILES, {}), name: digest}
 
-    def vouch_for_tokenizer(self) -> None:
+    def record_tokenizer(self) -> None:
         """Note the hashes of the run's tokenizer, or compare it with those that an earlier start noted.
 
         Raises:

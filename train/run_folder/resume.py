@@ -40,7 +40,7 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
         shutil.rmtree(old)
 
 
-def newest_state(run: Path, owner: dict[str, str]) -> int | None:
+def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
     """Return the step of the newest state that is whole, or None; damaged ones are named on standard error.
 
     Raises:
@@ -53,14 +53,14 @@ def newest_state(run: Path, owner: dict[str, str]) -> int | None:
     for candidate in _states(folder):
         facts = _facts(candidate)
         if facts is not None and not _is_torn(candidate, facts):
-            _refuse_stranger(candidate, facts, owner)
+            _check_owner(candidate, facts, owner)
             return int(facts["step"])
         say(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
 
 
 def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
-    """Read the state after ``step``, which ``newest_state`` found whole."""
+    """Read the state after ``step``, which ``find_newest_state`` found whole."""
     from safetensors.torch import load_file
 
     state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
@@ -97,7 +97,7 @@ def state_folder(run: Path, step: int) -> Path:
     return run / RESUME / step_name(step)
 
 
-def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
+def _check_owner(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
     wrong = [key for key, value in owner.items() if facts.get(key) != value]
     if wrong:
         raise UserError(f"{folder} is the state of another run: {', '.join(wrong)} differ")

@@ -16,7 +16,7 @@ from hydra.core.global_hydra import GlobalHydra
 from train.config import Seeds
 from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
-from train.grid.failures import note_failure, read_failure
+from train.grid.failures import read_failure, record_failure
 from train.grid.worker import GridRun, Outcome, summary
 from train.run.run import train_cell
 from train.run_folder.records import RunRecord
@@ -100,7 +100,7 @@ def test_a_second_start_does_what_is_left_and_forgets_mended_failures(cells):
 def test_a_failure_of_another_worker_meanwhile_is_reported_and_not_repeated(cells):
     def train(settings):
         if settings.seeds.init == 0:
-            note_failure(cells[2].settings, RunError("theirs"))
+            record_failure(cells[2].settings, RunError("theirs"))
         assert settings.seeds.init != 2
         finish(settings)
 
