@@ -31,7 +31,7 @@ from ucurve.errors import UserError
 
 
 class _LossModule(nn.Module):
-    """The model with its loss: DeepSpeed follows the calls of a module."""
+    """The model with its loss, because DeepSpeed hooks into the calls of a module."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
@@ -42,10 +42,10 @@ class _LossModule(nn.Module):
 
 
 class DeepSpeedEngine:
-    """One of the processes of a run under DeepSpeed; see ``train.engine.engine.Engine``.
+    """An ``Engine`` on one or several processes under DeepSpeed.
 
-    On the CPU weights are float32. On an accelerator they are bfloat16, and float32 weights are kept beside them, which
-    are what the optimizer changes and what checkpoints hold.
+    On the CPU weights are float32. On an accelerator they are bfloat16 beside float32 weights, which the optimizer
+    changes and checkpoints hold.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class DeepSpeedEngine:
     ) -> None:
         self._processes, self._share, self._micro_batch = processes, sequences // processes.size, engine.micro_batch
         micro_batches = -(-self._share // engine.micro_batch)
-        self._scale = processes.size  # DeepSpeed averages gradients over the processes; ours are parts of a sum
+        self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
         config = build_config(engine, micro_batches, optimizer.clip, bfloat16=device.type != "cpu")
@@ -80,7 +80,7 @@ class DeepSpeedEngine:
         check_finite(loss_sum, "the loss", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        norm = self._step_whole(number) if self._plain else self._step_partitions(number)
+        norm = self._step_unpartitioned(number) if self._plain else self._step_partitioned(number)
         return StepResult(loss_sum, norm)
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -104,7 +104,7 @@ class DeepSpeedEngine:
         return with_generator(state) if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state, each process its partitions; see ``Engine.load``."""
+        """Load a state, each process its partitions; see ``Engine.load``."""
         if self._plain:
             restore_plain(self.model, self._optimizer, state)
         else:
@@ -139,13 +139,13 @@ class DeepSpeedEngine:
             total += loss.item()
         return total
 
-    def _step_whole(self, number: int) -> float:
+    def _step_unpartitioned(self, number: int) -> float:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
         check_finite(norm, "the norm of the gradient", number)
         self._engine.step()
         return norm
 
-    def _step_partitions(self, number: int) -> float:
+    def _step_partitioned(self, number: int) -> float:
         self._engine.step()  # leaves the weights as they are where the norm is not finite
         norm = float(self._engine.get_global_grad_norm())
         check_finite(norm, "the norm of the gradient", number)
@@ -167,7 +167,7 @@ class DeepSpeedEngine:
 
         taken = next((value for name, value in state.items() if name.startswith("optimizer/step/")), None)
         if taken is not None:
-            self._make_room_for_moments(taken)
+            self._create_moments(taken)
         for name, parameter in self.model.named_parameters():
             weight = state[f"weights/{name}"].to(self.device)
             parameter.data.copy_(weight)
@@ -175,15 +175,15 @@ class DeepSpeedEngine:
             for key in MOMENTS if taken is not None else ():
                 safe_set_full_optimizer_state(parameter, state[f"optimizer/{key}/{name}"].to(self.device), key)
 
-    def _make_room_for_moments(self, taken: torch.Tensor) -> None:
-        """Give the optimizer the entries that it makes in its first step."""
+    def _create_moments(self, taken: torch.Tensor) -> None:
+        """Create the entries that the optimizer would create in its first step."""
         for partition in self._partitions():
             moments = {key: torch.zeros_like(partition) for key in MOMENTS}
             self._optimizer.state[partition] = moments | {"step": taken.to(self.device, copy=True)}
         self._link_moments()
 
     def _link_moments(self) -> None:
-        """Tell DeepSpeed where the moments are; by itself it looks after the first group's first step, too early."""
+        """Link the moments; DeepSpeed itself does it after the first step of the first group, which is too early."""
         self._engine.optimizer._hp_optimizer_states_linked = False
         self._engine.optimizer._lazy_init_hp_params_optimizer_state()
 

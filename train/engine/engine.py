@@ -1,4 +1,4 @@
-"""Runs the arithmetic of training: forward and backward passes, clipping, AdamW."""
+"""One optimizer step in plain PyTorch: forward and backward passes, clipping, AdamW; and the protocol of engines."""
 
 import math
 from dataclasses import dataclass
@@ -23,19 +23,14 @@ class DivergedError(RunError):
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one optimizer step measured.
-
-    Attributes:
-        loss_sum: negative log-likelihood of all targets of the global batch, in nats.
-        grad_norm: norm of the gradient before clipping.
-    """
+    """The negative log-likelihood of all targets of a global batch in nats, and the gradient's norm before clipping."""
 
     loss_sum: float
     grad_norm: float
 
 
 class Engine(Protocol):
-    """What the training loop asks of an engine."""
+    """What the trainer needs of an engine; every process calls every method."""
 
     model: PreTrainedModel
 
@@ -43,20 +38,17 @@ class Engine(Protocol):
         """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Return the full state in the names that all engines share; with several processes in the first one only.
+        """Return in rank 0 the full state, in the names that all engines share.
 
-        The names are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``,
-        ``optimizer/exp_avg_sq/NAME`` and ``generator``. Every process must call it.
+        They are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``, ``optimizer/exp_avg_sq/NAME``
+        and ``generator``.
         """
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state that ``state`` of any engine returned, in any number of processes."""
+        """Load a state that ``state`` of any engine returned, with any number of processes."""
 
     def export(self) -> PreTrainedModel:
-        """Return, in the first process, the model with the float32 weights that a checkpoint holds.
-
-        Every process must call it.
-        """
+        """Return in rank 0 the model with the float32 weights that a checkpoint holds."""
 
 
 class TorchEngine:
@@ -113,7 +105,7 @@ class TorchEngine:
         return with_generator(plain_state(self.model, self._optimizer))
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state; see ``Engine.load``."""
+        """Load a state; see ``Engine.load``."""
         restore_plain(self.model, self._optimizer, state)
         restore_generator(state)
 
@@ -134,7 +126,7 @@ def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch
 
 
 def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Return weights and moments of an optimizer that holds the model's own parameters."""
+    """Return the weights of a model and the moments of an optimizer over its own parameters."""
     names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
     for parameter, moments in optimizer.state.items():
@@ -143,7 +135,7 @@ def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dic
 
 
 def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
-    """Give a model and an optimizer that holds its own parameters the weights and moments of a state."""
+    """Load the weights and moments of a state into a model and an optimizer over its own parameters."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"weights/{name}"])
@@ -154,12 +146,12 @@ def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, stat
 
 
 def with_generator(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Add the state of torch's generator; nothing in training draws from another."""
+    """Add the state of torch's generator, the only one that training may draw from."""
     return state | {_GENERATOR: torch.get_rng_state()}
 
 
 def restore_generator(state: dict[str, torch.Tensor]) -> None:
-    """Take up the state of torch's generator."""
+    """Restore torch's generator."""
     torch.set_rng_state(state[_GENERATOR])
 
 

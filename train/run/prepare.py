@@ -59,7 +59,7 @@ def check_inputs(settings: RunSettings) -> None:
     check_same_configuration(settings)
     refuse_busy(settings.folder)
     check_tracker(settings.tracker)
-    Corpus(settings.data).require_files()
+    Corpus(settings.data).check_files()
     check_tokenizer(settings.tokenizer, settings.data)
     evaluation.check_benchmarks_exist(settings.eval)
 

@@ -1,4 +1,4 @@
-"""Checkpoints: ordinary Hugging Face folders with a manifest, written whole and read back."""
+"""Checkpoints: Hugging Face folders with a manifest, written completely or not at all, and compared with the model."""
 
 import shutil
 from dataclasses import asdict
@@ -32,19 +32,18 @@ def write_checkpoint(
     facts: CheckpointFacts,
     live: "PreTrainedModel | None" = None,
 ) -> Path:
-    """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
+    """Write one checkpoint, read it back and compare files, weights and logits with the live model.
 
     Args:
-        model: the model whose weights are kept, in float32.
-        tokenizer: tokenizer folder whose files go with the weights.
-        facts: step, tokens, FLOPs and hashes for the manifest.
+        model: the model with the float32 weights to save.
+        tokenizer: folder of the tokenizer to save with them.
         live: the model that is trained, where it is not ``model`` itself; it may be in bfloat16.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
-        RunError: when what is read back differs from the live weights or gives other logits.
+        RunError: when files, weights or logits differ.
     """
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
@@ -58,7 +57,7 @@ def write_checkpoint(
 
 
 def find_faults(folder: Path) -> list[str]:
-    """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
+    """Compare a checkpoint folder with its manifest and name what differs."""
     try:
         manifest = read_manifest(folder)
     except DamagedError as error:
@@ -108,7 +107,7 @@ def _compare(folder: Path, model: "PreTrainedModel") -> None:
 
 
 def _compare_logits(folder: Path, live: "PreTrainedModel") -> None:
-    """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
+    """Compare the logits of the written checkpoint and of the live model on a few tokens, to find a wrong export."""
     import torch
 
     weight = live.get_output_embeddings().weight
@@ -116,7 +115,7 @@ def _compare_logits(folder: Path, live: "PreTrainedModel") -> None:
         loaded = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)[0].to(weight.device)
     except UserError as error:
         raise RunError(f"a checkpoint does not load after it was written: {error}") from error
-    probe = _probe(live).to(weight.device)
+    probe = _make_probe(live).to(weight.device)
     with torch.no_grad():
         expected, found = live(probe).logits.float(), loaded(probe).logits
     tolerance = 0.0 if weight.dtype == torch.float32 else _BFLOAT16_TOLERANCE * expected.norm().item()
@@ -128,7 +127,7 @@ def _compare_logits(folder: Path, live: "PreTrainedModel") -> None:
         )
 
 
-def _probe(model: "PreTrainedModel") -> "torch.Tensor":
+def _make_probe(model: "PreTrainedModel") -> "torch.Tensor":
     """Return a fixed sequence of token ids over the whole vocabulary, shape [1, length]."""
     import torch
 

@@ -1,4 +1,4 @@
-"""What a run folder says of its configuration."""
+"""Reads ``config.yaml`` of a run folder."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def load_settings(run: Path) -> RunSettings:
 
 
 def stored_config_sha256(run: Path) -> str:
-    """Hash what ``config.yaml`` says of the outcome, as it stands there.
+    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it.
 
     Raises:
         UserError: when the file is no configuration of a run.
@@ -32,7 +32,7 @@ def stored_config_sha256(run: Path) -> str:
 
 
 def read_configuration(run: Path) -> dict[str, Any]:
-    """Read ``config.yaml`` as it stands.
+    """Read ``config.yaml`` without checking its values.
 
     Raises:
         UserError: when the file cannot be read or is no configuration of a run.

@@ -17,7 +17,7 @@ from train.config import Seeds
 from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
 from train.grid.failures import read_failure, record_failure
-from train.grid.worker import GridRun, Outcome, summary
+from train.grid.worker import GridRun, Outcome, format_outcomes
 from train.run.run import train_cell
 from train.run_folder.records import RunRecord
 from ucurve.cli import run as run_command
@@ -151,7 +151,7 @@ def test_a_process_told_to_end_starts_no_other_cell(cells):
 
 
 def test_the_summary_names_every_cell_and_counts():
-    text = summary([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
+    text = format_outcomes([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
     assert text.splitlines() == ["a     done", "long  failed    why (log)", "b     done", "3 cells: 2 done, 1 failed"]
 
 

@@ -288,7 +288,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         moved.calls += 1
         return probe
 
-    before, moved.calls = checkpoint._probe, 0
+    before, moved.calls = checkpoint._make_probe, 0
     real = GPTNeoXForCausalLM.from_pretrained
 
     def other(*given, **named):
@@ -297,7 +297,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
             model.get_output_embeddings().weight[0, 0] += 1e-3
         return model, report
 
-    monkeypatch.setattr("train.run_folder.checkpoint._probe", moved)
+    monkeypatch.setattr("train.run_folder.checkpoint._make_probe", moved)
     monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
     with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
         train_cell(settings_of())
