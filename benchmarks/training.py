@@ -34,15 +34,13 @@ Step = Callable[[float, float], None]  # takes the time at a step's end and its 
 
 def ours(vocabulary: int, steps: int) -> Callable[[Step], None]:
     """Train as train.py does, with the batch in one piece."""
-    import yaml
+    import torch
 
-    from train.config import EngineSettings
     from train.engine.engine import TorchEngine
     from train.optim import learning_rate
 
-    preset = yaml.safe_load((ROOT / "conf" / "engine" / "torch.yaml").read_text())
-    chosen = EngineSettings(**preset | {"micro_batch": SEQUENCES, "device": "cpu"})
-    engine, batches = TorchEngine(_model(vocabulary), _optimizer(), chosen), _batches(vocabulary, steps)
+    engine = TorchEngine(_model(vocabulary), _optimizer(), SEQUENCES, torch.device("cpu"))
+    batches = _batches(vocabulary, steps)
 
     def train(record: Step) -> None:
         for number, windows in enumerate(batches, 1):
@@ -117,7 +115,7 @@ def _model(vocabulary: int) -> Any:
 
 
 def _shape() -> Any:
-    from train.model.flops import Shape
+    from train.model.shape import Shape
 
     return Shape(layers=6, width=128, heads=4, feed_forward=512)
 
@@ -228,10 +226,10 @@ def compare(arguments: argparse.Namespace, folder: Path) -> bool:
 
 def report(arguments: argparse.Namespace, peak: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
     """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
-    from train.model.flops import flops_exact
+    from train.model.neox import count_flops
 
     tokens = SEQUENCES * LENGTH
-    flops = flops_exact(_shape(), arguments.vocabulary, LENGTH, tokens)
+    flops = count_flops(_shape(), arguments.vocabulary, LENGTH, tokens)
     seconds = {
         name: statistics.median([value for facts in each for value in facts["seconds"]]) for name, each in taken.items()
     }

@@ -1,20 +1,23 @@
-"""The arguments of the commands of ``launch``: keys of their own, and the arguments of ``train.py`` for a grid."""
+"""The arguments of the commands of ``launch``, own keys beside those of ``train.py``, and the format of tables."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from train.grid.cells import Cell, grid_cells
+from train.grid.costs import format_table
 from ucurve.config import Composed, check, compose, sweep
 
+Format = Literal["text", "csv", "json"]
 _MULTIRUN = ("-m", "--multirun")
 Settings = TypeVar("Settings")
 
 
-def own_settings(kind: type[Settings], name: str, arguments: Sequence[str]) -> tuple[Settings, list[str]]:
+def split_arguments(kind: type[Settings], name: str, arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     """Read a command's own keys, those of ``conf/<name>.yaml``, and return them with the arguments that are left.
 
     Raises:
-        UserError: when one of its own has a value that is not allowed.
+        UserError: when an own key has a value that is not allowed.
     """
     keys = set(compose(name, []))
     own = [argument for argument in arguments if argument.partition("=")[0].split(".")[0].lstrip("+~") in keys]
@@ -22,10 +25,25 @@ def own_settings(kind: type[Settings], name: str, arguments: Sequence[str]) -> t
     return check(kind, compose(name, own)), left
 
 
-def cells_of(arguments: Sequence[str]) -> list[Cell]:
+def expand_grid(arguments: Sequence[str]) -> list[Cell]:
     """Return the cells that ``python train.py -m`` would run with these arguments.
 
     Raises:
         UserError: when they are not well formed.
     """
     return grid_cells([Composed(compose("train", cell), tuple(cell)) for cell in sweep("train", arguments)])
+
+
+def format_rows(rows: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]], form: Format) -> str:
+    """Return rows, which all have the same keys, as a table.
+
+    Args:
+        texts: the rows in the keys and words that ``text`` shows.
+    """
+    if form == "json":
+        return json.dumps(list(rows), indent=2, ensure_ascii=False, allow_nan=False)
+    if form == "text":
+        return format_table(texts)
+    import pandas as pd
+
+    return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n").rstrip("\n")

@@ -1,7 +1,7 @@
-"""What a grid costs, hours included: ``python -m launch.cost`` with the arguments of the grid.
+"""Measures what a grid costs, hours included: ``python -m launch.cost`` with the arguments of the grid.
 
 The hours are those of one process with plain PyTorch on this machine, from a few micro batches of random tokens for
-each distinct model; scoring and checkpoints come on top. Nothing is written.
+each distinct model; scoring and writing checkpoints are not included. Nothing is written.
 """
 
 import statistics
@@ -14,15 +14,15 @@ import numpy as np
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.arguments import cells_of, own_settings
-from launch.tables import Format, Row, written
-from train.cli import plan_of
+from launch.arguments import Format, expand_grid, format_rows, split_arguments
+from train.cli import plan_run
+from train.grid.costs import format_costs, list_costs
+from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
 from ucurve.cli import run
 from ucurve.progress import say
 
 _ROUNDS = 3
-Probe = Callable[[Plan], "Pace"]
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
@@ -40,7 +40,7 @@ class Pace:
     further: float
 
     def hours(self, plan: Plan) -> float:
-        """Return how long all steps of a run take."""
+        """Return the hours that all steps of a run take."""
         sequences, micro_batch = plan.settings.batch.sequences, plan.settings.engine.micro_batch
         return plan.steps * (self.first + (sequences / min(micro_batch, sequences) - 1) * self.further) / 3600
 
@@ -51,48 +51,39 @@ def cost_command(arguments: Sequence[str]) -> None:
     Raises:
         UserError: when the arguments are not well formed.
     """
-    settings, grid = own_settings(CostSettings, "cost", arguments)
-    rows = cost_rows([plan_of(cell.settings) for cell in cells_of(grid)], probe)
-    print(written(rows, [_for_a_person(row) for row in rows], settings.format))  # noqa: T201
+    settings, grid = split_arguments(CostSettings, "cost", arguments)
+    rows = measure_costs([plan_run(cell.settings) for cell in expand_grid(grid)], measure_pace)
+    print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
 
-def cost_rows(plans: Sequence[Plan], pace_of: Probe) -> list[dict[str, Any]]:
-    """Return a row for each run and one of totals.
+def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], Pace]) -> list[dict[str, Any]]:
+    """Return the rows of ``list_costs``, with hours.
 
     Args:
-        pace_of: measures a model; called once for runs that differ in tokens, data or seeds alone.
-
-    Returns:
-        cell, parameters, FLOPs (6ND), disk in bytes, hours.
+        measure: called once for runs that differ in tokens, data or seeds alone.
     """
     paces: dict[Any, Pace] = {}
-    rows: list[dict[str, Any]] = []
-    for plan in plans:
+
+    def hours(plan: Plan) -> float:
         settings = plan.settings
         model = (settings.model.shape, plan.vocabulary, settings.batch, settings.engine)
-        paces[model] = paces.get(model) or pace_of(plan)
-        rows.append(
-            {
-                "cell": settings.run_name,
-                "parameters": plan.parameters.total,
-                "flops": plan.flops(plan.steps * settings.batch.tokens),
-                "disk_bytes": plan.disk_bytes,
-                "hours": paces[model].hours(plan),
-            }
-        )
-    totals = {key: sum(row[key] for row in rows) for key in rows[0] if key != "cell"}
-    return [*rows, {"cell": "total", **totals}]
+        paces[model] = paces.get(model) or measure(plan)
+        return paces[model].hours(plan)
+
+    return list_costs(plans, hours)
 
 
-def probe(plan: Plan) -> Pace:
+def measure_pace(plan: Plan) -> Pace:
     """Time steps of one and of two micro batches of random tokens, in this process."""
     from train.engine.engine import TorchEngine
-    from train.model.neox import build_model
+    from train.engine.execution import choose_device
 
     settings = plan.settings
     say(f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}")
-    model = build_model(settings.model.shape, plan.vocabulary, settings.batch.length, 0, seed=0)
-    engine = TorchEngine(model, settings.optimizer, settings.engine)
+    shape = settings.model.shape
+    model = ARCHITECTURES[shape.architecture].build_model(shape, plan.vocabulary, settings.batch.length, 0, seed=0)
+    device = choose_device(settings.engine.device)
+    engine = TorchEngine(model, settings.optimizer, settings.engine.micro_batch, device)
     micro_batch = min(settings.engine.micro_batch, settings.batch.sequences)
     tokens = np.random.default_rng(0).integers(0, plan.vocabulary, (2 * micro_batch, settings.batch.length + 1))
 
@@ -105,16 +96,6 @@ def probe(plan: Plan) -> Pace:
     one, two = zip(*[(seconds(micro_batch), seconds(2 * micro_batch)) for _ in range(_ROUNDS)], strict=True)
     first = statistics.median(one)
     return Pace(first, max(statistics.median(two) - first, 0.0))
-
-
-def _for_a_person(row: Row) -> dict[str, str]:
-    return {
-        "cell": row["cell"],
-        "parameters": f"{row['parameters']:,}",
-        "FLOPs": f"{row['flops']:.3e}",
-        "disk": f"{row['disk_bytes'] / 1e9:.2f} GB",
-        "hours": f"{row['hours']:.2f}",
-    }
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from launch import slurm
-from launch.arguments import cells_of, own_settings
+from launch.arguments import expand_grid, split_arguments
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
 from ucurve.cli import run
@@ -66,8 +66,8 @@ def emit_command(arguments: Sequence[str]) -> None:
     Raises:
         UserError: when the arguments are not well formed.
     """
-    settings, grid = own_settings(EmitSettings, "emit", arguments)
-    text = _text(settings, grid)
+    settings, grid = split_arguments(EmitSettings, "emit", arguments)
+    text = _format_launch_file(settings, grid)
     if settings.out is None:
         print(text, end="")  # noqa: T201 - the file is what was asked for
         return
@@ -77,10 +77,10 @@ def emit_command(arguments: Sequence[str]) -> None:
         say(f"{settings.out} is written; submit it with: sbatch {shlex.quote(settings.out)}")
 
 
-def _text(settings: EmitSettings, grid: Sequence[str]) -> str:
+def _format_launch_file(settings: EmitSettings, grid: Sequence[str]) -> str:
     if settings.format == "submitit":
         return submitit_commands(settings.python, settings.slurm, grid)
-    runs = [list(cell.overrides) for cell in cells_of(grid)]
+    runs = [list(cell.overrides) for cell in expand_grid(grid)]
     start = slurm.Start(settings.python, settings.starts_with, settings.nodes, settings.processes)
     if settings.format == "commands":
         return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)

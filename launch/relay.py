@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from train.engine.signals import REQUEUE
 from ucurve.errors import INTERRUPTED
-
-_REQUEUE = 75
 
 
 def relay(command: Sequence[str]) -> int:
@@ -41,7 +40,7 @@ def relay(command: Sequence[str]) -> int:
     if interrupted and code:
         return INTERRUPTED
     if told and code:
-        return _REQUEUE
+        return REQUEUE
     return code if code >= 0 else 128 - code
 
 

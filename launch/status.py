@@ -1,6 +1,6 @@
-"""How the cells of a grid stand: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid.
+"""Lists the status of a grid's cells: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid.
 
-Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's notes of failures and whether a run is locked.
+Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's records of failures and the locks of the runs.
 """
 
 import os
@@ -14,9 +14,9 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.arguments import cells_of, own_settings
-from launch.tables import Format, written
+from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.grid.failures import Failure, failure_file, read_failure
+from train.grid.worker import count_statuses
 from train.run_folder.records import read_record
 from ucurve.cli import run
 from ucurve.errors import UserError
@@ -42,14 +42,13 @@ class StatusSettings:
 
 @dataclass(frozen=True)
 class CellStatus:
-    """How one cell stands.
+    """The status of one cell.
 
     Attributes:
         status: ``interrupted`` is a run that is not finished and that no process is writing; ``missing`` has no folder.
         step: last optimizer step that was logged.
-        steps: optimizer steps in all.
+        steps: optimizer steps of the whole run.
         loss: loss at ``step``, in nats per token.
-        tokens_per_second: at ``step``.
         age: seconds since the run last wrote its log or record.
         reason: first line of the message of a failure.
     """
@@ -70,23 +69,22 @@ def status_command(arguments: Sequence[str]) -> None:
     Raises:
         UserError: when there is nothing to list, or the arguments are not well formed.
     """
-    settings, grid = own_settings(StatusSettings, "status", arguments)
-    expected = {
-        Path(cell.settings.paths.runs) / cell.name: cell.settings.steps for cell in (cells_of(grid) if grid else [])
-    }
+    settings, grid = split_arguments(StatusSettings, "status", arguments)
+    expected = {cell.settings.folder: cell.settings.steps for cell in (expand_grid(grid) if grid else [])}
     pattern = settings.runs or (None if grid else "runs/*")
     found = _run_folders(pattern) if pattern else []
     folders = list(dict.fromkeys([*expected, *found]))
     if not folders:
         raise UserError(f"runs={pattern}: no run folder there; give runs=PATTERN or the arguments of a grid")
     rows = [cell_status(folder, expected.get(folder)) for folder in folders]
-    print(written([asdict(row) for row in rows], [_for_a_person(row) for row in rows], settings.format))  # noqa: T201
+    texts = [_format_status(row) for row in rows]
+    print(format_rows([asdict(row) for row in rows], texts, settings.format))  # noqa: T201
     if settings.format == "text":
-        print(counts(rows))  # noqa: T201
+        print(count_statuses([row.status for row in rows]))  # noqa: T201
 
 
 def cell_status(run: Path, steps: int | None = None) -> CellStatus:
-    """Tell how the run of one folder stands, without changing anything.
+    """Return the status of the run of one folder, without changing anything.
 
     Args:
         run: the run folder, which may be missing.
@@ -96,11 +94,11 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
     try:
         record = read_record(run)
     except UserError as error:
-        return CellStatus(run.name, "failed", steps=steps, age=_age(run), reason=str(error))
+        return CellStatus(run.name, "failed", steps=steps, age=_seconds_since_last_write(run), reason=str(error))
     if record is None:
         status: Status = "running" if is_being_written(run) else "failed" if failure else "missing"
         return CellStatus(run.name, status, steps=steps, reason=failure.reason if failure else None)
-    status, reason = _status(run, record, failure)
+    status, reason = _find_status(run, record, failure)
     last = _last_metrics(run)
     return CellStatus(
         cell=run.name,
@@ -109,20 +107,12 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
         steps=max(record.get("checkpoint_steps", []), default=steps),
         loss=last.get("loss"),
         tokens_per_second=last.get("tokens_per_second"),
-        age=_age(run),
+        age=_seconds_since_last_write(run),
         reason=reason,
     )
 
 
-def counts(rows: Sequence[CellStatus]) -> str:
-    """Count the cells of each status in one line."""
-    statuses = [row.status for row in rows]
-    return f"{len(rows)} cells: " + ", ".join(
-        f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses)
-    )
-
-
-def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
+def _find_status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
     if is_being_written(run):
         return "running", None
     if failure is not None and failure_file(run).stat().st_mtime >= (run / RECORD).stat().st_mtime:
@@ -133,7 +123,7 @@ def _status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple
 
 
 def _run_folders(pattern: str) -> list[Path]:
-    """Return the run folders that a pattern names, and those that only the note of a failure tells of."""
+    """Return the run folders that a pattern names, and those of which there is only the record of a failure."""
     places = match_folders(str(Path(pattern).parent))
     noted = [place / note.stem for place in places for note in place.glob(".grid/*.json")]
     folders = match_folders(pattern)
@@ -150,30 +140,30 @@ def _last_metrics(run: Path) -> dict[str, Any]:
     except OSError:
         return {}
     for line in reversed(lines):
-        values = parse_metrics(line)  # None for one torn at its beginning by us, or at its end by a kill
+        values = parse_metrics(line)  # None for a line of which the beginning was not read, or the end not written
         if values is not None and "step" in values:
             return values
     return {}
 
 
-def _age(run: Path) -> float | None:
+def _seconds_since_last_write(run: Path) -> float | None:
     times = [path.stat().st_mtime for path in (run / METRICS, run / RECORD) if path.exists()]
     return round(max(0.0, time.time() - max(times)), 1) if times else None
 
 
-def _for_a_person(row: CellStatus) -> dict[str, Any]:
+def _format_status(row: CellStatus) -> dict[str, Any]:
     return {
         "cell": row.cell,
         "status": row.status,
         "step": "-" if row.steps is None else f"{row.step or 0}/{row.steps}",
         "loss": None if row.loss is None else f"{row.loss:.3f}",
         "tokens/s": None if row.tokens_per_second is None else f"{row.tokens_per_second:.0f}",
-        "age": None if row.age is None else _duration(row.age),
+        "age": None if row.age is None else _format_duration(row.age),
         "reason": row.reason or "",
     }
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

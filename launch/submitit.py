@@ -3,11 +3,10 @@
 import shlex
 from collections.abc import Sequence
 
-from launch.arguments import cells_of
+from launch.arguments import expand_grid
 from launch.slurm import SlurmSettings, train_script
+from train.grid.cells import format_value
 from ucurve.config import compose, sweep
-
-_FOLDER = "runs/.submitit"  # the nodes have to see it
 
 
 def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -> str:
@@ -16,13 +15,13 @@ def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -
     Raises:
         UserError: when the arguments are not well formed.
     """
-    cells_of(grid)
+    expand_grid(grid)
     options = _options(wishes)
     blocks = compose("train", sweep("train", grid)[0]).get("grid") or [{}]
     given = {argument.partition("=")[0].lstrip("+") for argument in grid}
     lines = []
     for block in blocks:
-        axes = [f"{key}={','.join(map(_written, values))}" for key, values in block.items() if key not in given]
+        axes = [f"{key}={','.join(map(format_value, values))}" for key, values in block.items() if key not in given]
         own = [*grid, *axes, "grid=[]"] if block else list(grid)
         lines.append(f"{python} {train_script('python')} -m {shlex.join([*options, *own])}\n")
     return "".join(lines)
@@ -38,7 +37,7 @@ def _options(wishes: SlurmSettings) -> list[str]:
     }
     return [
         "hydra/launcher=submitit_slurm",
-        f"hydra.sweep.dir={_FOLDER}",
+        "hydra.sweep.dir=runs/.submitit",  # on a file system that the nodes see
         f"hydra.launcher.name={wishes.name}",
         f"hydra.launcher.timeout_min={_minutes(wishes.time)}",
         f"hydra.launcher.signal_delay_s={wishes.warning}",
@@ -51,7 +50,3 @@ def _minutes(time: str) -> int:
     days, _, clock = time.rpartition("-")
     hours, minutes, _ = (int(part) for part in clock.split(":"))
     return max(1, (int(days or 0) * 24 + hours) * 60 + minutes)
-
-
-def _written(value: object) -> str:
-    return "null" if value is None else str(value)

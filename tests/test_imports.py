@@ -49,7 +49,7 @@ ORDER = {
         "sections",
         "run",
     ],
-    "launch": ["arguments tables relay slurm", "cost status submitit", "emit publish"],
+    "launch": ["arguments relay slurm", "cost status submitit", "emit publish"],
 }
 
 

@@ -1,10 +1,9 @@
 """What a model saw between two checkpoints: ``python -m train.batches run=runs/NAME from=512 to=514``."""
 
 import csv
-import io
 import json
 import sys
-from functools import partial
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO
 
@@ -16,8 +15,6 @@ from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.storage.files import new_file
-
-Format = Literal["text", "jsonl", "csv"]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -36,7 +33,7 @@ class BatchesSettings:
     run: Annotated[str, Field(min_length=1)]
     after: Annotated[NonNegativeInt, Field(alias="from")]
     to: NonNegativeInt
-    format: Format = "text"
+    format: Literal["text", "jsonl", "csv"] = "text"
     ids: bool = False
     out: Path | None = None
     cache: Path | None = None
@@ -50,7 +47,7 @@ def batches_command(values: dict[str, Any]) -> None:
         UserError: when the run, a step or the data does not fit.
     """
     settings = check(BatchesSettings, values)
-    _refuse_no_steps(settings)
+    _check_steps(settings)
     steps = run_settings(Path(settings.run)).steps
     if settings.to > steps:
         raise UserError(f"to={settings.to}: {settings.run} has {steps} steps")
@@ -62,7 +59,7 @@ def batches_command(values: dict[str, Any]) -> None:
         _write(file, batches, settings)
 
 
-def _refuse_no_steps(settings: BatchesSettings) -> None:
+def _check_steps(settings: BatchesSettings) -> None:
     if settings.after >= settings.to:
         raise UserError(
             f"from={settings.after} to={settings.to}: no steps; the batches of the steps after from up to to are "
@@ -73,51 +70,29 @@ def _refuse_no_steps(settings: BatchesSettings) -> None:
 
 
 def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> None:
-    head, line = {"text": (_heading, _as_text), "jsonl": (_nothing, _as_json), "csv": (_columns, _as_csv)}[
-        settings.format
-    ]
-    file.write(head(batches, settings))
-    file.writelines(map(partial(line, ids=settings.ids), batches.between(settings.after, settings.to)))
+    sequences = batches.between(settings.after, settings.to)
+    if settings.format == "text":
+        steps = f"steps {settings.after + 1:,} to {settings.to:,}"
+        size = f"{batches.sequences} x {batches.order.length} tokens each"
+        file.write(f"{batches.name}: {steps}, {size}; every sequence ends with its last target\n")
+        file.writelines(_format_sequence(seen, settings.ids) for seen in sequences)
+        return
+    names = [field.name for field in fields(SeenSequence) if settings.ids or field.name != "ids"]
+    records = ({name: getattr(seen, name) for name in names} for seen in sequences)
+    if settings.format == "jsonl":
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        return
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names)
+    for record in records:
+        writer.writerow(" ".join(map(str, value)) if isinstance(value, list) else value for value in record.values())
 
 
-def _heading(batches: SeenBatches, settings: BatchesSettings) -> str:
-    steps = f"steps {settings.after + 1:,} to {settings.to:,}"
-    size = f"{batches.sequences} x {batches.order.length} tokens each"
-    return f"{batches.name}: {steps}, {size}; every sequence ends with its last target\n"
-
-
-def _as_text(seen: SeenSequence, ids: bool) -> str:
-    documents = _span(seen.documents)
+def _format_sequence(seen: SeenSequence, ids: bool) -> str:
+    first, last = seen.documents[0], seen.documents[-1]
+    documents = f"document {first}" if first == last else f"documents {first} to {last}"
     where = f"step {seen.step:,}  sequence {seen.sequence}  epoch {seen.epoch}  {documents}  position {seen.position:,}"
     return "\n".join([f"\n{where}", *([" ".join(map(str, seen.ids))] if ids else []), seen.text]) + "\n"
-
-
-def _span(documents: list[int]) -> str:
-    return f"document {documents[0]}" if len(documents) == 1 else f"documents {documents[0]} to {documents[-1]}"
-
-
-def _nothing(_: SeenBatches, __: BatchesSettings) -> str:
-    return ""
-
-
-def _as_json(seen: SeenSequence, ids: bool) -> str:
-    return json.dumps(_values(seen, ids), ensure_ascii=False) + "\n"
-
-
-def _columns(_: SeenBatches, settings: BatchesSettings) -> str:
-    names = ["step", "sequence", "epoch", "position", "documents", *(["ids"] if settings.ids else []), "text"]
-    return ",".join(names) + "\n"
-
-
-def _as_csv(seen: SeenSequence, ids: bool) -> str:
-    line = io.StringIO()
-    values = (" ".join(map(str, value)) if isinstance(value, list) else value for value in _values(seen, ids).values())
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue()
-
-
-def _values(seen: SeenSequence, ids: bool) -> dict[str, Any]:
-    return {key: value for key, value in vars(seen).items() if ids or key != "ids"}
 
 
 if __name__ == "__main__":

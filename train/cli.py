@@ -1,4 +1,4 @@
-"""What ``train.py`` and ``tokenizers/build.py`` do: one run, every cell of a grid, or one tokenizer."""
+"""The commands ``train.py`` (one run or every cell of a grid) and ``tokenizers/build.py`` (one tokenizer)."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from train.config import RunSettings
 from train.corpus.corpus import Corpus, CorpusSettings
 from train.data.store import build_token_store, save_unigram_counts
 from train.grid.cells import Cell, grid_cells
-from train.plan import Plan, describe, make_plan
+from train.grid.costs import format_costs, format_table, list_costs
+from train.plan import Plan, describe_plan, make_plan
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, expected_vocabulary
 from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
@@ -20,19 +21,21 @@ from ucurve.errors import RunError, UserError
 
 
 def train_command(composed: Sequence[Composed]) -> None:
-    """Do what the composed configurations ask for, or print the plans under ``dry_run``.
+    """Train the composed runs, or print their plans under ``dry_run``.
 
-    In a grid a cell that fails does not stop the others; the summary names every cell.
+    In a grid a cell that fails does not stop the others; the summary lists every cell.
 
     Raises:
-        UserError: for a mistake in the configuration, before anything runs, or in the files that a lone run names.
-        RunError: when a lone run cannot go on, or a cell of a grid failed.
+        UserError: for a mistake in the configuration, before anything runs, or in the files that a single run names.
+        RunError: when a single run cannot continue, or a cell of a grid failed.
     """
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
-        plans = [plan_text(cell.settings) for cell in cells]
-        costs = [cost_table(cells)] if len(cells) > 1 else []
-        print("\n\n".join([*plans, *costs]))  # noqa: T201 - the plan is what was asked for
+        texts = [plan_text(cell.settings) for cell in cells]
+        if len(cells) > 1:
+            costs = format_table(format_costs(list_costs([plan_run(cell.settings) for cell in cells])))
+            texts.append(f"{costs}\nhours: 'python -m launch.cost' with the same arguments measures them here")
+        print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
     elif len(cells) == 1:
         _train(cells[0].settings)
     else:
@@ -40,31 +43,16 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 
 def plan_text(settings: RunSettings) -> str:
-    """Write the plan of one run for a person, building and fetching nothing."""
-    return describe(*_plan_and_source(settings))
+    """Return the plan of one run as text, building and fetching nothing."""
+    return describe_plan(*_plan_with_source(settings))
 
 
-def cost_table(cells: Sequence[Cell]) -> str:
-    """Write what a grid costs: a line for each cell, then the totals. FLOPs are 6ND, disk is checkpoints and states."""
-    plans = [plan_of(cell.settings) for cell in cells]
-    flops = [plan.flops(plan.steps * plan.settings.batch.tokens) for plan in plans]
-    rows = [
-        (cell.name, plan.parameters.total, cost, plan.disk_bytes)
-        for cell, plan, cost in zip(cells, plans, flops, strict=True)
-    ]
-    rows.append(("total", sum(row[1] for row in rows), sum(flops), sum(row[3] for row in rows)))
-    width = max(len(row[0]) for row in rows)
-    head = f"{'cell':<{width}}  {'parameters':>15}  {'FLOPs':>9}  {'disk':>11}"
-    lines = [f"{name:<{width}}  {count:>15,}  {cost:>9.3e}  {disk / 1e9:>8.2f} GB" for name, count, cost, disk in rows]
-    return "\n".join([head, *lines, "hours: 'python -m launch.cost' with the same arguments measures them here"])
+def plan_run(settings: RunSettings) -> Plan:
+    """Plan a run with the size that its vocabulary has, or is expected to have."""
+    return _plan_with_source(settings)[0]
 
 
-def plan_of(settings: RunSettings) -> Plan:
-    """Return the plan of a run with the vocabulary its tokenizer has or is expected to have."""
-    return _plan_and_source(settings)[0]
-
-
-def _plan_and_source(settings: RunSettings) -> tuple[Plan, str]:
+def _plan_with_source(settings: RunSettings) -> tuple[Plan, str]:
     vocabulary, source = expected_vocabulary(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     return make_plan(settings, vocabulary), source
 
@@ -76,20 +64,20 @@ def _train(settings: RunSettings) -> None:
 
 
 def _run_grid(cells: Sequence[Cell]) -> None:
-    from train.grid.worker import GridRun, summary
+    from train.grid.worker import GridRun, format_outcomes
 
-    _refuse_several_processes(len(cells))
+    _check_one_process(len(cells))
     run = GridRun(cells, _train)
     try:
         run.work()
     finally:
-        print(summary(run.outcomes), flush=True)  # noqa: T201 - the summary is what was asked for
+        print(format_outcomes(run.outcomes), flush=True)  # noqa: T201 - the summary is what was asked for
     failed = [outcome.cell for outcome in run.outcomes if outcome.status == "failed"]
     if failed:
         raise RunError(f"{len(failed)} of {len(cells)} runs failed: {', '.join(failed)}")
 
 
-def _refuse_several_processes(cells: int) -> None:
+def _check_one_process(cells: int) -> None:
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if processes > 1:
         raise UserError(
@@ -122,7 +110,7 @@ def build_command(values: dict[str, Any]) -> None:
         UserError: for a mistake in the configuration or in the files it names.
     """
     settings = check(BuildSettings, values)
-    Corpus(settings.data).require_files()
+    Corpus(settings.data).check_files()
     check_tokenizer(settings.tokenizer, settings.data)
     folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
     store = build_token_store(Corpus(settings.data), folder, Path(settings.paths.cache))

@@ -1,6 +1,7 @@
 """The training configuration: what Hydra composed, as frozen dataclasses, checked in one go."""
 
 from dataclasses import asdict, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -9,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from train.checkpoint_schedule import ScheduleSettings
 from train.corpus.corpus import CorpusSettings
 from train.evaluation import EvalSettings
-from train.model.flops import Shape
+from train.model.shape import Shape
 from train.optim import OptimizerSettings
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import STRICT, Folder, Name, Seed, TokenCount, check
@@ -170,12 +171,17 @@ class RunSettings:
         parts = [self.model.name, format_count(self.tokens), self.tokenizer.name, self.data.run_name, seed]
         return "-".join(parts + ([self.name] if self.name else []))
 
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path(self.paths.runs) / self.run_name
+
     def identity(self) -> dict[str, Any]:
-        """Return the part of the configuration that decides what comes out, as plain values."""
-        return identity_of(asdict(self))
+        """Return the part of the configuration that determines the outcome, as plain values."""
+        return pick_identity(asdict(self))
 
 
-def identity_of(values: dict[str, Any]) -> dict[str, Any]:
+def pick_identity(values: dict[str, Any]) -> dict[str, Any]:
     """Pick from a whole configuration the keys that decide what comes out of a run."""
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     kept["data"] = {key: value for key, value in kept["data"].items() if key not in _NOT_IDENTITY_OF_DATA}

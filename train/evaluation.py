@@ -10,7 +10,7 @@ from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.settings import ScoreSettings
 from ucurve.progress import say
 
-_said: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
+_logged: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -21,7 +21,7 @@ class EvalSettings(ScoreSettings):
 
 
 def check_benchmarks_exist(settings: EvalSettings) -> None:
-    """Check, before anything is built, that every benchmark is there and whole.
+    """Check that every benchmark is there and complete.
 
     Raises:
         UserError: naming the benchmark and the place of what is wrong.
@@ -31,7 +31,7 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
 
 
 def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
-    """Check before training that the model's context holds every sentence.
+    """Check that the model's context holds every sentence.
 
     Raises:
         UserError: naming the pair that does not fit.
@@ -40,8 +40,8 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
         check_benchmarks(settings, tokenizer, context)
 
 
-def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
-    """Say what to add, when no benchmark is named and nobody said that scoring is not wanted."""
+def warn_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
+    """Log how to score the run, when no benchmark is named and scoring is not turned off."""
     if settings.when != "never" and not settings.benchmarks:
         say(
             f"{run.name}: nothing is scored, as eval.benchmarks names no benchmark; add for example "
@@ -53,11 +53,11 @@ def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
 def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
     """Score the checkpoint just written when the settings ask for each."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step], said=_said)
+        score_run(run, settings, steps=[step], said=_logged)
 
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
-    """Score every checkpoint of a finished run that has no valid score yet, or say that there is nothing to score."""
-    say_if_nothing_is_scored(run, settings)
+    """Score every checkpoint of a finished run that has no valid score yet."""
+    warn_if_nothing_is_scored(run, settings)
     if settings.when != "never" and settings.benchmarks:
-        score_run(run, settings, said=_said)
+        score_run(run, settings, said=_logged)

@@ -1,4 +1,4 @@
-"""What a model saw: the training sequences of any step of a run, and the token stream they come from."""
+"""Reconstructs the training sequences of any step of a run, and the token stream they come from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -20,14 +20,13 @@ from ucurve.storage.run_folder import RECORD, TOKENIZER, own_faults, refuse_faul
 
 @dataclass(frozen=True)
 class SeenSequence:
-    """One training sequence as the loop feeds it.
+    """One training sequence as the trainer feeds it; all numbers but ``step`` count from 0.
 
     Attributes:
         step: optimizer step, from 1.
-        sequence: place in the global batch, from 0.
-        epoch: passes through the corpus before this one, from 0.
-        position: place of its first token in the token stream.
-        documents: numbers of the documents it touches, in the order of the corpus, from 0.
+        sequence: index in the global batch.
+        position: index of its first token in the token stream.
+        documents: indices of the documents it touches, in the order of the corpus.
         ids: token ids, one more than the sequence length: inputs and their last target.
         text: the tokens as text, special tokens shown.
     """
@@ -43,13 +42,7 @@ class SeenSequence:
 
 @dataclass(frozen=True)
 class SeenBatches:
-    """The batches of a run, as they were or will be.
-
-    Attributes:
-        steps: optimizer steps of the whole run.
-        sequences: sequences in a global batch.
-        order: the order of the data.
-    """
+    """The batches of a run, each of ``sequences`` sequences, also those of steps that are still to be trained."""
 
     name: str
     steps: int
@@ -69,14 +62,9 @@ class SeenBatches:
         windows = self.store.windows(starts, self.order.length + 1)
         for place, (start, ids) in enumerate(zip(starts.tolist(), windows.tolist(), strict=True)):
             epoch = ((step - 1) * self.sequences + place) // self.order.sequences
-            yield SeenSequence(step, place, epoch, start, self._documents(start), ids, self._text(ids))
-
-    def _documents(self, start: int) -> list[int]:
-        first, last = (self.store.document_of(position) for position in (start, start + self.order.length))
-        return list(range(first, last + 1))
-
-    def _text(self, ids: list[int]) -> str:
-        return str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+            first, last = (self.store.find_document(position) for position in (start, start + self.order.length))
+            text = str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+            yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, text)
 
 
 def run_settings(run: Path) -> RunSettings:
@@ -91,7 +79,7 @@ def run_settings(run: Path) -> RunSettings:
 
 
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
-    """Open the batches of a run from its folder and its token stream, which is built anew where it is gone.
+    """Open the batches of a run from its folder and its token stream, which is rebuilt where it is missing.
 
     Args:
         cache: folder of the token streams; None for the run's own.
@@ -100,36 +88,32 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
     Raises:
         UserError: when the folder holds no run, its configuration was changed, or the stream cannot be had.
     """
-    settings, record = run_settings(run), _record(run)
+    settings, record = run_settings(run), _read_whole_record(run)
     store = open_run_tokens(run, settings, record["data_sha256"], cache, data_path)
     return SeenBatches(
         name=run.resolve().name,
         steps=settings.steps,
         sequences=settings.batch.sequences,
-        order=_order(settings, store),
+        order=DataOrder.over(store.sha256, settings.seeds.data, settings.batch.length, store.length),
         store=store,
         tokenizer=load_tokenizer(run / TOKENIZER),
     )
 
 
-def _record(run: Path) -> dict[str, Any]:
+def _read_whole_record(run: Path) -> dict[str, Any]:
     record = read_record(run)
     if record is None:
-        raise UserError(f"{run / RECORD}: missing; it says which data the run is trained on")
+        raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
     if record.get("config_sha256") != stored_config_sha256(run):
         raise UserError(f"{run}: config.yaml is not the configuration that run.json was written with")
     refuse_faults(own_faults(run, record), "restore it from a copy")
     return record
 
 
-def _order(settings: RunSettings, store: TokenStore) -> DataOrder:
-    return DataOrder.over(store.sha256, settings.seeds.data, settings.batch.length, store.length)
-
-
 def open_run_tokens(
     run: Path, settings: RunSettings, data_sha256: str, cache: Path | None = None, data_path: str | None = None
 ) -> TokenStore:
-    """Open a run's token stream: from the cache, else built anew from the corpus with the run's own tokenizer.
+    """Open a run's token stream from the cache, or rebuild it from the corpus with the run's own tokenizer.
 
     Args:
         data_sha256: hash of the stream the run is trained on, as ``run.json`` has it.
@@ -140,11 +124,11 @@ def open_run_tokens(
         UserError: when the stream is in no cache and the corpus cannot be read or is not the run's.
     """
     place = cache or Path(settings.paths.cache)
-    folder = _find(place, data_sha256)
+    folder = _find_stream(place, data_sha256)
     return open_store(folder) if folder is not None else _rebuild(run, settings, data_sha256, place, data_path)
 
 
-def _find(cache: Path, data_sha256: str) -> Path | None:
+def _find_stream(cache: Path, data_sha256: str) -> Path | None:
     """Return the folder of the cache that holds the stream, byte for byte."""
     for path in sorted(cache.glob(f"tokens-*/{INDEX}")):
         index = read_json_or_empty(path)
@@ -160,7 +144,7 @@ def _rebuild(run: Path, settings: RunSettings, data_sha256: str, cache: Path, da
         store = build_token_store(Corpus(data), run / TOKENIZER, cache)
     except UserError as error:
         raise UserError(
-            f"{run}: its token stream is not in {cache} and cannot be built anew: {error}\n"
+            f"{run}: its token stream is not in {cache} and cannot be rebuilt: {error}\n"
             "  cache=FOLDER names another cache, data_path=PATH the place where the corpus lies now"
         ) from error
     if store.sha256 != data_sha256:

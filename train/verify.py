@@ -1,4 +1,4 @@
-"""Checks a run folder: every scheduled checkpoint is there, whole, of the step it claims, and beside whole records."""
+"""Checks a run folder: its records, and that every scheduled checkpoint is complete and of the step it names."""
 
 import contextlib
 import math
@@ -11,9 +11,10 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.verify import Findings, verify_scores
+from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan, make_plan
-from train.run_folder.checkpoint import faults, holds_weights
+from train.run_folder.checkpoint import find_faults, holds_weights
 from train.run_folder.config_file import load_settings, stored_config_sha256
 from train.run_folder.records import read_record
 from train.run_folder.resume import state_faults
@@ -48,41 +49,38 @@ class VerifySettings:
     run: Annotated[str, Field(min_length=1)]
 
 
+_FILES = {CONFIGURATION, RECORD, METRICS}
+_FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
+_PROVENANCE = ("code_revision", "versions", "hardware")
+_SHOWN = 5
+
+
 def verify_command(values: dict[str, Any]) -> None:
-    """Verify a run folder and say so on standard output.
+    """Verify a run folder and print the result.
 
     Raises:
         UserError: when there is no such run.
-        RunError: naming every fault found.
+        RunError: naming every fault.
     """
     run = Path(check(VerifySettings, values).run)
     if not run.is_dir():
         raise missing_folder("run", run)
-    alone = _holds_scores_alone(run)
+    alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
     findings = verify_scores(run) if alone else run_findings(run)
     problems = findings.faults + findings.unvouched
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
-    what = "scores of a model, all as their keys say" if alone else f"{len(checkpoints(run))} checkpoints, all as"
-    print(f"{run}: {what}{'' if alone else ' their manifests say'}")  # noqa: T201
-
-
-def _holds_scores_alone(folder: Path) -> bool:
-    """Tell the folder that a model was scored into from a run's."""
-    return (folder / EVAL).is_dir() and not any((folder / name).exists() for name in (CONFIGURATION, RECORD))
+    counted = f"{len(checkpoints(run))} checkpoints, all as their manifests say"
+    print(f"{run}: {'scores of a model, all as their keys say' if alone else counted}")  # noqa: T201
 
 
 def run_faults(run: Path) -> list[str]:
-    """Return every fault of a run folder, each naming the checkpoint or file; empty when there is none.
-
-    Raises:
-        UserError: when the folder holds no run.
-    """
+    """Return every fault of a run folder; see ``run_findings``."""
     return run_findings(run).faults
 
 
 def run_findings(run: Path) -> Findings:
-    """Return every fault of a run folder, and what nothing vouches for because an older version wrote it.
+    """Return every fault of a run folder, and the files that an older version wrote without recording their hashes.
 
     Raises:
         UserError: when the folder holds no run.
@@ -114,17 +112,17 @@ def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[st
     problems: list[str] = []
     whole: list[Path] = []
     for folder in checkpoints(run):
-        found = faults(folder)
-        problems += found or _misplaced(folder, plan, record)
+        found = find_faults(folder)
+        problems += found or _manifest_faults(folder, plan, record)
         whole += [] if found else [folder]
     problems += tokenizer_faults(run, record, whole)
     return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, record)
 
 
-def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
-    """Compare a whole checkpoint with the run it stands in."""
+def _manifest_faults(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
+    """Compare the manifest of a whole checkpoint with the plan of the run."""
     manifest = read_manifest(folder)
-    expected = plan.facts(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
+    expected = plan.describe_checkpoint(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
     return [
         f"{folder}: {key} is {manifest[key]!r}, the run says {value!r}"
         for key, value in vars(expected).items()
@@ -132,33 +130,20 @@ def _misplaced(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
     ]
 
 
-_FILES = {CONFIGURATION, RECORD, METRICS}
-_FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
-_PROVENANCE = ("code_revision", "versions", "hardware")
-_SHOWN = 5
-
-
 def layout_faults(run: Path, steps: Sequence[int]) -> list[str]:
-    """Name what is missing in a run folder or does not belong there, and likewise among its checkpoints.
-
-    Args:
-        steps: steps at which a checkpoint is scheduled.
-    """
+    """Name what is missing in a run folder or does not belong there, and the same for its checkpoints."""
     missing = [f"{run / name}: missing" for name in sorted(_FILES) if not (run / name).is_file()]
     foreign = [
         _foreign(path, "not part of a run folder")
         for path in sorted(run.iterdir())
         if not (path.name in _FILES and path.is_file()) and not (path.name in _FOLDERS and path.is_dir())
     ]
-    return missing + foreign + _unscheduled(run, steps)
-
-
-def _unscheduled(run: Path, steps: Sequence[int]) -> list[str]:
     place = run / CHECKPOINTS
     scheduled = {step_name(step) for step in steps}
     present = {path.name for path in place.iterdir()} if place.is_dir() else set()
-    missing = [f"{place / name}: missing" for name in sorted(scheduled - present)]
-    return missing + [_foreign(place / name, "not on the schedule") for name in sorted(present - scheduled)]
+    missing_steps = [f"{place / name}: missing" for name in sorted(scheduled - present)]
+    foreign_steps = [_foreign(place / name, "not on the schedule") for name in sorted(present - scheduled)]
+    return missing + foreign + missing_steps + foreign_steps
 
 
 def _foreign(path: Path, why: str) -> str:
@@ -166,19 +151,13 @@ def _foreign(path: Path, why: str) -> str:
 
 
 def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Name what ``run.json`` does not say, and what it says otherwise than ``config.yaml``.
-
-    Args:
-        record: ``run.json``.
-        plan: of the run, from ``config.yaml``.
-    """
+    """Name what ``run.json`` lacks, and where it contradicts the plan that follows from ``config.yaml``."""
     path = run / RECORD
-    totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
     expected = {
         "config_sha256": plan.config_sha256,
         "checkpoint_steps": list(plan.checkpoint_steps),
         "seeds": asdict(plan.settings.seeds),
-        "parameters": asdict(plan.parameters) | totals,
+        "parameters": plan.parameters.as_dict(),
     }
     silent = [f"{path}: does not say {key}" for key in _PROVENANCE if key not in record]
     return silent + [
@@ -189,11 +168,7 @@ def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]
 
 
 def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
-    """Name what ``run.json`` does not say as an older version wrote it, so that nothing vouches for some files.
-
-    Args:
-        record: ``run.json``, which can be read.
-    """
+    """Name the hashes that ``run.json`` lacks because an older version wrote it."""
     path = run / RECORD
     silent = [] if sealed.RECORD.is_on(path) else [sealed.RECORD.key]
     silent += [key for key in (FILES, *([METRICS_SHA256] * (record["status"] == "finished"))) if key not in record]
@@ -201,33 +176,23 @@ def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
 
 
 def metrics_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[str]:
-    """Name lines of ``metrics.jsonl`` that are not the next step's, steps missing at its end, and changed bytes.
-
-    Args:
-        path: the file; where it is missing nothing is said of it here.
-        record: ``run.json``.
-    """
+    """Name wrong lines of ``metrics.jsonl``, steps missing at its end, and a wrong hash; none for a missing file."""
     if not path.is_file():
         return []
-    finished = record["status"] == "finished"
     last = 0
     found: list[str] = []
-    for place, values in _lines(path):
-        problem = _line_fault(values, last, plan.settings.batch.tokens)
-        found += [f"{place}: {problem}"] if problem else []
-        last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
-    if finished and last != plan.steps:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            values = parse_metrics(line)
+            problem = _line_fault(values, last, plan.settings.batch.tokens)
+            found += [f"{path}:{number}: {problem}"] if problem else []
+            last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
+    if record["status"] == "finished" and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
     if record.get(METRICS_SHA256, "") not in ("", sha256_file(path)):
         found.insert(0, f"{path}: its hash is not run.json's")
-    return _few(found, path)
-
-
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Yield the place of each line and what it holds; None for a line that is no JSON object."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            yield f"{path}:{number}", parse_metrics(line)
+    more = len(found) - _SHOWN  # one lost line of a long run must not hide the rest of the report
+    return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]
 
 
 def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) -> str | None:
@@ -243,19 +208,8 @@ def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) 
     return None
 
 
-def _few(found: list[str], path: Path) -> list[str]:
-    """Keep the first faults of a file: one lost line of a long run must not hide the rest of the report."""
-    more = len(found) - _SHOWN
-    return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]
-
-
 def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]) -> list[str]:
-    """Compare the tokenizers of the checkpoints with the first's, and the run's own with that, file by file.
-
-    Args:
-        record: ``run.json``.
-        whole: checkpoints that are what their manifests say.
-    """
+    """Compare the tokenizers of the run and of its whole checkpoints with that of the first checkpoint."""
     own = run / TOKENIZER
     missing = [] if own.is_dir() or FILES in record else [f"{own}: missing"]  # else it is compared with run.json
     if not whole:
@@ -277,23 +231,15 @@ def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]
 
 
 def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, Any]) -> list[str]:
-    """Draw the initial weights anew from the seed and compare the checkpoint of step 0 with them, bit for bit.
-
-    Args:
-        whole: checkpoints that are what their manifests say.
-        record: ``run.json``.
-
-    Returns:
-        The fault, naming the versions of torch that drew the weights then and now; empty when there is none.
-    """
+    """Compare the checkpoint of step 0, if it is whole, bit for bit with a fresh initialization from the seed."""
     first = next((folder for folder in whole if read_manifest(folder)["step"] == 0), None)
     if first is None:
         return []
-    from train.model.neox import build_model  # imports torch, which nothing before this check needs
-
     settings = plan.settings
     no_token = 0  # the token that precedes documents stands in the configuration only
-    model = build_model(settings.model.shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
+    shape = settings.model.shape
+    build_model = ARCHITECTURES[shape.architecture].build_model
+    model = build_model(shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
     if holds_weights(first, model):
         return []
     then, now = record.get("versions", {}).get("torch"), versions()["torch"]
@@ -301,20 +247,14 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, An
 
 
 def twin_faults(whole: Sequence[Path], plan: Plan) -> list[str]:
-    """Name checkpoints with equal weights; those are right only where every learning rate between them is 0.
-
-    Args:
-        whole: checkpoints that are what their manifests say, in the order of their steps.
-    """
-    found: dict[str, Path] = {}
-    twins = [(folder, found.setdefault(read_manifest(folder)["weights_sha256"], folder)) for folder in whole]
-    return [
-        f"{folder}: the same weights as {twin.name}"
-        for folder, twin in twins
-        if folder != twin and _moves(plan, read_manifest(twin)["step"], read_manifest(folder)["step"])
-    ]
-
-
-def _moves(plan: Plan, after: int, to: int) -> bool:
+    """Name whole checkpoints, in the order of their steps, with equal weights though a learning rate was above 0."""
     optimizer = plan.settings.optimizer
-    return any(learning_rate(optimizer, step, plan.steps) > 0 for step in range(after + 1, to + 1))
+    first_with: dict[str, dict[str, Any]] = {}
+    found = []
+    for folder in whole:
+        manifest = read_manifest(folder)
+        twin = first_with.setdefault(manifest["weights_sha256"], manifest)
+        between = range(twin["step"] + 1, manifest["step"] + 1)
+        if any(learning_rate(optimizer, step, plan.steps) > 0 for step in between):
+            found.append(f"{folder}: the same weights as {step_name(twin['step'])}")
+    return found

@@ -19,7 +19,7 @@ _TUNED, _OWN = "morcela:", "morcela:own"
 _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+def expand_grid(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
 
     Args:
@@ -47,7 +47,7 @@ def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
 
     Args:
-        cells: from ``cells_of``.
+        cells: from ``expand_grid``.
 
     Returns:
         One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
@@ -81,7 +81,7 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
 
 def tokenizer_parts(scored: Scored) -> Iterable[Part]:
     """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
-    cells = cells_of(linking_by_run(scored.rows), scored.study.runs)
+    cells = expand_grid(linking_by_run(scored.rows), scored.study.runs)
     table = over_tokenizers(cells)
     if table.empty:
         return

@@ -22,6 +22,7 @@ from analysis.plotting.style import (
 )
 from eval.store.tables import ACCURACY, read_table
 from train.config import RunSettings
+from train.model.architectures import ARCHITECTURES
 from train.run_folder.config_file import load_settings
 from train.run_folder.records import read_record
 from ucurve.counts import format_count
@@ -33,7 +34,7 @@ _FRONT = """---
 library_name: transformers
 pipeline_tag: text-generation
 tags:
-- gpt_neox
+- {architecture}
 - ucurve
 - training-checkpoints
 ---"""
@@ -90,11 +91,12 @@ def overall_accuracies(table: pd.DataFrame) -> pd.DataFrame:
 
 def _parts(published: _Published) -> Iterator[str]:
     record = published.record
-    yield _FRONT
+    architecture = published.settings.model.shape.architecture
+    yield _FRONT.format(architecture=architecture)
     yield f"# {record['name']}"
     yield (
-        f"A GPT-NeoX model of size `{record['model']}`, trained from scratch with ucurve, with a revision for each of\n"
-        f"its {len(published.manifests)} checkpoints. `main` is the last one."
+        f"A {ARCHITECTURES[architecture].TITLE} model of size `{record['model']}`, trained from scratch with ucurve, "
+        f"with a revision for each of\nits {len(published.manifests)} checkpoints. `main` is the last one."
     )
     yield _usage(published)
     yield "## Learning curve\n\n![Bits per byte and accuracies against training tokens](learning_curve.png)"

@@ -59,7 +59,7 @@ def publish_command(values: dict[str, Any]) -> None:
     if not run.is_dir():
         raise missing_folder("run", run)
     if settings.upload and out.exists():
-        _refuse_other_publication(run, out)
+        _check_same_publication(run, out)
         say(f"{out} is there already; its revisions are sent as they are")
     else:
         publish_run(run, out, settings.repo)
@@ -126,7 +126,7 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
             snapshot.symlink_to(Path("..", "..", name), target_is_directory=True)
 
 
-def _refuse_other_publication(run: Path, out: Path) -> None:
+def _check_same_publication(run: Path, out: Path) -> None:
     """Refuse a folder that is not this run's, file by file; only its cards may have been changed."""
     for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
         found = out / revision

@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from launch.arguments import cells_of
-from launch.cost import Pace, cost_command, cost_rows, probe
-from train.cli import plan_of
+from launch.arguments import expand_grid
+from launch.cost import Pace, cost_command, measure_costs, measure_pace
+from train.cli import plan_run
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
 
 
 @pytest.fixture
 def plans():
-    return [plan_of(cell.settings) for cell in cells_of(GRID)]
+    return [plan_run(cell.settings) for cell in expand_grid(GRID)]
 
 
 def test_hours_are_steps_times_micro_batches(plans):
@@ -23,7 +23,7 @@ def test_hours_are_steps_times_micro_batches(plans):
 
 def test_one_model_is_timed_once_and_the_totals_add_up(plans):
     timed = []
-    rows = cost_rows(plans, lambda plan: timed.append(plan) or Pace(1.0, 1.0))
+    rows = measure_costs(plans, lambda plan: timed.append(plan) or Pace(1.0, 1.0))
     assert len(timed) == 1
     *cells, total = rows
     assert [row["cell"] for row in cells] == [plan.settings.run_name for plan in plans]
@@ -34,14 +34,14 @@ def test_one_model_is_timed_once_and_the_totals_add_up(plans):
 
 
 def test_another_model_is_timed_for_itself():
-    plans = [plan_of(cell.settings) for cell in cells_of(["model=tiny,14m", *GRID[1:]])]
+    plans = [plan_run(cell.settings) for cell in expand_grid(["model=tiny,14m", *GRID[1:]])]
     timed = []
-    cost_rows(plans, lambda plan: timed.append(plan.settings.model.name) or Pace(1.0, 1.0))
+    measure_costs(plans, lambda plan: timed.append(plan.settings.model.name) or Pace(1.0, 1.0))
     assert sorted(timed) == ["14m", "tiny"]
 
 
 def test_the_probe_times_both_kinds_of_step(plans):
-    pace = probe(plans[0])
+    pace = measure_pace(plans[0])
     assert pace.first > 0
     assert pace.further >= 0
 

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from launch.arguments import cells_of
+from launch.arguments import expand_grid
 from launch.emit import emit_command
 from ucurve.errors import UserError
 
@@ -24,8 +24,8 @@ def emitted(tmp_path):
 def test_commands_are_a_line_for_each_run_that_give_the_cells_of_the_grid(emitted):
     lines = [shlex.split(line) for line in emitted("format=commands").splitlines()]
     assert [line[:2] for line in lines] == [["python", "train.py"]] * 4
-    again = [cell.settings for line in lines for cell in cells_of(line[2:])]
-    assert again == [cell.settings for cell in cells_of(GRID)]
+    again = [cell.settings for line in lines for cell in expand_grid(line[2:])]
+    assert again == [cell.settings for cell in expand_grid(GRID)]
 
 
 def test_several_processes_are_started_under_the_relay(emitted):

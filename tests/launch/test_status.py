@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from launch.status import cell_status, counts, status_command
+from launch.status import cell_status, status_command
 from train.config import read_settings
-from train.grid.failures import note_failure
+from train.grid.failures import record_failure
 from train.run_folder.records import RunRecord
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
@@ -87,7 +87,7 @@ def settings(tmp_path, *more):
 
 
 def test_a_cell_that_failed_before_it_had_a_folder_is_listed_by_its_note(tmp_path, capsys):
-    note_failure(settings(tmp_path), RunError("no corpus"))
+    record_failure(settings(tmp_path), RunError("no corpus"))
     status_command([f"runs={tmp_path}/runs/*", "format=json"])
     [row] = json.loads(capsys.readouterr().out)
     assert (row["cell"], row["status"], row["reason"]) == ("14m-10M-char-text-s0", "failed", "no corpus")
@@ -95,9 +95,9 @@ def test_a_cell_that_failed_before_it_had_a_folder_is_listed_by_its_note(tmp_pat
 
 def test_a_later_record_outlives_the_note_of_a_failure(tmp_path, run):
     given = settings(tmp_path)
-    note_failure(given, RunError("once"))
+    record_failure(given, RunError("once"))
     assert cell_status(run(given.run_name, "finished")).status == "done"
-    note_failure(given, RunError("twice"))
+    record_failure(given, RunError("twice"))
     assert cell_status(tmp_path / "runs" / given.run_name).reason == "twice"
 
 
@@ -139,7 +139,7 @@ def test_the_module_runs_without_torch_and_a_mistake_is_one_line(tmp_path, run):
     call = [sys.executable, "-X", "importtime", "-m", "launch.status", f"runs={tmp_path}/runs/*"]
     done = subprocess.run(call, check=False, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == counts([cell_status(tmp_path / "runs" / "a")])
+    assert done.stdout.splitlines()[-1] == "1 cells: 1 done"
     assert "| torch\n" not in done.stderr
     done = subprocess.run(
         [*call[:1], *call[3:5], "runs=nowhere/*"], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60

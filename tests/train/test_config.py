@@ -2,7 +2,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from train.config import config_sha256, differing_keys, identity_of, read_settings, without_seeds
+from train.config import config_sha256, differing_keys, pick_identity, read_settings, without_seeds
 from ucurve.config import compose, plain
 from ucurve.errors import UserError
 
@@ -96,4 +96,4 @@ def test_runs_of_one_cell_differ_in_the_seeds_only():
 
 def test_the_identity_survives_the_file():
     settings = read("data.path=[a,b]")
-    assert identity_of(plain(asdict(settings))) == plain(settings.identity())
+    assert pick_identity(plain(asdict(settings))) == plain(settings.identity())

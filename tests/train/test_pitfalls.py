@@ -18,7 +18,8 @@ from eval.scoring.text.sentences import encode
 from train.cli import plan_text
 from train.corpus.corpus import CorpusSettings
 from train.grid.cells import grid_cells
-from train.run.run import prepare, train_cell
+from train.run.prepare import prepare
+from train.run.run import train_cell
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import Composed, compose
 from ucurve.huggingface.pretrained import load_tokenizer

@@ -1,11 +1,11 @@
 from train.config import read_settings
-from train.plan import describe, make_plan
+from train.plan import describe_plan, make_plan
 from ucurve.config import compose
 
 
 def described(*overrides, vocabulary):
     settings = read_settings(compose("train", ["tokens=4M", "data=demo", *overrides]))
-    (line,) = [line for line in describe(make_plan(settings, vocabulary), "").splitlines() if "not tied" in line]
+    (line,) = [line for line in describe_plan(make_plan(settings, vocabulary), "").splitlines() if "not tied" in line]
     return line
 
 

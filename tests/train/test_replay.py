@@ -121,7 +121,7 @@ def test_the_cache_is_enough_and_so_is_the_corpus(run, corpus, tmp_path, capsys)
     away = corpus.rename(tmp_path / "away")
     assert show(run, capsys, 0, 12) == expected
     (tmp_path / "cache").rename(tmp_path / "moved")
-    with pytest.raises(UserError, match=r"not in .*cache and cannot be built anew: .*small-corpus.*\n  cache=FOLDER"):
+    with pytest.raises(UserError, match=r"not in .*cache and cannot be rebuilt: .*small-corpus.*\n  cache=FOLDER"):
         show(run, capsys, 0, 12)
     assert show(run, capsys, 0, 12, cache=str(tmp_path / "moved")) == expected
     shutil.rmtree(tmp_path / "moved")
@@ -170,7 +170,7 @@ def test_other_mistakes(run, capsys, tmp_path):
     with pytest.raises(UserError, match=r"config\.yaml is not the configuration that run\.json was written with"):
         show(run, capsys, 0, 1)
     (run / "run.json").unlink()
-    with pytest.raises(UserError, match=r"run\.json: missing; it says which data"):
+    with pytest.raises(UserError, match=r"run\.json: missing; it records which data"):
         show(run, capsys, 0, 1)
 
 

@@ -45,7 +45,7 @@ def test_first_weights_of_another_seed(finished, settings_of):
     first = folders(finished)[0]
     settings, vocabulary = settings_of(), read_record(finished)["vocabulary"]
     assert run_faults(finished) == []
-    facts = make_plan(settings, vocabulary).facts(0, read_record(finished)["data_sha256"], 10)
+    facts = make_plan(settings, vocabulary).describe_checkpoint(0, read_record(finished)["data_sha256"], 10)
     facts = CheckpointFacts(**{key: read_manifest(first)[key] for key in vars(facts)})
     for seed in (1, 0):
         model = build_model(settings.model.shape, vocabulary, 16, 0, seed)

@@ -101,8 +101,8 @@ class Corpus:
             raise UserError("data.path: no value given; data=text needs data.path=FILE, FOLDER or GLOB")
         return tuple(select_files(self.settings.paths, self.settings.exclude))
 
-    def require_files(self) -> None:
-        """Find the files of a ``text`` corpus, reading none of them.
+    def check_files(self) -> None:
+        """Check that the files of a ``text`` corpus are there, reading none of them.
 
         Raises:
             UserError: when a path names no readable file.

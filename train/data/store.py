@@ -76,8 +76,8 @@ class TokenStore:
             gathered[mask] = shard[positions[mask] - (ends[owner] - len(shard))]
         return gathered
 
-    def document_of(self, position: int) -> int:
-        """Return the 0-based number of the document that holds the token at ``position``.
+    def find_document(self, position: int) -> int:
+        """Return the 0-based index of the document that holds the token at ``position``.
 
         Raises:
             IndexError: when the position is not in the stream.

@@ -10,30 +10,30 @@ import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from torch import nn
-from transformers import GPTNeoXForCausalLM
+from transformers import PreTrainedModel
 
 from train.config import EngineSettings
 from train.engine.deepspeed_config import build_config
 from train.engine.engine import (
     MOMENTS,
     StepResult,
+    check_finite,
     make_optimizer,
     plain_state,
-    require_finite,
     restore_generator,
     restore_plain,
     with_generator,
 )
 from train.engine.processes import Processes
-from train.model.neox import summed_loss
+from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
 
 
 class _LossModule(nn.Module):
-    """The model with its loss: DeepSpeed follows the calls of a module."""
+    """The model with its loss, because DeepSpeed hooks into the calls of a module."""
 
-    def __init__(self, model: GPTNeoXForCausalLM) -> None:
+    def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
         self.model = model
 
@@ -42,15 +42,15 @@ class _LossModule(nn.Module):
 
 
 class DeepSpeedEngine:
-    """One of the processes of a run under DeepSpeed; see ``train.engine.engine.Engine``.
+    """An ``Engine`` on one or several processes under DeepSpeed.
 
-    On the CPU weights are float32. On an accelerator they are bfloat16, and float32 weights are kept beside them, which
-    are what the optimizer changes and what checkpoints hold.
+    On the CPU weights are float32. On an accelerator they are bfloat16 beside float32 weights, which the optimizer
+    changes and checkpoints hold.
     """
 
     def __init__(
         self,
-        model: GPTNeoXForCausalLM,
+        model: PreTrainedModel,
         optimizer: OptimizerSettings,
         engine: EngineSettings,
         processes: Processes,
@@ -59,7 +59,7 @@ class DeepSpeedEngine:
     ) -> None:
         self._processes, self._share, self._micro_batch = processes, sequences // processes.size, engine.micro_batch
         micro_batches = -(-self._share // engine.micro_batch)
-        self._scale = processes.size  # DeepSpeed averages gradients over the processes; ours are parts of a sum
+        self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
         config = build_config(engine, micro_batches, optimizer.clip, bfloat16=device.type != "cpu")
@@ -67,7 +67,7 @@ class DeepSpeedEngine:
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._engine = _initialize(_LossModule(model.train()), self._optimizer, config, device, engine.config)
-        self.model: GPTNeoXForCausalLM = model
+        self.model: PreTrainedModel = model
         self.device = device
 
     def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
@@ -77,16 +77,16 @@ class DeepSpeedEngine:
             DivergedError: in every process, when the loss or the gradient is not finite.
         """
         loss_sum = self._sum(self._accumulate(windows))
-        require_finite(loss_sum, "the loss", number)
+        check_finite(loss_sum, "the loss", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        norm = self._step_whole(number) if self._plain else self._step_partitions(number)
+        norm = self._step_unpartitioned(number) if self._plain else self._step_partitioned(number)
         return StepResult(loss_sum, norm)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
         if self._plain:
-            return with_generator(plain_state(self.model, self._optimizer)) if self._processes.is_first else {}
+            return with_generator(plain_state(self.model, self._optimizer)) if self._processes.is_rank0 else {}
         from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
         state: dict[str, torch.Tensor] = {}
@@ -99,28 +99,28 @@ class DeepSpeedEngine:
                 parts[f"optimizer/step/{name}"] = taken.clone()  # safetensors refuses one tensor under many names
                 for key in MOMENTS:
                     parts[f"optimizer/{key}/{name}"] = safe_get_full_optimizer_state(parameter, key)
-            if self._processes.is_first:
+            if self._processes.is_rank0:
                 state |= {key: value.detach().cpu() for key, value in parts.items()}
-        return with_generator(state) if self._processes.is_first else {}
+        return with_generator(state) if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state, each process its partitions; see ``Engine.load``."""
+        """Load a state, each process its partitions; see ``Engine.load``."""
         if self._plain:
             restore_plain(self.model, self._optimizer, state)
         else:
             self._load_partitions(state)
         restore_generator(state)
 
-    def export(self) -> GPTNeoXForCausalLM:
+    def export(self) -> PreTrainedModel:
         """Return a model with the float32 weights; see ``Engine.export``."""
         if next(self.model.parameters()).dtype == torch.float32:
             return self.model
         from deepspeed.utils import safe_get_full_fp32_param
 
         weights = {name: safe_get_full_fp32_param(parameter) for name, parameter in self.model.named_parameters()}
-        if not self._processes.is_first:
+        if not self._processes.is_rank0:
             return self.model
-        whole: GPTNeoXForCausalLM = GPTNeoXForCausalLM(self.model.config).float()
+        whole: PreTrainedModel = type(self.model)(self.model.config).float()
         whole.load_state_dict(weights)
         return whole
 
@@ -139,16 +139,16 @@ class DeepSpeedEngine:
             total += loss.item()
         return total
 
-    def _step_whole(self, number: int) -> float:
+    def _step_unpartitioned(self, number: int) -> float:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         self._engine.step()
         return norm
 
-    def _step_partitions(self, number: int) -> float:
+    def _step_partitioned(self, number: int) -> float:
         self._engine.step()  # leaves the weights as they are where the norm is not finite
         norm = float(self._engine.get_global_grad_norm())
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         return norm
 
     def _sum(self, value: float) -> float:
@@ -167,7 +167,7 @@ class DeepSpeedEngine:
 
         taken = next((value for name, value in state.items() if name.startswith("optimizer/step/")), None)
         if taken is not None:
-            self._make_room_for_moments(taken)
+            self._create_moments(taken)
         for name, parameter in self.model.named_parameters():
             weight = state[f"weights/{name}"].to(self.device)
             parameter.data.copy_(weight)
@@ -175,15 +175,15 @@ class DeepSpeedEngine:
             for key in MOMENTS if taken is not None else ():
                 safe_set_full_optimizer_state(parameter, state[f"optimizer/{key}/{name}"].to(self.device), key)
 
-    def _make_room_for_moments(self, taken: torch.Tensor) -> None:
-        """Give the optimizer the entries that it makes in its first step."""
+    def _create_moments(self, taken: torch.Tensor) -> None:
+        """Create the entries that the optimizer would create in its first step."""
         for partition in self._partitions():
             moments = {key: torch.zeros_like(partition) for key in MOMENTS}
             self._optimizer.state[partition] = moments | {"step": taken.to(self.device, copy=True)}
         self._link_moments()
 
     def _link_moments(self) -> None:
-        """Tell DeepSpeed where the moments are; by itself it looks after the first group's first step, too early."""
+        """Link the moments; DeepSpeed itself does it after the first step of the first group, which is too early."""
         self._engine.optimizer._hp_optimizer_states_linked = False
         self._engine.optimizer._lazy_init_hp_params_optimizer_state()
 

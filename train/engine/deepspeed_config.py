@@ -1,4 +1,4 @@
-"""The configuration DeepSpeed gets: made from ours, with the file of ``engine.config`` merged over it."""
+"""Builds the configuration of DeepSpeed from the run's settings and the file of ``engine.config``."""
 
 import json
 from pathlib import Path
@@ -9,16 +9,16 @@ import yaml
 from train.config import EngineSettings
 from ucurve.errors import UserError, unknown_name
 
-# What DeepSpeed must be told by our own keys, or not at all, because the run's outcome and its resuming rest on it.
-_OURS = {
-    "train_batch_size": "batch.sequences says it",
-    "train_micro_batch_size_per_gpu": "engine.micro_batch says it",
+# Keys of DeepSpeed that follow from the run's settings or are not supported, because outcome and resuming depend on it.
+_SET_BY_THE_RUN = {
+    "train_batch_size": "batch.sequences sets it",
+    "train_micro_batch_size_per_gpu": "engine.micro_batch sets it",
     "gradient_accumulation_steps": "it follows from batch.sequences, engine.micro_batch and the number of processes",
-    "gradient_clipping": "optimizer.clip says it",
-    "optimizer": "the keys of optimizer say it, and torch's AdamW is used",
-    "scheduler": "optimizer.warmup and optimizer.minimum say it",
+    "gradient_clipping": "optimizer.clip sets it",
+    "optimizer": "the keys of optimizer set it, and torch's AdamW is used",
+    "scheduler": "optimizer.warmup and optimizer.minimum set it",
     "fp16": "its loss scaling skips steps; bfloat16 is used on accelerators",
-    "zero_optimization.stage": "engine.zero_stage says it",
+    "zero_optimization.stage": "engine.zero_stage sets it",
     "zero_optimization.offload_optimizer": "offloading is not supported: the state that a run resumes from is gathered "
     "from the device's own partitions",
     "zero_optimization.offload_param": "offloading belongs to ZeRO 3, which is not supported",
@@ -43,7 +43,7 @@ def read_override(path: str | None) -> dict[str, Any]:
     """Read the file of ``engine.config``, JSON or YAML; None is an empty one.
 
     Raises:
-        UserError: when it cannot be read, or says something that is not its to say.
+        UserError: when it cannot be read, or sets a key that it may not set.
     """
     if path is None:
         return {}
@@ -56,7 +56,7 @@ def read_override(path: str | None) -> dict[str, Any]:
         isinstance(values.get(key, {}), dict) for key in ("zero_optimization", "bf16")
     ):
         raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")
-    _refuse(values, where)
+    _check_keys(values, where)
     return values
 
 
@@ -64,14 +64,12 @@ def build_config(settings: EngineSettings, micro_batches: int, clip: float, bflo
     """Build DeepSpeed's configuration.
 
     Args:
-        settings: the engine's settings, whose ``config`` file is merged over the rest.
         micro_batches: micro batches of one process in a step.
         clip: largest norm of the gradient.
-        bfloat16: whether weights and activations are bfloat16, with float32 weights kept beside them, unless the
-            file says otherwise.
+        bfloat16: whether weights and activations are bfloat16 beside float32 weights; the file may override it.
 
     Raises:
-        UserError: for a file that cannot be merged, or a ZeRO stage that bfloat16 does not go with.
+        UserError: for a file that cannot be merged, or a ZeRO stage that does not work with bfloat16.
     """
     override = read_override(settings.config)
     bfloat16 = override.get("bf16", {}).get("enabled", bfloat16)
@@ -93,9 +91,9 @@ def build_config(settings: EngineSettings, micro_batches: int, clip: float, bflo
     return _merged(base, override)
 
 
-def _refuse(values: dict[str, Any], where: str) -> None:
+def _check_keys(values: dict[str, Any], where: str) -> None:
     given = [*values, *[f"zero_optimization.{key}" for key in values.get("zero_optimization", {})]]
-    taken = [f"{key}: {_OURS[key]}" for key in given if key in _OURS]
+    taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
     if taken:
         raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
     for key in values:

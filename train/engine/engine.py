@@ -1,4 +1,4 @@
-"""Runs the arithmetic of training: forward and backward passes, clipping, AdamW."""
+"""One optimizer step in plain PyTorch: forward and backward passes, clipping, AdamW; and the protocol of engines."""
 
 import math
 from dataclasses import dataclass
@@ -7,12 +7,11 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import GPTNeoXForCausalLM
+from transformers import PreTrainedModel
 
-from train.config import EngineSettings
-from train.model.neox import summed_loss
+from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
-from ucurve.errors import RunError, UserError
+from ucurve.errors import RunError
 
 _GENERATOR = "generator"
 _STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
@@ -24,50 +23,44 @@ class DivergedError(RunError):
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one optimizer step measured.
-
-    Attributes:
-        loss_sum: negative log-likelihood of all targets of the global batch, in nats.
-        grad_norm: norm of the gradient before clipping.
-    """
+    """The negative log-likelihood of all targets of a global batch in nats, and the gradient's norm before clipping."""
 
     loss_sum: float
     grad_norm: float
 
 
 class Engine(Protocol):
-    """What the training loop asks of an engine."""
+    """What the trainer needs of an engine; every process calls every method."""
 
-    model: GPTNeoXForCausalLM
+    model: PreTrainedModel
 
     def step(self, windows: NDArray[np.int64], learning_rate: float, number: int) -> StepResult:
         """Take optimizer step ``number`` on one global batch of windows, shape [sequences, length + 1]."""
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Return the full state in the names that all engines share; with several processes in the first one only.
+        """Return in rank 0 the full state, in the names that all engines share.
 
-        The names are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``,
-        ``optimizer/exp_avg_sq/NAME`` and ``generator``. Every process must call it.
+        They are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``, ``optimizer/exp_avg_sq/NAME``
+        and ``generator``.
         """
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state that ``state`` of any engine returned, in any number of processes."""
+        """Load a state that ``state`` of any engine returned, with any number of processes."""
 
-    def export(self) -> GPTNeoXForCausalLM:
-        """Return, in the first process, the model with the float32 weights that a checkpoint holds.
-
-        Every process must call it.
-        """
+    def export(self) -> PreTrainedModel:
+        """Return in rank 0 the model with the float32 weights that a checkpoint holds."""
 
 
 class TorchEngine:
     """One process, plain PyTorch."""
 
-    def __init__(self, model: GPTNeoXForCausalLM, optimizer: OptimizerSettings, engine: EngineSettings) -> None:
-        self.device = choose_device(engine.device)
-        self.model: GPTNeoXForCausalLM = model.train()
-        torch.nn.Module.to(self.model, self.device)
-        self._micro_batch = engine.micro_batch
+    def __init__(
+        self, model: PreTrainedModel, optimizer: OptimizerSettings, micro_batch: int, device: torch.device
+    ) -> None:
+        self.device = device
+        self.model: PreTrainedModel = model.train()
+        torch.nn.Module.to(self.model, device)
+        self._micro_batch = micro_batch
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
 
@@ -78,9 +71,9 @@ class TorchEngine:
             DivergedError: when the loss or the gradient is not finite.
         """
         loss_sum = self.accumulate(windows)
-        require_finite(loss_sum, "the loss", number)
+        check_finite(loss_sum, "the loss", number)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip).item()
-        require_finite(norm, "the norm of the gradient", number)
+        check_finite(norm, "the norm of the gradient", number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         self._optimizer.step()
@@ -112,11 +105,11 @@ class TorchEngine:
         return with_generator(plain_state(self.model, self._optimizer))
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
-        """Take up a state; see ``Engine.load``."""
+        """Load a state; see ``Engine.load``."""
         restore_plain(self.model, self._optimizer, state)
         restore_generator(state)
 
-    def export(self) -> GPTNeoXForCausalLM:
+    def export(self) -> PreTrainedModel:
         """Return the model itself; see ``Engine.export``."""
         return self.model
 
@@ -133,7 +126,7 @@ def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch
 
 
 def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Return weights and moments of an optimizer that holds the model's own parameters."""
+    """Return the weights of a model and the moments of an optimizer over its own parameters."""
     names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
     for parameter, moments in optimizer.state.items():
@@ -142,7 +135,7 @@ def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dic
 
 
 def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
-    """Give a model and an optimizer that holds its own parameters the weights and moments of a state."""
+    """Load the weights and moments of a state into a model and an optimizer over its own parameters."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"weights/{name}"])
@@ -153,17 +146,17 @@ def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, stat
 
 
 def with_generator(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Add the state of torch's generator; nothing in training draws from another."""
+    """Add the state of torch's generator, the only one that training may draw from."""
     return state | {_GENERATOR: torch.get_rng_state()}
 
 
 def restore_generator(state: dict[str, torch.Tensor]) -> None:
-    """Take up the state of torch's generator."""
+    """Restore torch's generator."""
     torch.set_rng_state(state[_GENERATOR])
 
 
-def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
-    """Refuse a state that would start the optimizer anew, or leave a weight as it was initialised.
+def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
+    """Check that a resume state has every weight and every moment; training without one would not be the same run.
 
     Raises:
         RunError: naming what the state after ``step`` lacks.
@@ -176,7 +169,7 @@ def require_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, ste
     if missing:
         raise RunError(
             f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
-            "going on would start the optimizer anew"
+            "continuing from it would reset the optimizer"
         )
 
 
@@ -189,21 +182,8 @@ def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[s
     ]
 
 
-def choose_device(name: str) -> torch.device:
-    """Return the device to train on.
-
-    Raises:
-        UserError: when ``cuda`` is asked for and there is none.
-    """
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("engine.device='cuda': no CUDA device is available here; allowed: auto, cpu")
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
-
-
-def require_finite(value: float, what: str, step: int) -> None:
-    """Stop before the weights take up a value that is not finite.
+def check_finite(value: float, what: str, step: int) -> None:
+    """Check a value before it can reach the weights.
 
     Raises:
         DivergedError: naming the value and the step.

@@ -1,8 +1,8 @@
-"""The processes that work on one run: who they are, and what they agree on.
+"""The processes of one run, and what they agree on.
 
-The launchers (``torchrun``, ``deepspeed --no_local_rank``) say in RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
-MASTER_PORT who a process is; a plain ``python`` is the only process of its run. The first process prepares and
-writes, the others follow. An error of one is raised in all, so that all end with one exit code; only the first prints.
+Rank and world size come from the environment variables of the launcher (``torchrun``, ``deepspeed --no_local_rank``);
+without them there is one process. Rank 0 prepares and writes. An error of one process is raised in all, so that all
+end with the same exit code; only rank 0 prints it.
 """
 
 import functools
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Failure:
-    """How the work of one process ended: the exit code, and a message for the person who started it."""
+    """Why the work of one process failed."""
 
     exit_code: int
     message: str
@@ -30,47 +30,42 @@ class Failure:
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes of one run, seen from one of them.
-
-    Attributes:
-        rank: number of this process, from 0.
-        local_rank: number of this process on its machine.
-    """
+    """The processes of one run, seen from the one with ``rank``, which is ``local_rank`` on its machine."""
 
     rank: int = 0
     size: int = 1
     local_rank: int = 0
 
     @property
-    def is_first(self) -> bool:
-        """Whether this is the process that prepares, writes and speaks."""
+    def is_rank0(self) -> bool:
+        """Whether this process prepares, writes and prints."""
         return self.rank == 0
 
-    def on_first(self, work: Callable[[], Result]) -> Result:
-        """Do ``work`` in the first process while the others wait; return its result, a small plain value, in all.
+    def run_on_rank0(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in rank 0 while the others wait, and return its result, a small plain value, in all.
 
         Raises:
-            UserError, RunError: in every process, what the first one raised.
+            UserError, RunError: in every process, what rank 0 raised.
         """
         if self.size == 1:
             return work()
         outcome: tuple[Failure | None, Any] = (None, None)
         error: BaseException | None = None
-        if self.is_first:
+        if self.is_rank0:
             try:
                 outcome = (None, work())
             except BaseException as raised:
-                error, outcome = raised, (_failure(raised, self.rank), None)
-        received: tuple[Failure | None, Result] = self.broadcast(outcome)
-        failure, result = received
+                error, outcome = raised, (_describe(raised, self.rank), None)
+        failure, result = self.broadcast(outcome)
         if error is not None:
             raise error
         if failure is not None:
-            raise _as_error(failure)
-        return result
+            raise _rebuild_error(failure)
+        value: Result = result
+        return value
 
-    def together(self, work: Callable[[], Result]) -> Result:
-        """Do ``work`` in every process and return each one's own result.
+    def run_on_all(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in every process and return each one's own result.
 
         Raises:
             UserError, RunError: in every process, when one of them failed; the error is that of the lowest rank.
@@ -82,21 +77,24 @@ class Processes:
             result = work()
         except BaseException as raised:
             error = raised
-        failures = self._gather(None if error is None else _failure(error, self.rank))
+        import torch.distributed as dist
+
+        failures: list[Failure | None] = [None] * self.size
+        dist.all_gather_object(failures, None if error is None else _describe(error, self.rank), group=_control())
         if error is not None and not isinstance(error, UcurveError | OSError):
             raise error
         failure = next(filter(None, failures), None)
         if failure is not None:
-            raise _as_error(failure) from error
+            raise _rebuild_error(failure) from error
         return result
 
-    def first_then_others(self, work: Callable[[], Result]) -> Result:
-        """Do ``work`` in the first process and, when it is done, in the others, which find what the first one built."""
+    def rank0_first(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in rank 0 and then in the others, which find what rank 0 built."""
         results: list[Result] = []
-        self.on_first(lambda: results.append(work()))
-        return self.together(lambda: results[0] if results else work())
+        self.run_on_rank0(lambda: results.append(work()))
+        return self.run_on_all(lambda: results[0] if results else work())
 
-    def any(self, *flags: bool) -> tuple[bool, ...]:
+    def any_rank(self, *flags: bool) -> tuple[bool, ...]:
         """Return for every flag whether it is set in any process."""
         if self.size == 1:
             return flags
@@ -108,7 +106,7 @@ class Processes:
         return tuple(bool(value) for value in values)
 
     def broadcast(self, value: Result) -> Result:
-        """Return the first process's value in every process."""
+        """Return the value of rank 0 in every process."""
         if self.size == 1:
             return value
         import torch.distributed as dist
@@ -120,21 +118,14 @@ class Processes:
 
     def barrier(self) -> None:
         """Wait until every process is here."""
-        self.any(False)
-
-    def _gather(self, value: Failure | None) -> list[Failure | None]:
-        import torch.distributed as dist
-
-        values: list[Failure | None] = [None] * self.size
-        dist.all_gather_object(values, value, group=_control())
-        return values
+        self.any_rank(False)
 
 
-def processes_of(environment: Mapping[str, str]) -> Processes:
-    """Read from the variables of a launcher which process this is; without WORLD_SIZE it is the only one.
+def read_processes(environment: Mapping[str, str]) -> Processes:
+    """Read rank and world size from the variables of a launcher; without WORLD_SIZE there is one process.
 
     Raises:
-        UserError: when they are there in part, or hold no numbers.
+        UserError: when some of the variables are missing, or hold no numbers.
     """
     if environment.get("WORLD_SIZE", "1") == "1":
         return Processes()
@@ -151,14 +142,10 @@ def processes_of(environment: Mapping[str, str]) -> Processes:
 
 
 def connect(processes: Processes, device: str) -> None:
-    """Join the processes of a run, also where there is only one: gloo on the CPU, NCCL on CUDA devices.
+    """Initialize ``torch.distributed``, also for a single process: gloo on the device ``cpu``, NCCL on ``cuda``.
 
-    A process that is alone takes a free port, so that several runs fit on one machine. The variables of a launcher are
-    set for it, because DeepSpeed asks MPI where they are missing.
-
-    Args:
-        processes: the processes, as ``processes_of`` found them.
-        device: ``cpu`` or ``cuda``.
+    A single process takes a free port, so that several runs fit on one machine. The variables of a launcher are set
+    for it, because DeepSpeed would ask MPI for them.
     """
     import torch.distributed as dist
 
@@ -175,7 +162,7 @@ def connect(processes: Processes, device: str) -> None:
 
 
 def disconnect() -> None:
-    """Leave the processes of a run; the last thing a process does."""
+    """Shut ``torch.distributed`` down, at the end of a process."""
     import torch.distributed as dist
 
     if dist.is_initialized():
@@ -185,7 +172,7 @@ def disconnect() -> None:
 
 @functools.cache
 def _control() -> Any:
-    """Return the group for agreements: on the CPU, and patient enough for a corpus that is tokenized meanwhile."""
+    """Return the process group for agreements, on the CPU."""
     import torch.distributed as dist
 
     return dist.new_group(backend="gloo", timeout=_PATIENCE)
@@ -198,7 +185,7 @@ def _number(environment: Mapping[str, str], name: str) -> int:
     return int(value)
 
 
-def _failure(error: BaseException, rank: int) -> Failure:
+def _describe(error: BaseException, rank: int) -> Failure:
     place = f"process {rank}: " if rank else ""
     if isinstance(error, Interrupted):
         return Failure(error.exit_code, place + error.message)
@@ -208,7 +195,7 @@ def _failure(error: BaseException, rank: int) -> Failure:
     return Failure(RunError.exit_code, f"{place}{kind}{error}")
 
 
-def _as_error(failure: Failure) -> BaseException:
+def _rebuild_error(failure: Failure) -> BaseException:
     if failure.exit_code in (REQUEUE, INTERRUPTED):
         return Interrupted(failure.message, failure.exit_code)
     return {UserError.exit_code: UserError}.get(failure.exit_code, RunError)(failure.message)

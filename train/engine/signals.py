@@ -1,7 +1,7 @@
-"""SIGTERM and SIGUSR1, with which schedulers announce that a job's time is over, and Ctrl-C: save the state and go.
+"""Handles Ctrl-C, SIGTERM and SIGUSR1, by which schedulers announce the end of a job: the state is saved first.
 
-While a step is taken or a state saved, a signal is only noted. Where work can be dropped at any point, as scoring can,
-it ends that work at once. A further signal changes nothing, but a second Ctrl-C ends the process where it stands.
+During a step or while a state is saved a signal is only noted. Work that can stop at any point, such as scoring, ends
+at once. Further signals change nothing, but a second Ctrl-C ends the process immediately.
 """
 
 import contextlib
@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any, Self
 
 from ucurve.errors import INTERRUPTED
-from ucurve.progress import say
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 REQUEUE = 75  # EX_TEMPFAIL: a job script starts the same command again
@@ -22,10 +21,10 @@ _NOTICE = b"Ctrl-C: the step in hand ends and the state is saved; Ctrl-C again e
 
 
 class Interrupted(SystemExit):
-    """Ends the process: nothing is wrong, and the same command goes on with the run.
+    """Ends the process without an error; the same command continues the run.
 
-    The exit code is 75 after the signals of a scheduler, 130 after Ctrl-C, after which nobody wants the job again. It
-    is no ``Exception``, so that a grid does not take the next cell.
+    The exit code is 75 after the signals of a scheduler, so that the job is requeued, and 130 after Ctrl-C. It is not
+    an ``Exception``, so that a grid does not start the next cell.
     """
 
     def __init__(self, message: str, exit_code: int = REQUEUE) -> None:
@@ -34,11 +33,11 @@ class Interrupted(SystemExit):
 
 
 class StopSignals:
-    """Notes the signals while it is entered; outside the main thread, which alone gets signals, it notes nothing.
+    """Notes signals while it is entered, in the main thread, the only one that receives them.
 
     Args:
-        launched: whether a launcher started the process. A launcher passes on the Ctrl-C that the terminal has sent to
-            its processes already, so that the second one is no wish to end at once.
+        launched: whether a launcher started the process. It repeats the Ctrl-C that its processes have received from
+            the terminal already, so that a second one does not mean to end at once.
     """
 
     def __init__(self, launched: bool = False) -> None:
@@ -71,7 +70,7 @@ class StopSignals:
 
     @contextlib.contextmanager
     def at_once(self, note: str = "the same command goes on") -> Iterator[None]:
-        """Let a signal end the work inside by raising ``Interrupted``; also one that has come before.
+        """Let a signal, also an earlier one, end the work inside.
 
         Args:
             note: what is kept, for the message.
@@ -88,11 +87,7 @@ class StopSignals:
             self._at_once = None
 
     def interruption(self, note: str, by_hand: bool = False) -> Interrupted:
-        """Return the error that says which signal came and what is kept.
-
-        Args:
-            by_hand: whether another process of the run got Ctrl-C.
-        """
+        """Return the error that names the signal and what is kept; ``by_hand`` if another process received Ctrl-C."""
         code = INTERRUPTED if by_hand or self.by_hand else REQUEUE
         return Interrupted(f"stopped by {self.name or 'a signal to another process'}: {note}", code)
 
@@ -111,8 +106,3 @@ class StopSignals:
             raise self.interruption(note)
         if self.by_hand and not self._launched:
             os.write(2, _NOTICE)  # a handler may come in the middle of a write to sys.stderr
-
-
-def announce(error: Interrupted) -> None:
-    """Say why the process ends; only the first process of a run says it."""
-    say(f"{error.message}; exit code {error.exit_code}")

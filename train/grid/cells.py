@@ -1,4 +1,4 @@
-"""Grids: axes whose products are cells, each cell the settings of one run and the overrides that make it."""
+"""Grids: products of axes. Each cell has the settings of one run and the overrides that give them."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,7 @@ from ucurve.errors import UserError
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a grid.
-
-    Attributes:
-        overrides: what to give ``python train.py`` for this run alone.
-    """
+    """One run of a grid, with the arguments of ``python train.py`` for this run alone."""
 
     settings: RunSettings
     overrides: tuple[str, ...]
@@ -29,22 +25,22 @@ class Cell:
 
 
 def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
-    """Return every run that a command line asks for: one, or the cells of a product, an experiment's grid, or both.
+    """Return the runs of a command line: one, or the cells of ``-m``, of an experiment's grid, or of both.
 
     Raises:
         UserError: when a cell is not well formed, or two unlike cells have one name.
     """
-    expanded = [cell for one in composed for cell in _with_own_grid(one)]
+    expanded = [cell for one in composed for cell in _expand_own_grid(one)]
     found: list[Cell] = []
     problems: dict[str, list[str]] = {}
     for one in expanded:
         try:
-            found.append(_checked(one))
+            found.append(_make_cell(one))
         except UserError as error:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
-        raise _all_problems(problems, len(expanded))
-    return _without_repeats(found)
+        raise _combine_problems(problems, len(expanded))
+    return _remove_duplicates(found)
 
 
 def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[list[str]]:
@@ -65,11 +61,11 @@ def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
             if not isinstance(values, list | tuple) or not values:
                 raise UserError(f"grid.{number}.{key}: got {values!r}; an axis is a list of at least one value")
         for chosen in itertools.product(*axes.values()):
-            found[tuple(f"{key}={_written(value)}" for key, value in zip(axes, chosen, strict=True))] = None
+            found[tuple(f"{key}={format_value(value)}" for key, value in zip(axes, chosen, strict=True))] = None
     return [list(cell) for cell in found]
 
 
-def _with_own_grid(one: Composed) -> list[Composed]:
+def _expand_own_grid(one: Composed) -> list[Composed]:
     blocks = one.values.get("grid") or []
     if not blocks:
         return [one]
@@ -79,21 +75,21 @@ def _with_own_grid(one: Composed) -> list[Composed]:
     return [Composed(compose("train", cell), cell) for cell in overrides]
 
 
-def _checked(one: Composed) -> Cell:
+def _make_cell(one: Composed) -> Cell:
     settings = read_settings(one.values)
     checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
     return Cell(settings, one.overrides)
 
 
-def _all_problems(problems: dict[str, list[str]], cells: int) -> UserError:
-    """One message for all cells; a mistake that all of them share is said once."""
+def _combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
+    """Return one error for all cells; a mistake that all of them share appears once."""
     if len(problems) == 1 and len(next(iter(problems.values()))) == cells:
         return UserError(next(iter(problems)))
     lines = [f"{' | '.join(names)}: {message}" for message, names in problems.items()]
     return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
 
 
-def _without_repeats(cells: list[Cell]) -> list[Cell]:
+def _remove_duplicates(cells: list[Cell]) -> list[Cell]:
     kept: dict[str, Cell] = {}
     twins = {cell.name for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
     if twins:
@@ -104,5 +100,6 @@ def _without_repeats(cells: list[Cell]) -> list[Cell]:
     return list(kept.values())
 
 
-def _written(value: Any) -> str:
+def format_value(value: object) -> str:
+    """Return the value of an override in the syntax of Hydra."""
     return "null" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""What a grid notes of a cell that failed: ``<runs>/.grid/<cell>.json`` and the traceback in ``<cell>.log``."""
+"""Records of cells that failed: ``<runs>/.grid/<cell>.json`` with the reason and ``<cell>.log`` with the traceback."""
 
 import os
 import socket
@@ -34,41 +34,34 @@ class Failure:
         return (self.error.splitlines() or [""])[0]
 
 
-def note_failure(settings: RunSettings, error: Exception) -> Failure:
+def record_failure(settings: RunSettings, error: Exception) -> Failure:
     """Write the traceback to the cell's log and the reason beside it."""
-    place = _place(Path(settings.paths.runs) / settings.run_name)
     process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
-    log = place.with_name(f"{place.name}.log")
-    message = str(error) if str(error) else type(error).__name__
-    failure = Failure(message, str(log), process, time, uuid.uuid4().hex)
+    log = _log_file(settings.folder)
+    failure = Failure(str(error) or type(error).__name__, str(log), process, time, uuid.uuid4().hex)
     write_text(log, f"{time} {process} {settings.run_name}\n" + "".join(traceback.format_exception(error)))
-    write_json(_record(place), asdict(failure))
+    write_json(failure_file(settings.folder), asdict(failure))
     return failure
 
 
 def read_failure(run: Path) -> Failure | None:
-    """Return the last failure of a run folder's cell, or None; a note that cannot be read counts as none."""
+    """Return the last failure of a run folder's cell; None where there is none that can be read."""
     try:
         return Failure(**read_json_or_empty(failure_file(run)))
     except TypeError:
         return None
 
 
-def forget_failure(run: Path) -> None:
-    """Remove what was noted of a cell that is done now."""
-    place = _place(run)
-    _record(place).unlink(missing_ok=True)
-    place.with_name(f"{place.name}.log").unlink(missing_ok=True)
+def clear_failure(run: Path) -> None:
+    """Remove the record of a cell that succeeded now."""
+    failure_file(run).unlink(missing_ok=True)
+    _log_file(run).unlink(missing_ok=True)
 
 
 def failure_file(run: Path) -> Path:
-    """Return where the failure of a run folder's cell is noted."""
-    return _record(_place(run))
+    """Return where the failure of a run folder's cell is recorded."""
+    return run.parent / ".grid" / f"{run.name}.json"
 
 
-def _place(run: Path) -> Path:
-    return run.parent / ".grid" / run.name
-
-
-def _record(place: Path) -> Path:
-    return place.with_name(f"{place.name}.json")
+def _log_file(run: Path) -> Path:
+    return run.parent / ".grid" / f"{run.name}.log"

@@ -1,18 +1,44 @@
-"""GPT-NeoX models of Pythia's shapes, initialised from a seed."""
+"""GPT-NeoX models of Pythia's shapes: their parameters, FLOPs and initialization. The only file that names them."""
 
 import math
+from typing import TYPE_CHECKING
 
-import torch
-from torch import nn
-from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+from train.model.shape import Parameters, Shape
 
-from train.model.flops import Parameters, Shape
-from train.model.loss import output_loss
+if TYPE_CHECKING:  # parameters and FLOPs are counted without torch
+    from torch import nn
+    from transformers import GPTNeoXForCausalLM
 
+TITLE = "GPT-NeoX"
 _GROUPS = {"embed_in": "embedding", "lm_head": "output", "attention": "attention", "mlp": "mlp"}
 
 
-def build_model(shape: Shape, vocabulary: int, context: int, document_token: int, seed: int) -> GPTNeoXForCausalLM:
+def count_parameters(shape: Shape, vocabulary: int) -> Parameters:
+    """Count the parameters of a GPT-NeoX model with untied embeddings, as transformers builds it."""
+    d, f = shape.width, shape.feed_forward
+    return Parameters(
+        embedding=vocabulary * d,
+        attention=shape.layers * (4 * d * d + 4 * d),
+        mlp=shape.layers * (2 * d * f + d + f),
+        layer_norm=(2 * shape.layers + 1) * 2 * d,
+        output=vocabulary * d,
+    )
+
+
+def count_flops(shape: Shape, vocabulary: int, sequence_length: int, tokens: int) -> float:
+    """Training FLOPs of the matrix products alone, two per multiply-add, the backward pass twice the forward.
+
+    Counted: the four attention projections, scores and weighted values over the full ``sequence_length`` (what a
+    kernel that does not skip the masked half computes), the feed-forward layers, the output layer. The embedding
+    look-up is no product and counts 0.
+    """
+    projections = 4 * shape.width**2 + 2 * shape.width * shape.feed_forward
+    attention = 2 * sequence_length * shape.width
+    per_token = shape.layers * (projections + attention) + vocabulary * shape.width
+    return 3.0 * 2.0 * per_token * tokens
+
+
+def build_model(shape: Shape, vocabulary: int, context: int, document_token: int, seed: int) -> "GPTNeoXForCausalLM":
     """Build a model in float32 with Pythia's architecture and initialisation (Biderman et al. 2023, 2.2).
 
     Args:
@@ -22,6 +48,9 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         document_token: id of the token that precedes every document.
         seed: seed of the initial weights; the global generators are left alone.
     """
+    import torch
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+
     config = GPTNeoXConfig(
         vocab_size=vocabulary,
         hidden_size=shape.width,
@@ -38,16 +67,18 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
     )
     with torch.random.fork_rng(devices=[]):
         model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
-    initialise(model, seed)
+    initialize(model, seed)
     return model
 
 
-def initialise(model: GPTNeoXForCausalLM, seed: int) -> None:
+def initialize(model: "GPTNeoXForCausalLM", seed: int) -> None:
     """Draw all weights anew from ``seed``, in the order of the parameters.
 
     Matrices are normal with deviation sqrt(2 / 5d) ("small init"), the two output projections of a layer with
     2 / (L sqrt(d)) ("Wang init"), as in Pythia's published configurations; biases 0, layer norms 1 and 0.
     """
+    import torch
+
     generator = torch.Generator().manual_seed(seed)
     width, layers = model.config.hidden_size, model.config.num_hidden_layers
     small, wang = math.sqrt(2 / (5 * width)), 2 / (layers * math.sqrt(width))
@@ -60,7 +91,7 @@ def initialise(model: GPTNeoXForCausalLM, seed: int) -> None:
             parameter.normal_(0.0, wang if projection else small, generator=generator)
 
 
-def parameters_by_group(model: nn.Module) -> Parameters:
+def parameters_by_group(model: "nn.Module") -> Parameters:
     """Count a built GPT-NeoX model's parameters by group."""
     counts = dict.fromkeys(("embedding", "attention", "mlp", "layer_norm", "output"), 0)
     for name, parameter in model.named_parameters():
@@ -69,13 +100,6 @@ def parameters_by_group(model: nn.Module) -> Parameters:
     return Parameters(**counts)
 
 
-def summed_loss(model: GPTNeoXForCausalLM, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the negative log-likelihood of the targets in nats, summed over all of them in float32.
-
-    Args:
-        model: the model; its output layer is applied here.
-        inputs: token ids, shape [sequences, length].
-        targets: the ids one position on, same shape.
-    """
-    hidden = model.gpt_neox(inputs).last_hidden_state
-    return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten())
+def saved_name(name: str) -> str:
+    """Return the name that a parameter has in ``model.safetensors``, where the output layer is ``embed_out``."""
+    return name.replace("lm_head.", "embed_out.")

@@ -1,163 +1,154 @@
-"""One run from configuration to finished folder: prepare, train, checkpoint, score; cut-off runs go on."""
+"""One run from its settings to the finished folder: check, prepare, take the folder, train, score at the end."""
 
 import contextlib
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from train import evaluation as hooks
+from train import evaluation
 from train.config import RunSettings, config_sha256, without_seeds
-from train.corpus.corpus import Corpus
-from train.data.store import build_token_store, check_budget, save_unigram_counts
-from train.engine.choice import check_device, check_processes, engine_kind, process_device
-from train.engine.processes import Processes, connect, processes_of
-from train.engine.signals import Interrupted, StopSignals, announce
-from train.plan import Plan, make_plan
-from train.run.prepared import Prepared
-from train.run.tracking import check_tracker
-from train.run_folder.checks import (
-    refuse_other_configuration,
-    refuse_other_data,
-    refuse_text_without_bytes,
-    refuse_unwritable,
-)
+from train.engine.execution import Execution, check_processes, choose_execution
+from train.engine.processes import Processes, read_processes
+from train.engine.signals import Interrupted, StopSignals
+from train.run.prepare import PreparedRun, check_inputs, prepare
+from train.run_folder.checks import check_same_configuration, check_same_data
 from train.run_folder.records import RunRecord, read_record
-from train.tokenizer.build import build_tokenizer, check_tokenizer
-from train.tokenizer.folder import end_of_document
-from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.config import plain
 from ucurve.errors import DamagedError, RunError, UcurveError
-from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
 from ucurve.storage.files import new_folder, remove_leftovers
-from ucurve.storage.locks import only_writer, refuse_busy
+from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 
 
 def train_cell(settings: RunSettings) -> None:
-    """Train, score and record one run, or go on with it; every process of the run calls this.
+    """Train, score and record one run, or continue it; every process of the run calls this.
 
     Raises:
         UserError: when something the user gave does not fit; the run folder is then as it was.
-        RunError: when the run cannot go on; ``run.json`` then says failed.
-        Interrupted: on SIGTERM, SIGUSR1 or Ctrl-C; ``run.json`` then says interrupted, unless training was not under
-            way.
+        RunError: when the run cannot continue; ``run.json`` then has the status failed.
+        Interrupted: on SIGTERM, SIGUSR1 or Ctrl-C; ``run.json`` then has the status interrupted if training had begun.
     """
-    processes = processes_of(os.environ)
+    processes = read_processes(os.environ)
+    check_processes(settings, processes)
     with StopSignals(launched=processes.size > 1 or "TORCHELASTIC_RUN_ID" in os.environ) as signals:
-        check_processes(settings, processes)
-        if processes.size > 1:
-            connect(processes, process_device(settings, processes).type)
         try:
-            prepared = processes.first_then_others(lambda: _prepare(settings, processes, signals))
-            with contextlib.ExitStack() as stack:
-                processes.on_first(lambda: _take_folder(prepared, stack))
-                _execute(prepared, processes, signals)
+            execution = _check(settings, processes, signals)
+            run = processes.rank0_first(lambda: _prepare(settings, signals))
+            with contextlib.ExitStack() as locks:
+                processes.run_on_rank0(lambda: _take_folder(run, locks))
+                record = RunRecord(run.folder, _describe_run(run, execution))
+                if not processes.run_on_rank0(lambda: _is_finished(run, record)):
+                    _train(run, execution, signals, record)
+                processes.run_on_rank0(lambda: _score_at_end(settings, signals))
         except DamagedError as error:
             raise RunError(str(error)) from error
         except Interrupted as error:
-            if processes.is_first:
-                announce(error)
+            if processes.is_rank0:
+                say(f"{error.message}; exit code {error.exit_code}")
             raise
 
 
-def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) -> Prepared:
+def _check(settings: RunSettings, processes: Processes, signals: StopSignals) -> Execution:
+    """Check what the user gave and choose the engine; one process imports torch only for inputs that are right."""
+
+    def check() -> None:
+        with signals.at_once():
+            check_inputs(settings)
+
+    if processes.size == 1:
+        check()
+    execution = choose_execution(settings, processes)
+    if processes.size > 1:  # they are connected now, so that a mistake found by one ends all
+        processes.rank0_first(check)
+    return execution
+
+
+def _prepare(settings: RunSettings, signals: StopSignals) -> PreparedRun:
     with signals.at_once():
-        check_inputs(settings)
-        check_device(settings, processes)
         return prepare(settings)
 
 
-def _take_folder(prepared: Prepared, stack: contextlib.ExitStack) -> None:
-    stack.enter_context(only_writer(prepared.folder))
-    refuse_other_configuration(prepared.folder, prepared.settings)  # another process may have been first
-    refuse_other_data(prepared.folder, prepared.settings, prepared.store.sha256)
+def _take_folder(run: PreparedRun, locks: contextlib.ExitStack) -> None:
+    settings = run.plan.settings
+    locks.enter_context(only_writer(run.folder))
+    check_same_configuration(settings)  # again, because another process may have written the folder meanwhile
+    check_same_data(settings, run.store.sha256)
 
 
-def check_inputs(settings: RunSettings) -> None:
-    """Check all that the configuration, the folders and the files tell, writing nothing and without torch.
+def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
+    """Write what the folder holds from the first step on, and tell whether the run in it is finished and whole."""
+    from train.run.trainer import check_checkpoints, check_metrics
 
-    Raises:
-        UserError: naming what does not fit.
-    """
-    refuse_unwritable(settings)
-    refuse_other_configuration(_folder(settings), settings)
-    refuse_busy(_folder(settings))
-    check_tracker(settings.tracker)
-    Corpus(settings.data).require_files()
-    check_tokenizer(settings.tokenizer, settings.data)
-    hooks.check_benchmarks_exist(settings.eval)
-
-
-def prepare(settings: RunSettings) -> Prepared:
-    """Build what is missing of tokenizer and token shards, and check what they tell, before the run folder is touched.
-
-    Raises:
-        UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
-    """
-    folder = _folder(settings)
-    corpus = Corpus(settings.data)
-    tokenizer_folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
-    tokenizer = load_tokenizer(tokenizer_folder)
-    plan = make_plan(settings, vocabulary_size(tokenizer))
-    hooks.check_pairs_fit(settings.eval, tokenizer, settings.batch.length)
-    store = build_token_store(corpus, tokenizer_folder, Path(settings.paths.cache))
-    tokens = settings.steps * settings.batch.tokens
-    where = f"data={settings.data.run_name}"
-    check_budget(store, settings.batch.length, tokens, settings.data.max_epochs, where)
-    refuse_text_without_bytes(store, where)
-    save_unigram_counts(store, tokenizer_folder)
-    return Prepared(settings, folder, tokenizer_folder, store, end_of_document(tokenizer), plan)
-
-
-def _folder(settings: RunSettings) -> Path:
-    return Path(settings.paths.runs) / settings.run_name
-
-
-def _execute(prepared: Prepared, processes: Processes, signals: StopSignals) -> None:
-    from train.run.trainer import Training
-
-    record = RunRecord(prepared.folder, _facts(prepared, processes))
-    if not processes.on_first(lambda: _begin(prepared, record)):
-        with _recorded(record, processes):
-            Training(prepared, processes, signals, record).run()
-    processes.on_first(lambda: _score_at_end(prepared, signals))
-
-
-def _score_at_end(prepared: Prepared, signals: StopSignals) -> None:
-    with signals.at_once("scores made so far are kept, the same command goes on"):
-        hooks.score_at_end(prepared.folder, prepared.settings.eval)
-
-
-def _begin(prepared: Prepared, record: RunRecord) -> bool:
-    """Lay out the folder and tell whether the run in it is finished."""
-    from train.run.trainer import require_checkpoints, require_metrics
-
-    before = read_record(prepared.folder)
-    _lay_out(prepared, record, anew=before is None)
+    before = read_record(run.folder)
+    _write_static_files(run, record, first_start=before is None)
     if before is None or before["status"] != "finished":
-        hooks.say_if_nothing_is_scored(prepared.folder, prepared.settings.eval)
+        evaluation.warn_if_nothing_is_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False
-    say(f"{prepared.folder} is finished")
-    require_checkpoints(prepared.folder, prepared.plan)
-    require_metrics(prepared.folder, before)
+    say(f"{run.folder} is finished")
+    check_checkpoints(run.folder, run.plan)
+    check_metrics(run.folder, before)
     return True
 
 
+def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) -> None:
+    """Write tokenizer and configuration; at the first start, files found there do not count as written."""
+    folder = run.folder
+    remove_leftovers(folder)
+    remove_leftovers(folder / CHECKPOINTS)
+    if first_start or not (folder / TOKENIZER).exists():
+        with new_folder(folder / TOKENIZER) as temporary:
+            for file in run.tokenizer.iterdir():
+                shutil.copyfile(file, temporary / file.name)
+    record.record_tokenizer()
+    settings = plain(asdict(run.plan.settings))
+    record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+
+
+def _describe_run(run: PreparedRun, execution: Execution) -> dict[str, Any]:
+    plan, settings = run.plan, run.plan.settings
+    return {
+        "name": settings.run_name,
+        "model": settings.model.name,
+        "tokens_budget": settings.tokens,
+        "tokenizer": settings.tokenizer.name,
+        "tokenizer_sha256": tokenizer_sha256(run.tokenizer),
+        "vocabulary": plan.vocabulary,
+        "data": settings.data.run_name,
+        "data_sha256": run.store.sha256,
+        "corpus": {"documents": run.store.documents, "tokens": run.store.length},
+        "seeds": asdict(settings.seeds),
+        "config_sha256": plan.config_sha256,
+        "cell_sha256": config_sha256(without_seeds(settings.identity())),
+        "parameters": plan.parameters.as_dict(),
+        "checkpoint_steps": list(plan.checkpoint_steps),
+        "code_revision": code_revision(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "engine": {"kind": execution.kind, "processes": execution.processes.size},
+    }
+
+
+def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
+    from train.run.trainer import Trainer
+
+    with _failures_recorded(record, execution.processes):
+        Trainer(run, execution, signals, record).train()
+
+
 @contextlib.contextmanager
-def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
-    """Write into the run's record how training ended, if not well."""
+def _failures_recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
+    """Write into ``run.json`` why training ended, if not at its end."""
 
     def write(status: str, **more: str) -> None:
-        if processes.is_first:
+        if processes.is_rank0:
             with contextlib.suppress(OSError):  # on a full disk the record cannot be written either
                 record.write(status, **more)
 
@@ -170,7 +161,7 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
         write("failed", error=str(error))
         if isinstance(error, UcurveError):
             raise
-        if not processes.is_first:  # the first does not know of it, and only the first's errors are printed
+        if not processes.is_rank0:  # rank 0 has not seen it, and only the errors of rank 0 are printed
             say(f"process {processes.rank}: {error}")
         raise RunError(f"{error}; the newest whole state is kept in resume/") from error
     except Exception as error:
@@ -178,44 +169,6 @@ def _recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
         raise
 
 
-def _lay_out(prepared: Prepared, record: RunRecord, anew: bool) -> None:
-    """Write what stands in the folder from the first step on; without a record, nothing there counts as written."""
-    run = prepared.folder
-    for folder in (run, run / CHECKPOINTS):
-        remove_leftovers(folder)
-    if anew or not (run / TOKENIZER).exists():
-        with new_folder(run / TOKENIZER) as temporary:
-            for file in prepared.tokenizer.iterdir():
-                shutil.copyfile(file, temporary / file.name)
-    record.vouch_for_tokenizer()
-    settings = plain(asdict(prepared.settings))
-    record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
-
-
-def _facts(prepared: Prepared, processes: Processes) -> dict[str, Any]:
-    settings, plan = prepared.settings, prepared.plan
-    return {
-        "name": settings.run_name,
-        "model": settings.model.name,
-        "tokens_budget": settings.tokens,
-        "tokenizer": settings.tokenizer.name,
-        "tokenizer_sha256": tokenizer_sha256(prepared.tokenizer),
-        "vocabulary": plan.vocabulary,
-        "data": settings.data.run_name,
-        "data_sha256": prepared.store.sha256,
-        "corpus": {"documents": prepared.store.documents, "tokens": prepared.store.length},
-        "seeds": asdict(settings.seeds),
-        "config_sha256": plan.config_sha256,
-        "cell_sha256": config_sha256(without_seeds(settings.identity())),
-        "parameters": _parameters(plan),
-        "checkpoint_steps": list(plan.checkpoint_steps),
-        "code_revision": code_revision(),
-        "versions": versions(),
-        "hardware": hardware(),
-        "engine": {"kind": engine_kind(settings, processes), "processes": processes.size},
-    }
-
-
-def _parameters(plan: Plan) -> dict[str, int]:
-    totals = {"total": plan.parameters.total, "non_embedding": plan.parameters.non_embedding}
-    return asdict(plan.parameters) | totals
+def _score_at_end(settings: RunSettings, signals: StopSignals) -> None:
+    with signals.at_once("scores made so far are kept, the same command goes on"):
+        evaluation.score_at_end(settings.folder, settings.eval)

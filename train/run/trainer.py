@@ -1,33 +1,29 @@
-"""The part of a run in which it trains: one optimizer step after another, checkpoints on schedule, scores."""
+"""Trains a prepared run: one optimizer step after another, checkpoints on schedule, resume states, scores."""
 
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import GPTNeoXForCausalLM
+from transformers import PreTrainedModel
 
-from train import evaluation as hooks
-from train.data.order import Batches
-from train.data.store import TokenStore
-from train.engine.choice import make_engine
-from train.engine.engine import DivergedError, Engine, StepResult, require_complete
-from train.engine.processes import Processes
+from train import evaluation
+from train.engine.engine import DivergedError, Engine, check_state_complete
+from train.engine.execution import Execution
 from train.engine.signals import Interrupted, StopSignals
-from train.model.neox import build_model, parameters_by_group
+from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan
-from train.run.prepared import Prepared
-from train.run.tracking import Tracker, make_tracker
-from train.run_folder.checkpoint import faults, holds_weights, write_checkpoint
+from train.run.prepare import PreparedRun
+from train.run.tracking import start_tracker
+from train.run_folder.checkpoint import find_faults, holds_weights, write_checkpoint
 from train.run_folder.records import MetricsLog, RunRecord
-from train.run_folder.resume import load_state, metrics_sha256, newest_state, save_state
+from train.run_folder.resume import find_newest_state, load_state, metrics_sha256, save_state
 from ucurve.config import plain
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, say
@@ -35,110 +31,167 @@ from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import MANIFEST, METRICS, METRICS_SHA256, checkpoint_folder, read_manifest
 
 
-class Training:
-    """Trains one run, from its newest state if it was cut off. The first process alone writes."""
+class Trainer:
+    """Trains one run, from its newest resume state if it was interrupted. Only rank 0 writes."""
 
-    def __init__(self, prepared: Prepared, processes: Processes, signals: StopSignals, record: RunRecord) -> None:
-        self._prepared, self._processes, self._signals, self._record = prepared, processes, signals, record
-        self._engine: Engine = _build_engine(prepared, processes)
+    def __init__(self, run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
+        self._run, self._signals, self._record = run, signals, record
+        self._plan, self._settings, self._processes = run.plan, run.plan.settings, execution.processes
+        self._engine: Engine = execution.build_engine(self._settings, self._build_model())
 
-    def run(self) -> None:
-        """Train to the end of the plan.
+    def train(self) -> None:
+        """Take the steps that are left.
 
         Raises:
+            DivergedError: when a loss is not finite, with the state of the last good step saved.
             Interrupted: on a signal or Ctrl-C, with the state of the last step saved.
-            RunError: when the run cannot go on.
+            RunError: when the run cannot continue.
         """
+        batches, scheduled = self._run.batches, set(self._plan.checkpoint_steps)
         done = self._restore()
-        self._processes.on_first(lambda: self._record.begin(done))
-        with self._logs(done) as on_step:
-            self._take_steps(done, on_step)
-            self._processes.on_first(self._finish)
+        self._processes.run_on_rank0(lambda: self._record.begin(done))
+        with StepLog(self._run, done) if self._processes.is_rank0 else contextlib.nullcontext() as log:
+            saved_at = time.monotonic()
+            if done == 0:
+                self._checkpoint(0)
+            for step in range(done + 1, self._plan.steps + 1):
+                started = time.monotonic()
+                windows = batches.of_step(step)
+                rate = learning_rate(self._settings.optimizer, step, self._plan.steps)
+                try:
+                    result = self._engine.step(windows, rate, step)
+                except DivergedError:
+                    self._save_state(step - 1, log)
+                    raise
+                if log is not None:
+                    log.write(step, windows, result.loss_sum, rate, result.grad_norm, time.monotonic() - started)
+                if step in scheduled:
+                    self._checkpoint(step)
+                due = self._processes.is_rank0 and time.monotonic() - saved_at >= self._settings.resume.seconds
+                save, stop = self._processes.any_rank(due, self._signals.requested)
+                if save or stop:
+                    self._save_state(step, log)
+                    saved_at = time.monotonic()
+                if stop and step < self._plan.steps:
+                    (by_hand,) = self._processes.any_rank(self._signals.by_hand)
+                    note = f"the state after step {step} is kept, the same command goes on"
+                    raise self._signals.interruption(note, by_hand)
+            self._processes.run_on_rank0(lambda: self._finish(log))
 
-    def _take_steps(self, done: int, on_step: Callable[[dict[str, float]], None]) -> None:
-        plan = self._prepared.plan
-        callbacks = Callbacks(on_step, self._checkpoint, self._save, self._poll)
-        last = run_steps(self._engine, self._prepared.batches, plan, done, callbacks)
-        if last < plan.steps:
-            (by_hand,) = self._processes.any(self._signals.by_hand)
-            raise self._signals.interruption(f"the state after step {last} is kept, the same command goes on", by_hand)
-
-    def _finish(self) -> None:
-        require_checkpoints(self._prepared.folder, self._prepared.plan)
-        self._metrics.sync()
-        self._record.write("finished", steps=self._prepared.plan.steps, **{METRICS_SHA256: self._metrics.sha256})
+    def _build_model(self) -> PreTrainedModel:
+        shape, length = self._settings.model.shape, self._settings.batch.length
+        architecture = ARCHITECTURES[shape.architecture]
+        model = architecture.build_model(
+            shape, self._plan.vocabulary, length, self._run.document_token, self._settings.seeds.init
+        )
+        counted = architecture.parameters_by_group(model)
+        assert counted == self._plan.parameters, "the formula for parameters does not fit the model"
+        return model
 
     def _restore(self) -> int:
-        """Take up the newest whole state that the first process finds, and return its step; 0 where there is none."""
-        prepared, processes = self._prepared, self._processes
-        step = processes.on_first(lambda: newest_state(prepared.folder, prepared.owner))
+        """Load the newest whole resume state and return its step; 0 where there is none."""
+        step = self._processes.run_on_rank0(lambda: find_newest_state(self._run.folder, self._run.owner))
         if step is None:
             return 0
-        processes.together(lambda: self._load(step))
-        if processes.is_first:
-            say(f"{prepared.folder.name}: going on after step {step}")
+        self._processes.run_on_all(lambda: self._load_state(step))
+        if self._processes.is_rank0:
+            say(f"{self._run.folder.name}: going on after step {step}")
         return step
 
-    def _load(self, step: int) -> None:
-        state = load_state(self._prepared.folder, step)
-        require_complete(state, self._engine.model, step)
+    def _load_state(self, step: int) -> None:
+        state = load_state(self._run.folder, step)
+        check_state_complete(state, self._engine.model, step)
         self._engine.load(state)
 
-    @contextlib.contextmanager
-    def _logs(self, done: int) -> Iterator[Callable[[dict[str, float]], None]]:
-        """Open what the numbers of every step go to, in the first process; the tracker learns whether all went well."""
-        if not self._processes.is_first:
-            yield lambda _: None
-            return
-        settings, run = self._prepared.settings, self._prepared.folder
-        self._metrics = MetricsLog(run / METRICS, done, metrics_sha256(run, done))
-        tracker = make_tracker(settings, run, plain(asdict(settings)))
-        exit_code = 1
-        try:
-            with ProgressBar(settings.run_name, self._prepared.plan.steps, done) as bar:
-                yield lambda values: _log(values, self._metrics, tracker, bar)
-            exit_code = 0
-        finally:
-            with contextlib.suppress(OSError):  # a full disk must not keep the tracker from being closed
-                self._metrics.close()
-            tracker.finish(exit_code)
+    def _save_state(self, step: int, log: "StepLog | None") -> None:
+        state = self._engine.state()  # gathered from all processes
+        self._processes.run_on_rank0(lambda: self._write_state(step, state, log))
+
+    def _write_state(self, step: int, state: dict[str, torch.Tensor], log: "StepLog | None") -> None:
+        assert log is not None, "rank 0 has the log"
+        log.metrics.sync()  # a state must not be newer than the lines of the steps before it
+        owner = self._run.owner | {METRICS_SHA256: log.metrics.sha256}
+        save_state(self._run.folder, step, state, owner)
 
     def _checkpoint(self, step: int) -> None:
-        model = self._engine.export()
-        self._processes.on_first(lambda: self._write_and_score(step, model))
+        model = self._engine.export()  # gathered from all processes
+        self._processes.run_on_rank0(lambda: self._write_and_score(step, model))
 
-    def _write_and_score(self, step: int, model: GPTNeoXForCausalLM) -> None:
-        """Write a checkpoint, unless one is there whole and with the same weights, and score it.
+    def _write_and_score(self, step: int, model: PreTrainedModel) -> None:
+        """Write a checkpoint, unless it is there whole and with the same weights, and score it.
 
-        A run that goes on finds it from before it was cut off. A signal ends the scoring; the loop, which asks after
-        every step whether one came, then saves the state and stops. At the end all missing scores are made.
+        A resumed run may find the checkpoint of a step that it repeats. A signal ends the scoring; the training loop
+        then saves the state and stops, and the missing scores are computed when the run has finished.
         """
-        prepared = self._prepared
-        folder = checkpoint_folder(prepared.folder, step)
-        if not (folder.exists() and not faults(folder) and holds_weights(folder, model)):
+        run = self._run
+        folder = checkpoint_folder(run.folder, step)
+        if not (folder.exists() and not find_faults(folder) and holds_weights(folder, model)):
             if folder.exists():
-                say(f"{folder} is not what this run computes; it is written anew")
-            facts = prepared.plan.facts(step, prepared.store.sha256, prepared.store.length)
-            write_checkpoint(prepared.folder, model, prepared.tokenizer, facts, live=self._engine.model)
+                say(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
+            facts = self._plan.describe_checkpoint(step, run.store.sha256, run.store.length)
+            write_checkpoint(run.folder, model, run.tokenizer, facts, live=self._engine.model)
         with contextlib.suppress(Interrupted), self._signals.at_once():
-            hooks.score_checkpoint(prepared.folder, prepared.settings.eval, step)
+            evaluation.score_checkpoint(run.folder, self._settings.eval, step)
 
-    def _save(self, step: int) -> None:
-        state = self._engine.state()
-        self._processes.on_first(lambda: self._write_state(step, state))
-
-    def _write_state(self, step: int, state: dict[str, torch.Tensor]) -> None:
-        self._metrics.sync()  # a state must not outlive the lines of the steps before it
-        owner = self._prepared.owner | {METRICS_SHA256: self._metrics.sha256}
-        save_state(self._prepared.folder, step, state, owner)
-
-    def _poll(self, due: bool) -> tuple[bool, bool]:
-        save, stop = self._processes.any(due and self._processes.is_first, self._signals.requested)
-        return save, stop
+    def _finish(self, log: "StepLog | None") -> None:
+        assert log is not None, "rank 0 has the log"
+        check_checkpoints(self._run.folder, self._plan)
+        log.metrics.sync()
+        self._record.write("finished", steps=self._plan.steps, **{METRICS_SHA256: log.metrics.sha256})
 
 
-def require_metrics(run: Path, record: dict[str, Any]) -> None:
-    """Stop where the metrics of a finished run are not those that were written, if its record says which.
+class StepLog:
+    """Where the numbers of every step go: ``metrics.jsonl``, the experiment tracker and the progress bar."""
+
+    def __init__(self, run: PreparedRun, done: int) -> None:
+        settings, folder = run.plan.settings, run.folder
+        self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
+        self._token_bytes = run.store.token_bytes
+        self._tracker = start_tracker(settings, folder, plain(asdict(settings)))
+        self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
+
+    def __enter__(self) -> "StepLog":
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+        with contextlib.suppress(OSError):  # a full disk must not keep the tracker from being closed
+            self.metrics.close()
+        if self._tracker is not None:
+            self._tracker.finish(exit_code=int(error[0] is not None))
+
+    def write(
+        self, step: int, windows: NDArray[np.int64], loss_sum: float, rate: float, norm: float, seconds: float
+    ) -> None:
+        """Write the line of one step.
+
+        Args:
+            windows: the global batch, shape [sequences, length + 1].
+            loss_sum: negative log-likelihood of all targets, in nats.
+            rate: the learning rate.
+            norm: norm of the gradient before clipping.
+            seconds: duration of the step.
+        """
+        targets = windows[:, 1:]
+        text_bytes = int(self._token_bytes[targets].sum())
+        values = {
+            "step": step,
+            "tokens": step * targets.size,
+            "loss": loss_sum / targets.size,
+            "bits_per_byte": loss_sum / math.log(2) / text_bytes,
+            "lr": rate,
+            "grad_norm": norm,
+            "tokens_per_second": targets.size / seconds,
+        }
+        self.metrics.append(values)
+        if self._tracker is not None:
+            self._tracker.log(values, step=step)
+        self._bar.advance(note=f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
+
+
+def check_metrics(run: Path, record: dict[str, Any]) -> None:
+    """Compare the metrics of a finished run with the hash in its record, if that has one.
 
     Raises:
         RunError: naming the file.
@@ -148,8 +201,8 @@ def require_metrics(run: Path, record: dict[str, Any]) -> None:
         raise RunError(f"{path}: not what was written; restore it from a copy")
 
 
-def require_checkpoints(run: Path, plan: Plan) -> None:
-    """Stop where a checkpoint of a finished run is gone: the steps before the resume state cannot be taken again.
+def check_checkpoints(run: Path, plan: Plan) -> None:
+    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again.
 
     Raises:
         RunError: naming the checkpoints.
@@ -158,95 +211,6 @@ def require_checkpoints(run: Path, plan: Plan) -> None:
     folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:
-        raise RunError(f"{run}: checkpoints are missing: {', '.join(missing)}; train the run anew in another folder")
+        raise RunError(f"{run}: checkpoints are missing: {', '.join(missing)}; train the run again in another folder")
     for folder in folders:
         read_manifest(folder)
-
-
-def _build_engine(prepared: Prepared, processes: Processes) -> Engine:
-    settings, plan = prepared.settings, prepared.plan
-    model = build_model(
-        settings.model.shape, plan.vocabulary, settings.batch.length, prepared.document_token, settings.seeds.init
-    )
-    assert parameters_by_group(model) == plan.parameters, "the formula for parameters does not fit the model"
-    return make_engine(settings, processes, model)
-
-
-def _log(values: dict[str, float], metrics: MetricsLog, tracker: Tracker, bar: ProgressBar) -> None:
-    metrics.append(values)
-    tracker.log(values, step=int(values["step"]))
-    bar.advance(note=f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
-
-
-@dataclass(frozen=True)
-class Callbacks:
-    """What the loop calls.
-
-    Attributes:
-        on_step: after every step, with its metrics.
-        on_state: when a state is to be saved.
-        poll: after every step, with whether a state is due by this process's clock; returns, the same in all
-            processes, whether to save one and whether to stop.
-    """
-
-    on_step: Callable[[dict[str, float]], None]
-    on_checkpoint: Callable[[int], None]
-    on_state: Callable[[int], None]
-    poll: Callable[[bool], tuple[bool, bool]] = lambda due: (due, False)
-
-
-def run_steps(engine: Engine, batches: Batches, plan: Plan, done: int, callbacks: Callbacks) -> int:
-    """Take the steps after ``done`` up to the end of the plan, or until ``poll`` says to stop.
-
-    Args:
-        engine: holds the state after step ``done``.
-        batches: where each step's batch comes from.
-        plan: steps and checkpoints.
-        done: optimizer steps already taken; 0 also writes the checkpoint of the untrained model.
-
-    Returns:
-        The last step taken; the state after it was handed to ``on_state`` if it is not the last of the plan.
-
-    Raises:
-        DivergedError: when a loss is not finite; the state of the last good step is handed to ``on_state`` first.
-    """
-    scheduled = set(plan.checkpoint_steps)
-    saved_at = time.monotonic()
-    if done == 0:
-        callbacks.on_checkpoint(0)
-    for step in range(done + 1, plan.steps + 1):
-        started = time.monotonic()
-        windows = batches.of_step(step)
-        rate = learning_rate(plan.settings.optimizer, step, plan.steps)
-        try:
-            result = engine.step(windows, rate, step)
-        except DivergedError:
-            callbacks.on_state(step - 1)
-            raise
-        seconds = time.monotonic() - started
-        callbacks.on_step(_metrics(result, windows, batches.store, step, rate, seconds))
-        if step in scheduled:
-            callbacks.on_checkpoint(step)
-        save, stop = callbacks.poll(time.monotonic() - saved_at >= plan.settings.resume.seconds)
-        if save or stop:
-            callbacks.on_state(step)
-            saved_at = time.monotonic()
-        if stop:
-            return step
-    return plan.steps
-
-
-def _metrics(
-    result: StepResult, windows: NDArray[np.int64], store: TokenStore, step: int, rate: float, seconds: float
-) -> dict[str, float]:
-    targets = windows[:, 1:]
-    text_bytes = int(store.token_bytes[targets].sum())
-    return {
-        "step": step,
-        "tokens": step * targets.size,
-        "loss": result.loss_sum / targets.size,
-        "bits_per_byte": result.loss_sum / math.log(2) / text_bytes,
-        "lr": rate,
-        "grad_norm": result.grad_norm,
-        "tokens_per_second": targets.size / seconds,
-    }

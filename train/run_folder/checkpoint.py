@@ -1,11 +1,11 @@
-"""Checkpoints: ordinary Hugging Face folders with a manifest, written whole and read back."""
+"""Checkpoints: Hugging Face folders with a manifest, written completely or not at all, and compared with the model."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from train.model.architectures import ARCHITECTURES
 from train.plan import CheckpointFacts
 from train.tokenizer.folder import tokenizer_files
 from ucurve.errors import DamagedError, RunError, UserError
@@ -17,7 +17,7 @@ from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
     import torch
-    from transformers import GPTNeoXForCausalLM
+    from transformers import PreTrainedModel
 
 
 WEIGHTS = "model.safetensors"
@@ -27,24 +27,23 @@ _BFLOAT16_TOLERANCE = 0.05  # of the logits' norm; bfloat16 keeps 8 bits, and la
 
 def write_checkpoint(
     run: Path,
-    model: "GPTNeoXForCausalLM",
+    model: "PreTrainedModel",
     tokenizer: Path,
     facts: CheckpointFacts,
-    live: "GPTNeoXForCausalLM | None" = None,
+    live: "PreTrainedModel | None" = None,
 ) -> Path:
-    """Write one checkpoint, read it back and compare it with the live model: files, weights, and what it computes.
+    """Write one checkpoint, read it back and compare files, weights and logits with the live model.
 
     Args:
-        model: the model whose weights are kept, in float32.
-        tokenizer: tokenizer folder whose files go with the weights.
-        facts: step, tokens, FLOPs and hashes for the manifest.
+        model: the model with the float32 weights to save.
+        tokenizer: folder of the tokenizer to save with them.
         live: the model that is trained, where it is not ``model`` itself; it may be in bfloat16.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
-        RunError: when what is read back differs from the live weights or gives other logits.
+        RunError: when files, weights or logits differ.
     """
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
@@ -57,8 +56,8 @@ def write_checkpoint(
     return folder
 
 
-def faults(folder: Path) -> list[str]:
-    """Return what is wrong with a checkpoint folder against its manifest; empty when it is what it says."""
+def find_faults(folder: Path) -> list[str]:
+    """Compare a checkpoint folder with its manifest and name what differs."""
     try:
         manifest = read_manifest(folder)
     except DamagedError as error:
@@ -70,16 +69,18 @@ def faults(folder: Path) -> list[str]:
     return problems
 
 
-def holds_weights(folder: Path, model: "GPTNeoXForCausalLM") -> bool:
+def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
     import torch
     from safetensors.torch import load_file
 
-    saved, live = load_file(folder / WEIGHTS), dict(_saved_names(model))
+    architecture = ARCHITECTURES[model.config.model_type]
+    saved = load_file(folder / WEIGHTS)
+    live = {architecture.saved_name(name): parameter for name, parameter in model.named_parameters()}
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 
 
-def _save_model(model: "GPTNeoXForCausalLM", folder: Path) -> None:
+def _save_model(model: "PreTrainedModel", folder: Path) -> None:
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
@@ -97,24 +98,24 @@ def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
     sealed.MANIFEST.write(folder / MANIFEST, manifest)
 
 
-def _compare(folder: Path, model: "GPTNeoXForCausalLM") -> None:
-    problems = faults(folder)
+def _compare(folder: Path, model: "PreTrainedModel") -> None:
+    problems = find_faults(folder)
     if problems:
         raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
     if not holds_weights(folder, model):
         raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
 
 
-def _compare_logits(folder: Path, live: "GPTNeoXForCausalLM") -> None:
-    """Let the written folder and the live model predict the same few tokens; the least that finds a wrong export."""
+def _compare_logits(folder: Path, live: "PreTrainedModel") -> None:
+    """Compare the logits of the written checkpoint and of the live model on a few tokens, to find a wrong export."""
     import torch
 
     weight = live.get_output_embeddings().weight
     try:
-        loaded = load_model(folder, "GPTNeoXForCausalLM", dtype=torch.float32)[0].to(weight.device)
+        loaded = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)[0].to(weight.device)
     except UserError as error:
         raise RunError(f"a checkpoint does not load after it was written: {error}") from error
-    probe = _probe(live).to(weight.device)
+    probe = _make_probe(live).to(weight.device)
     with torch.no_grad():
         expected, found = live(probe).logits.float(), loaded(probe).logits
     tolerance = 0.0 if weight.dtype == torch.float32 else _BFLOAT16_TOLERANCE * expected.norm().item()
@@ -126,15 +127,9 @@ def _compare_logits(folder: Path, live: "GPTNeoXForCausalLM") -> None:
         )
 
 
-def _probe(model: "GPTNeoXForCausalLM") -> "torch.Tensor":
+def _make_probe(model: "PreTrainedModel") -> "torch.Tensor":
     """Return a fixed sequence of token ids over the whole vocabulary, shape [1, length]."""
     import torch
 
     length = min(_PROBE_TOKENS, model.config.max_position_embeddings)
     return torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
-
-
-def _saved_names(model: "GPTNeoXForCausalLM") -> Iterator[tuple[str, "torch.nn.Parameter"]]:
-    """Yield parameters under the names they have on disk, where the output layer is ``embed_out``."""
-    for name, parameter in model.named_parameters():
-        yield name.replace("lm_head.", "embed_out."), parameter

@@ -1,10 +1,10 @@
-"""What keeps a run from starting: each check names what is wrong before anything is written."""
+"""Checks that a run must pass before anything is written into its folder."""
 
 import os
 from dataclasses import asdict
 from pathlib import Path
 
-from train.config import RunSettings, config_sha256, differing_keys, identity_of
+from train.config import RunSettings, config_sha256, differing_keys, pick_identity
 from train.data.store import TokenStore
 from train.run_folder.config_file import read_configuration
 from train.run_folder.records import read_record
@@ -15,8 +15,8 @@ from ucurve.storage.run_folder import CONFIGURATION, read_run_record
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 
 
-def refuse_unwritable(settings: RunSettings) -> None:
-    """Refuse folders that cannot be written to and names that no file system takes.
+def check_writable(settings: RunSettings) -> None:
+    """Check that the folders can be written to and that the run's name fits into a file name.
 
     Raises:
         UserError: naming the key.
@@ -32,8 +32,8 @@ def refuse_unwritable(settings: RunSettings) -> None:
         )
 
 
-def refuse_text_without_bytes(store: TokenStore, where: str) -> None:
-    """Refuse a text that the tokenizer knows nothing of: there would be no bytes to divide the loss by.
+def check_text_has_bytes(store: TokenStore, where: str) -> None:
+    """Check that the tokenizer knows some of the text; otherwise bits per byte would divide by zero.
 
     Raises:
         UserError: naming the corpus.
@@ -42,18 +42,22 @@ def refuse_text_without_bytes(store: TokenStore, where: str) -> None:
         raise UserError(f"{where}: the tokenizer knows none of the text; every token is unknown or special")
 
 
-def refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
-    """Refuse a folder that holds a run of another configuration, or something that is no run.
+def check_same_configuration(settings: RunSettings) -> None:
+    """Check that the run folder, if it exists, holds a run of the same configuration.
 
     Raises:
         UserError: naming the keys that differ.
         DamagedError: when the run is of this configuration, and ``config.yaml`` or ``run.json`` was changed.
     """
+    folder = settings.folder
     if not (folder / CONFIGURATION).exists():
-        _refuse_foreign_folder(folder)
+        if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
+            raise UserError(
+                f"{folder} exists and is no run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
+            )
         return
     wanted = plain(settings.identity())
-    keys = differing_keys(identity_of(read_configuration(folder)), wanted)
+    keys = differing_keys(pick_identity(read_configuration(folder)), wanted)
     if keys and read_run_record(folder).get("config_sha256") == config_sha256(wanted):
         raise DamagedError(
             f"{folder / CONFIGURATION}: not what was written: {'; '.join(keys)}, and run.json says otherwise; restore "
@@ -66,22 +70,16 @@ def refuse_other_configuration(folder: Path, settings: RunSettings) -> None:
         )
 
 
-def refuse_other_data(folder: Path, settings: RunSettings, data_sha256: str) -> None:
-    """Refuse a folder that was trained on another token stream under the same name.
+def check_same_data(settings: RunSettings, data_sha256: str) -> None:
+    """Check that the run folder, if it holds a run, was trained on the same token stream.
 
     Raises:
         UserError: giving both hashes.
     """
+    folder = settings.folder
     record = read_record(folder)
     if record is not None and record["data_sha256"] != data_sha256:
         raise UserError(
             f"{folder} was trained on other data: data_sha256 {record['data_sha256'][:12]} -> {data_sha256[:12]} "
             f"(data.path={settings.data.path}). Add name=SUFFIX"
         )
-
-
-def _refuse_foreign_folder(folder: Path) -> None:
-    if not folder.exists():
-        return
-    if not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise UserError(f"{folder} exists and is no run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX")

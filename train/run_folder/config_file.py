@@ -1,11 +1,11 @@
-"""What a run folder says of its configuration."""
+"""Reads ``config.yaml`` of a run folder."""
 
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from train.config import RunSettings, config_sha256, identity_of, read_settings
+from train.config import RunSettings, config_sha256, pick_identity, read_settings
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
 
@@ -23,16 +23,16 @@ def load_settings(run: Path) -> RunSettings:
 
 
 def stored_config_sha256(run: Path) -> str:
-    """Hash what ``config.yaml`` says of the outcome, as it stands there.
+    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it.
 
     Raises:
         UserError: when the file is no configuration of a run.
     """
-    return config_sha256(identity_of(read_configuration(run)))
+    return config_sha256(pick_identity(read_configuration(run)))
 
 
 def read_configuration(run: Path) -> dict[str, Any]:
-    """Read ``config.yaml`` as it stands.
+    """Read ``config.yaml`` without checking its values.
 
     Raises:
         UserError: when the file cannot be read or is no configuration of a run.

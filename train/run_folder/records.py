@@ -23,18 +23,18 @@ from ucurve.storage.run_folder import (
 )
 
 _NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
-_MAKER = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
+_SESSION_KEYS = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
 
 
 class MetricsLog:
-    """Appends to ``metrics.jsonl``; the local file is the truth whatever else is logged to.
+    """Appends to ``metrics.jsonl``.
 
     Args:
-        resumed_step: the step that the run goes on after; the lines of steps to be taken again are dropped.
-        kept_sha256: SHA-256 of the lines that are kept, as they were written; None where nothing says it.
+        resumed_step: the run continues after this step; the lines of later steps are dropped.
+        kept_sha256: SHA-256 of the lines that are kept, as they were written; None where it was not recorded.
 
     Raises:
-        RunError: when the lines that are kept are not those; the file is left as it is.
+        RunError: when the lines that are kept have another hash; the file is left as it is.
     """
 
     def __init__(self, path: Path, resumed_step: int, kept_sha256: str | None = None) -> None:
@@ -47,7 +47,7 @@ class MetricsLog:
             if kept_sha256 not in (None, self.sha256):
                 raise RunError(
                     f"{path}: the lines up to step {resumed_step} are not those that were written; restore the file "
-                    f"from a copy, or remove {path.parent / RESUME} and start again, which takes all steps anew"
+                    f"from a copy, or remove {path.parent / RESUME} and start again, which repeats all steps"
                 )
         self._file = path.open("ab")
 
@@ -57,7 +57,7 @@ class MetricsLog:
         return self._digest.hexdigest()
 
     def append(self, metrics: Mapping[str, float]) -> None:
-        """Write one line and hand it to the operating system, so that a killed process loses none."""
+        """Write one line and flush it, so that a killed process loses none."""
         line = (json.dumps(dict(metrics), allow_nan=False) + "\n").encode()
         self._file.write(line)
         self._file.flush()
@@ -73,7 +73,7 @@ class MetricsLog:
 
 
 class RunRecord:
-    """``run.json``: what made the run and how it stands."""
+    """``run.json``: the inputs, the software and the status of a run."""
 
     def __init__(self, run: Path, facts: Mapping[str, Any]) -> None:
         self._run = run
@@ -81,9 +81,9 @@ class RunRecord:
         self._facts = dict(facts) | {key: before[key] for key in ("sessions", FILES) if key in before}
 
     def write_file(self, name: str, text: str) -> None:
-        """Write a file of the run folder whose hash the record holds, if it is not there like this.
+        """Write a file of the run folder, unless it is there already, and record its hash.
 
-        A kill at any moment leaves a file that the record accepts: it accepts both before the file is replaced.
+        The record accepts the old and the new file before the file is replaced, so that a kill leaves both valid.
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
         path, before = self._run / name, read_run_record(self._run)
@@ -95,8 +95,8 @@ class RunRecord:
             self._store(after)
         self._facts[FILES] = {**self._facts.get(FILES, {}), name: digest}
 
-    def vouch_for_tokenizer(self) -> None:
-        """Note the hashes of the run's tokenizer, or compare it with those that an earlier start noted.
+    def record_tokenizer(self) -> None:
+        """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded.
 
         Raises:
             DamagedError: naming every file that is not what was written.
@@ -109,19 +109,16 @@ class RunRecord:
         refuse_faults(own_faults(self._run, self._facts, [TOKENIZER]), advice)
 
     def begin(self, done: int) -> None:
-        """Note what makes the steps after ``done`` from here on; going on with the same adds no entry.
-
-        Without it a run that went on with other code, versions, hardware or engine would look made by the last alone.
-        """
-        maker = {key: self._facts.get(key) for key in _MAKER}
+        """Record code revision, versions, hardware and engine for the steps after ``done``, unless nothing changed."""
+        session_facts = {key: self._facts.get(key) for key in _SESSION_KEYS}
         kept = [session for session in self._facts.get("sessions", []) if session["after_step"] < done]
-        if not kept or {key: kept[-1].get(key) for key in _MAKER} != maker:
-            kept.append({"after_step": done, **maker})
+        if not kept or {key: kept[-1].get(key) for key in _SESSION_KEYS} != session_facts:
+            kept.append({"after_step": done, **session_facts})
         self._facts["sessions"] = kept
         self._store(self._facts)
 
     def write(self, status: str, **more: Any) -> None:
-        """Write the record with ``status`` running, finished or failed, and further facts."""
+        """Write the record with ``status`` running, interrupted, finished or failed, and further facts."""
         self._facts |= {"status": status, **more}
         self._store(self._facts)
 
@@ -151,13 +148,13 @@ def _lines_until(path: Path, step: int) -> Iterator[bytes]:
         return
     with path.open("rb") as lines:
         for line in lines:
-            if _step_of(line) > step:
+            if _parse_step(line) > step:
                 return
             yield line
 
 
-def _step_of(line: bytes) -> float:
-    """Return the step of a line; a torn last line counts as beyond every step."""
+def _parse_step(line: bytes) -> float:
+    """Return the step of a line; infinity for a torn line."""
     try:
         return float((parse_metrics(line) or {})["step"])
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""The rolling full state that a cut-off run goes on from; never the place a study reads from.
+"""The rolling full state that an interrupted run continues from.
 
-``resume/step00000123/`` holds ``state.safetensors`` and ``state.json`` with its hash. A state is written whole before
-an older one goes, and the two newest are kept: if the newest is damaged, the one before it is used, and that is said.
+``resume/step00000123/`` holds ``state.safetensors`` and ``state.json`` with its hash. A state is complete before an
+older one is removed, and the two newest are kept: if the newest is damaged, the one before it is used.
 """
 
 import shutil
@@ -26,8 +26,7 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
     """Write the state after ``step`` and remove all but the newest states.
 
     Args:
-        step: optimizer steps taken.
-        owner: hashes of what the state belongs to, with that of the metrics so far.
+        owner: hashes of the run that the state belongs to, with that of the metrics so far.
     """
     from safetensors.torch import save_file
 
@@ -40,8 +39,8 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
         shutil.rmtree(old)
 
 
-def newest_state(run: Path, owner: dict[str, str]) -> int | None:
-    """Return the step of the newest state that is whole, or None; damaged ones are named on standard error.
+def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
+    """Return the step of the newest state that is whole, or None; damaged ones are logged.
 
     Raises:
         UserError: when a whole state belongs to another configuration or other data.
@@ -51,16 +50,16 @@ def newest_state(run: Path, owner: dict[str, str]) -> int | None:
         return None
     remove_leftovers(folder)
     for candidate in _states(folder):
-        facts = _facts(candidate)
+        facts = _read_facts(candidate)
         if facts is not None and not _is_torn(candidate, facts):
-            _refuse_stranger(candidate, facts, owner)
+            _check_owner(candidate, facts, owner)
             return int(facts["step"])
         say(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
 
 
 def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
-    """Read the state after ``step``, which ``newest_state`` found whole."""
+    """Read the state after ``step``, which ``find_newest_state`` found whole."""
     from safetensors.torch import load_file
 
     state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
@@ -70,9 +69,9 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 def metrics_sha256(run: Path, step: int) -> str | None:
     """Return the SHA-256 that the lines of ``metrics.jsonl`` up to ``step`` had when the state after it was saved.
 
-    None where the state does not say it, as an older version wrote it, or there is no such state.
+    None where there is no such state, or an older version wrote it without the hash.
     """
-    facts = _facts(state_folder(run, step))
+    facts = _read_facts(state_folder(run, step))
     return None if facts is None else facts.get(METRICS_SHA256)
 
 
@@ -81,7 +80,7 @@ def state_faults(run: Path) -> list[str]:
     folder = run / RESUME
     problems = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        facts = _facts(path)
+        facts = _read_facts(path)
         if is_leftover(path):
             problems.append(f"{path}: left behind by a killed process, or being written")
         elif facts is None or state_folder(run, int(facts["step"])) != path or _is_torn(path, facts):
@@ -97,7 +96,7 @@ def state_folder(run: Path, step: int) -> Path:
     return run / RESUME / step_name(step)
 
 
-def _refuse_stranger(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
+def _check_owner(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
     wrong = [key for key, value in owner.items() if facts.get(key) != value]
     if wrong:
         raise UserError(f"{folder} is the state of another run: {', '.join(wrong)} differ")
@@ -107,7 +106,7 @@ def _states(folder: Path) -> list[Path]:
     return sorted(folder.glob(STEPS), reverse=True)
 
 
-def _facts(folder: Path) -> dict[str, Any] | None:
+def _read_facts(folder: Path) -> dict[str, Any] | None:
     try:
         facts = STATE.read_older(folder / _FACTS)
     except DamagedError:
@@ -116,5 +115,4 @@ def _facts(folder: Path) -> dict[str, Any] | None:
 
 
 def _is_torn(folder: Path, facts: dict[str, Any]) -> bool:
-    said: str = facts["state_sha256"]
-    return sha256_file(folder / _STATE) != said
+    return bool(sha256_file(folder / _STATE) != facts["state_sha256"])

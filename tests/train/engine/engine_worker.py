@@ -12,9 +12,9 @@ from safetensors.torch import load_file, save_file
 from train.config import EngineSettings
 from train.engine.deepspeed import DeepSpeedEngine
 from train.engine.engine import TorchEngine
-from train.engine.processes import connect, disconnect, processes_of
-from train.model.flops import Shape
+from train.engine.processes import connect, disconnect, read_processes
 from train.model.neox import build_model
+from train.model.shape import Shape
 from train.optim import OptimizerSettings
 
 OPTIMIZER = OptimizerSettings(
@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 def make(stage, processes, config=None, seed=0):
     model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, seed)
     if stage is None:
-        return TorchEngine(model, OPTIMIZER, EngineSettings("torch", 3, "cpu"))
+        return TorchEngine(model, OPTIMIZER, 3, CPU)
     settings = EngineSettings("deepspeed", 3, "cpu", stage, config)
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, SEQUENCES, CPU)
 
@@ -49,7 +49,7 @@ def continued(stage, processes, file):
 
 
 def main(folder, bfloat16):
-    processes = processes_of(os.environ)
+    processes = read_processes(os.environ)
     connect(processes, "cpu")
     results, size = {}, processes.size
     for stage in (None, 0, 1, 2) if size == 1 else (0, 1, 2):
@@ -57,7 +57,7 @@ def main(folder, bfloat16):
         engine = make(stage, processes)
         results[name] = take(engine, 1, HALF)
         state = engine.state()
-        if processes.is_first:
+        if processes.is_rank0:
             save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}.safetensors")
         results[name] += take(engine, HALF + 1, STEPS)
         processes.barrier()
@@ -70,7 +70,7 @@ def main(folder, bfloat16):
         results[f"bf16 {stage}-{size}"] = {
             "steps": steps,
             "live": str(next(engine.model.parameters()).dtype),
-            "kept": str(next(whole.parameters()).dtype) if processes.is_first else None,
+            "kept": str(next(whole.parameters()).dtype) if processes.is_rank0 else None,
         }
         again = make(stage, processes, str(bfloat16), seed=9)
         state = processes.broadcast(engine.state())
@@ -85,7 +85,7 @@ def main(folder, bfloat16):
         after = poisoned.state()
         same = all(torch.equal(before[key], after[key]) for key in before if key != "generator")
         results["poisoned"] = [type(error).__name__, str(error), same]
-    if processes.is_first:
+    if processes.is_rank0:
         (folder / f"results-{size}.json").write_text(json.dumps(results))
     disconnect()
 

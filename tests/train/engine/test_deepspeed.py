@@ -125,7 +125,7 @@ def test_another_engine_is_no_other_run(settings_of):
             "train_batch_size: 4",
             r"engine\.config=.*: these keys cannot be set there: train_batch_size: batch\.sequences",
         ),
-        ("zero_optimization: {stage: 1}", r"zero_optimization\.stage: engine\.zero_stage says it"),
+        ("zero_optimization: {stage: 1}", r"zero_optimization\.stage: engine\.zero_stage sets it"),
         ("zero_optimization: {offload_optimizer: {device: cpu}}", r"offload_optimizer: offloading is not supported"),
         ("fp16: {enabled: true}", r"fp16: its loss scaling skips steps"),
         ("wall_clock_brakdown: true", r"unknown key 'wall_clock_brakdown'.* Did you mean 'wall_clock_breakdown'\?"),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from train.config import EngineSettings
-from train.engine.engine import DivergedError, TorchEngine, choose_device, parameter_groups
-from train.model.flops import Shape
+from train.engine.engine import DivergedError, TorchEngine, parameter_groups
+from train.engine.execution import choose_device
 from train.model.neox import build_model
+from train.model.shape import Shape
 from train.optim import OptimizerSettings, learning_rate
 from ucurve.errors import UserError
 
@@ -18,7 +18,7 @@ OPTIMIZER = OptimizerSettings(
 
 def make_engine(micro_batch=8, seed=0):
     model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, seed)
-    return TorchEngine(model, OPTIMIZER, EngineSettings(kind="torch", micro_batch=micro_batch, device="cpu"))
+    return TorchEngine(model, OPTIMIZER, micro_batch, torch.device("cpu"))
 
 
 def windows(number, sequences=8):

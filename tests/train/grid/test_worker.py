@@ -16,8 +16,8 @@ from hydra.core.global_hydra import GlobalHydra
 from train.config import Seeds
 from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
-from train.grid.failures import note_failure, read_failure
-from train.grid.worker import GridRun, Outcome, summary
+from train.grid.failures import read_failure, record_failure
+from train.grid.worker import GridRun, Outcome, format_outcomes
 from train.run.run import train_cell
 from train.run_folder.records import RunRecord
 from ucurve.cli import run as run_command
@@ -100,7 +100,7 @@ def test_a_second_start_does_what_is_left_and_forgets_mended_failures(cells):
 def test_a_failure_of_another_worker_meanwhile_is_reported_and_not_repeated(cells):
     def train(settings):
         if settings.seeds.init == 0:
-            note_failure(cells[2].settings, RunError("theirs"))
+            record_failure(cells[2].settings, RunError("theirs"))
         assert settings.seeds.init != 2
         finish(settings)
 
@@ -151,7 +151,7 @@ def test_a_process_told_to_end_starts_no_other_cell(cells):
 
 
 def test_the_summary_names_every_cell_and_counts():
-    text = summary([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
+    text = format_outcomes([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
     assert text.splitlines() == ["a     done", "long  failed    why (log)", "b     done", "3 cells: 2 done, 1 failed"]
 
 

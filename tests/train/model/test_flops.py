@@ -1,7 +1,7 @@
 import pytest
 
-from train.model.flops import Shape, count_parameters, flops_6nd, flops_exact
-from train.model.neox import build_model, parameters_by_group
+from train.model.neox import build_model, count_flops, count_parameters, parameters_by_group
+from train.model.shape import Shape, flops_6nd
 
 PYTHIA = {  # published parameter counts: total, without embeddings (Biderman et al. 2023, Table 1; model cards)
     "70m": (Shape(6, 512, 8, 2048), 70_426_624, 18_915_328),
@@ -32,7 +32,7 @@ def test_6nd_gives_the_papers_ends():
 def test_exact_flops_by_hand():
     shape = Shape(layers=1, width=2, heads=1, feed_forward=3)
     # query, key, value and output 4 x 4, feed-forward 2 x 6, scores and values 2 x 5 x 2, output 7 x 2: 62 products
-    assert flops_exact(shape, vocabulary=7, sequence_length=5, tokens=10) == 6 * 62 * 10
+    assert count_flops(shape, vocabulary=7, sequence_length=5, tokens=10) == 6 * 62 * 10
 
 
 def test_exact_flops_equal_a_count_over_the_modules():
@@ -47,6 +47,6 @@ def test_exact_flops_equal_a_count_over_the_modules():
         logits = model(ids[:, :-1]).logits
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).backward()
     counted = counter.get_total_flops()
-    ours = flops_exact(shape, 50, length, 3 * length)
+    ours = count_flops(shape, 50, length, 3 * length)
     # The counter also sees the tiny product that makes the rotary angles.
     assert counted == pytest.approx(ours, rel=0.01)

@@ -4,8 +4,9 @@ import math
 import pytest
 import torch
 
-from train.model.flops import Shape
-from train.model.neox import build_model, summed_loss
+from train.model.loss import summed_loss
+from train.model.neox import build_model
+from train.model.shape import Shape
 
 SHAPE = Shape(layers=3, width=64, heads=4, feed_forward=256)
 

@@ -10,11 +10,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from train.engine.engine import TorchEngine, require_complete
+from train.engine.engine import TorchEngine, check_state_complete
 from train.engine.signals import Interrupted, StopSignals
 from train.run.run import train_cell
 from train.run_folder.records import read_record
-from train.run_folder.resume import load_state, newest_state, save_state
+from train.run_folder.resume import find_newest_state, load_state, save_state
 from train.verify import run_faults
 from ucurve.errors import RunError, UserError
 
@@ -87,7 +87,7 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
         train_cell(settings)
     run = folder_of(settings)
     state = load_file(run / "resume/step00000004/state.safetensors")
-    require_complete(state, torch.nn.Module(), 4)
+    check_state_complete(state, torch.nn.Module(), 4)
     assert not list((run / "resume").glob(".*"))
 
 
@@ -105,7 +105,7 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
     with pytest.raises(Interrupted, match="75"):
         train_cell(settings)
     run = folder_of(settings)
-    assert newest_state(run, {}) == 5
+    assert find_newest_state(run, {}) == 5
     train_cell(settings)
     assert scored == [0, 1, 2, 5, 12]
     assert outcome(run) == alone
@@ -113,7 +113,7 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
 def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, number, code):
-    monkeypatch.setattr("train.run.run.build_token_store", lambda *_: os.kill(os.getpid(), number))
+    monkeypatch.setattr("train.run.prepare.build_token_store", lambda *_: os.kill(os.getpid(), number))
     settings = settings_of()
     with pytest.raises(Interrupted) as raised:
         train_cell(settings)
@@ -260,7 +260,7 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
         with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
             train_cell(cut)
     assert read_record(run)["status"] == "failed"
-    assert newest_state(run, {}) == 6
+    assert find_newest_state(run, {}) == 6
     train_cell(cut)
     assert outcome(run) == alone
 
@@ -288,7 +288,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
         moved.calls += 1
         return probe
 
-    before, moved.calls = checkpoint._probe, 0
+    before, moved.calls = checkpoint._make_probe, 0
     real = GPTNeoXForCausalLM.from_pretrained
 
     def other(*given, **named):
@@ -297,7 +297,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
             model.get_output_embeddings().weight[0, 0] += 1e-3
         return model, report
 
-    monkeypatch.setattr("train.run_folder.checkpoint._probe", moved)
+    monkeypatch.setattr("train.run_folder.checkpoint._make_probe", moved)
     monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
     with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
         train_cell(settings_of())

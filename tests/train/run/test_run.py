@@ -14,12 +14,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from train.data.order import Batches
 from train.engine.engine import TorchEngine
-from train.plan import make_plan
-from train.run.run import prepare, train_cell
-from train.run.trainer import Callbacks, run_steps
-from train.run_folder.records import RunRecord, read_record
+from train.run import trainer
+from train.run.prepare import prepare
+from train.run.run import train_cell
+from train.run_folder.records import MetricsLog, RunRecord, read_record
 from train.verify import run_faults, verify_command
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.storage.locks import only_writer
@@ -285,7 +284,7 @@ def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_o
     )
     train_cell(settings_of())
     assert (finished / LAST).read_bytes() == whole
-    assert "is not what this run computes; it is written anew" in capsys.readouterr().err
+    assert "is incomplete or has other weights than this run computes; it is rewritten" in capsys.readouterr().err
 
 
 def test_a_finished_run_with_a_checkpoint_gone_says_so(finished, settings_of):
@@ -375,25 +374,28 @@ def test_verify_refuses_what_is_no_run(tmp_path):
         verify_command({})
 
 
-def test_the_loop_calls_back_in_order(settings_of):
-    settings = settings_of("resume.seconds=0")
-    prepared = prepare(settings)
-    calls = []
+def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, monkeypatch):
+    written, step = [], TorchEngine.step
 
-    class Still:
-        def step(self, windows, rate, number):
-            from train.engine.engine import StepResult
+    def cut(self, windows, rate, number):
+        if number > 10:
+            raise KeyboardInterrupt
+        return step(self, windows, rate, number)
 
-            return StepResult(float(windows.size), 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(TorchEngine, "step", cut)
+        with pytest.raises(KeyboardInterrupt):
+            train_cell(settings_of("resume.seconds=0"))
+    for name, place in (("append", MetricsLog), ("write_checkpoint", trainer), ("save_state", trainer)):
+        real = getattr(place, name)
 
-    callbacks = Callbacks(
-        lambda values: calls.append(("step", values["step"])),
-        lambda step: calls.append(("checkpoint", step)),
-        lambda step: calls.append(("state", step)),
-    )
-    plan = make_plan(settings, prepared.plan.vocabulary)
-    run_steps(Still(), Batches(prepared.store, prepared.batches.order, 8), plan, 10, callbacks)
-    assert calls == [("step", 11), ("state", 11), ("step", 12), ("checkpoint", 12), ("state", 12)]
+        def noted(*given, _name=name, _real=real, **more):
+            written.append(_name)
+            return _real(*given, **more)
+
+        monkeypatch.setattr(place, name, noted)
+    train_cell(settings_of("resume.seconds=0"))
+    assert written == ["append", "save_state", "append", "write_checkpoint", "save_state"]
 
 
 def test_a_run_that_goes_on_at_step_1_000_000_has_its_data_in_under_a_second(settings_of):

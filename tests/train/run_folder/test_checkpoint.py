@@ -5,9 +5,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from eval.models.targets import model_targets
-from train.model.flops import Shape
 from train.model.neox import build_model
-from train.run_folder.checkpoint import CheckpointFacts, faults, write_checkpoint
+from train.model.shape import Shape
+from train.run_folder.checkpoint import CheckpointFacts, find_faults, write_checkpoint
 from ucurve.errors import RunError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
@@ -51,7 +51,7 @@ def test_the_manifest_says_what_the_contract_wants(checkpoint):
 
 
 def test_a_whole_checkpoint_has_no_faults(checkpoint):
-    assert faults(checkpoint) == []
+    assert find_faults(checkpoint) == []
 
 
 def test_the_hash_of_a_tokenizer_without_tokenizer_json_is_one(tmp_path, model):
@@ -77,23 +77,23 @@ def test_any_byte_of_any_file_counts(checkpoint, name):
         flipped = bytearray(whole)
         flipped[place] ^= 1
         (checkpoint / name).write_bytes(flipped)
-        assert faults(checkpoint), f"byte {place} of {name}"
-        assert "step00000003" in faults(checkpoint)[0]
+        assert find_faults(checkpoint), f"byte {place} of {name}"
+        assert "step00000003" in find_faults(checkpoint)[0]
     (checkpoint / name).write_bytes(whole)
-    assert faults(checkpoint) == []
+    assert find_faults(checkpoint) == []
 
 
 def test_missing_foreign_and_renamed_are_faults(checkpoint):
     (checkpoint / "extra.txt").write_text("x")
     (checkpoint / "config.json").unlink()
-    assert [fault.split(": ")[1] for fault in faults(checkpoint)] == ["missing", "not in the manifest"]
+    assert [fault.split(": ")[1] for fault in find_faults(checkpoint)] == ["missing", "not in the manifest"]
     (checkpoint / "manifest.json").unlink()
-    assert "manifest.json: cannot be read" in faults(checkpoint)[0]
+    assert "manifest.json: cannot be read" in find_faults(checkpoint)[0]
 
 
 def test_a_checkpoint_under_another_steps_name_is_a_fault(checkpoint):
     moved = checkpoint.rename(checkpoint_folder(checkpoint.parent.parent, 4))
-    assert faults(moved) == [f"{moved}: the manifest is of step 3"]
+    assert find_faults(moved) == [f"{moved}: the manifest is of step 3"]
 
 
 def test_what_is_read_back_must_be_what_was_written(tmp_path, model, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from train.run_folder.records import MetricsLog, RunRecord, read_record
-from train.run_folder.resume import load_state, newest_state, save_state
+from train.run_folder.resume import find_newest_state, load_state, save_state
 from ucurve.errors import UserError
 
 OWNER = {"config_sha256": "c", "data_sha256": "d"}
@@ -57,14 +57,14 @@ def test_a_broken_record_is_named(tmp_path, text, message):
 def test_a_state_of_another_run_is_refused(tmp_path):
     save_state(tmp_path, 1, {"x": torch.zeros(1)}, OWNER)
     with pytest.raises(UserError, match=r"step00000001 is the state of another run: data_sha256 differ"):
-        newest_state(tmp_path, OWNER | {"data_sha256": "e"})
+        find_newest_state(tmp_path, OWNER | {"data_sha256": "e"})
 
 
 def test_the_two_newest_states_are_kept(tmp_path):
     for step in (1, 2, 3):
         save_state(tmp_path, step, {"x": torch.tensor([float(step)])}, OWNER)
     assert sorted(path.name for path in (tmp_path / "resume").iterdir()) == ["step00000002", "step00000003"]
-    assert newest_state(tmp_path, OWNER) == 3
+    assert find_newest_state(tmp_path, OWNER) == 3
     assert load_state(tmp_path, 3)["x"].item() == 3.0
 
 
@@ -73,18 +73,18 @@ def test_a_damaged_state_is_named_and_the_one_before_it_used(tmp_path, capsys):
         save_state(tmp_path, step, {"x": torch.tensor([float(step)])}, OWNER)
     torn = tmp_path / "resume" / "step00000002" / "state.safetensors"
     torn.write_bytes(torn.read_bytes()[:-1])
-    assert newest_state(tmp_path, OWNER) == 1
+    assert find_newest_state(tmp_path, OWNER) == 1
     assert "step00000002 is damaged" in capsys.readouterr().err
     (tmp_path / "resume" / "step00000001" / "state.json").write_text("{")
-    assert newest_state(tmp_path, OWNER) is None
+    assert find_newest_state(tmp_path, OWNER) is None
 
 
 def test_leftovers_of_a_killed_writer_go(tmp_path):
     save_state(tmp_path, 1, {"x": torch.zeros(1)}, OWNER)
     (tmp_path / "resume" / ".step00000002.tmp-abc").mkdir()
-    assert newest_state(tmp_path, OWNER) == 1
+    assert find_newest_state(tmp_path, OWNER) == 1
     assert [path.name for path in (tmp_path / "resume").iterdir()] == ["step00000001"]
 
 
 def test_no_state_no_resume(tmp_path):
-    assert newest_state(tmp_path, OWNER) is None
+    assert find_newest_state(tmp_path, OWNER) is None

@@ -13,7 +13,7 @@ from train.config import read_settings
 from train.replay import open_batches
 from train.run.run import train_cell
 from train.run_folder.records import MetricsLog, RunRecord
-from train.run_folder.resume import metrics_sha256, newest_state, save_state, state_faults
+from train.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
 from train.verify import run_faults, run_findings, verify_command
 from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
@@ -178,7 +178,7 @@ def test_a_changed_digit_in_a_states_facts_is_noticed(tmp_path, capsys):
     for step in (1, 2):
         save_state(tmp_path, step, {}, {"data_sha256": "d"})
     flip_digit(tmp_path / "resume" / "step00000002" / "state.json")
-    assert newest_state(tmp_path, {"data_sha256": "d"}) == 1
+    assert find_newest_state(tmp_path, {"data_sha256": "d"}) == 1
     assert "step00000002 is damaged" in capsys.readouterr().err
     (tmp_path / "resume" / "step00000001" / "more").touch()
     (tmp_path / "resume" / ".step00000003.tmp-0123456789ab").mkdir()

@@ -1,0 +1,83 @@
+"""The part of a run before its folder is touched: every check, the tokenizer, the token shards and the plan."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from train import evaluation
+from train.config import RunSettings
+from train.corpus.corpus import Corpus
+from train.data.order import Batches, DataOrder
+from train.data.store import TokenStore, build_token_store, check_budget, save_unigram_counts
+from train.plan import Plan, make_plan
+from train.run.tracking import check_tracker
+from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
+from train.tokenizer.build import build_tokenizer, check_tokenizer
+from train.tokenizer.folder import end_of_document
+from train.tokenizer.vocabulary import vocabulary_size
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.storage.locks import refuse_busy
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """What a run is trained from.
+
+    Attributes:
+        document_token: id of the token that precedes every document.
+    """
+
+    plan: Plan
+    tokenizer: Path
+    store: TokenStore
+    document_token: int
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.plan.settings.folder
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """The hashes that tell this run's resume states from those of other runs."""
+        return {"config_sha256": self.plan.config_sha256, "data_sha256": self.store.sha256}
+
+    @property
+    def batches(self) -> Batches:
+        """The run's global batches, step by step."""
+        settings = self.plan.settings
+        order = DataOrder.over(self.store.sha256, settings.seeds.data, settings.batch.length, self.store.length)
+        return Batches(self.store, order, settings.batch.sequences)
+
+
+def check_inputs(settings: RunSettings) -> None:
+    """Check the configuration, the folders and the files, writing nothing and without importing torch.
+
+    Raises:
+        UserError: naming what does not fit.
+    """
+    check_writable(settings)
+    check_same_configuration(settings)
+    refuse_busy(settings.folder)
+    check_tracker(settings.tracker)
+    Corpus(settings.data).check_files()
+    check_tokenizer(settings.tokenizer, settings.data)
+    evaluation.check_benchmarks_exist(settings.eval)
+
+
+def prepare(settings: RunSettings) -> PreparedRun:
+    """Build the tokenizer and the token shards where they are missing, and check everything that depends on them.
+
+    Raises:
+        UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
+    """
+    corpus = Corpus(settings.data)
+    folder = build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
+    tokenizer = load_tokenizer(folder)
+    plan = make_plan(settings, vocabulary_size(tokenizer))
+    evaluation.check_pairs_fit(settings.eval, tokenizer, settings.batch.length)
+    store = build_token_store(corpus, folder, Path(settings.paths.cache))
+    where = f"data={settings.data.run_name}"
+    check_budget(store, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
+    check_text_has_bytes(store, where)
+    save_unigram_counts(store, folder)
+    return PreparedRun(plan, folder, store, end_of_document(tokenizer))
