@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from analysis.data.frames import with_gaps
 from analysis.data.runs import Run
 from analysis.data.study import Scored
-from analysis.plotting.figures import Drawing, Sheet, overall_and_phenomena
-from analysis.plotting.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
+from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles
 from analysis.report.report import Part, Section
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing
         f"at equal tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, "
         "smoothed likewise; it is no interval of the mean."
     )
-    return overall_and_phenomena(table, name, "Mean learning curves", note, _draw)
+    return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 
 
 def mean_curve_parts(scored: Scored) -> Iterable[Part]:
@@ -134,35 +134,18 @@ def _smoothed(grid: Array, values: Array) -> Array:
     return result
 
 
-def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
+def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles = line_styles(table["family"])
     counts = table.groupby("family", sort=False)[["runs", "models"]].max()
-    legend = {
-        f"{family} ({counts['models'][family]} sizes, {counts['runs'][family]} runs)": Line2D(
-            [], [], color=style.colour, linestyle=style.dashes
-        )
-        for family, style in styles.items()
-    }
-    axis, single = TokenAxis(table["tokens"]), len(phenomena) == 1
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, f"Line: smoothed mean; band: {_BAND}")
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            _draw_panel(axes, table[table["phenomenon"] == phenomenon], styles, axis)
-            axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
-        return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
+    labels = {name: f"{name} ({counts['models'][name]} sizes, {counts['runs'][name]} runs)" for name in styles}
 
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for family, style in styles.items():
+            line = rows[rows["family"] == family]
+            trained, start = line[line["tokens"] > 0], line[line["tokens"] == 0]
+            draw_line(axes, style, trained["tokens"], trained["smoothed"], (trained["low"], trained["high"]))
+            axes.plot(axis.places(line["tokens"]), line["accuracy"], "o", color=style.color, markersize=1.0)
+            axes.vlines(axis.places(start["tokens"]), start["low"], start["high"], color=style.color, linewidth=0.7)
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
-    for family, style in styles.items():
-        rows = table[table["family"] == family]
-        trained = rows[rows["tokens"] > 0]
-        axes.fill_between(
-            trained["tokens"], trained["low"], trained["high"], color=style.colour, alpha=0.18, linewidth=0
-        )
-        axes.plot(trained["tokens"], trained["smoothed"], color=style.colour, linestyle=style.dashes)
-        places = axis.places(rows["tokens"])
-        axes.plot(places, rows["accuracy"], "o", color=style.colour, markersize=1.0)
-        start = (rows["tokens"] == 0).to_numpy()
-        axes.vlines(places[start], rows["low"][start], rows["high"][start], color=style.colour, linewidth=0.7)
+    legend = line_legend({labels[name]: style for name, style in styles.items()})
+    return draw_over_tokens(table, panels, draw, f"Line: smoothed mean; band: {_BAND}", legend)

@@ -20,12 +20,13 @@ from analysis.models.mcnemar import (
     turned,
 )
 from analysis.models.side_by_side import MODELS, ROWS, overall_rows
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import drawing_style, log_axis, percent_axis, power_label
+from analysis.plotting.facets import draw_panels, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import log_axis, percent_axis, power_label
 from analysis.report.report import Column, Part, Section, TableView
 
 _PANELS = 8
-_COLOURS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
+_COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
 def language_parts(
@@ -190,21 +191,21 @@ def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, titl
         "of the residuals from it whose exact 95 % interval does not reach it."
     )
     named = dict(zip(points["language"].astype(str), points["name"].astype(str), strict=True))
-    with drawing_style():
-        sheet = Sheet(len(models), {}, note)
-        for axes, model in zip(sheet.panels, models, strict=True):
-            _frequency_panel(axes, table[table["model"] == model], named)
-            percent_axis(axes, float(table["accuracy"].min()))
-            log_axis(axes, table["frequency"], power_label, most_ticks=4, minor=False)
-            axes.set_title(model, pad=3, parse_math=False)
-        figure = sheet.finish("Frequency of the language (log scale)", "Accuracy (%)")
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _draw_languages(axes, rows, named)
+        percent_axis(axes, float(table["accuracy"].min()))
+        log_axis(axes, table["frequency"], power_label, most_ticks=4, minor=False)
+
+    labels = ("Frequency of the language (log scale)", "Accuracy (%)")
+    figure = draw_panels(panels_by(table, "model", models, title=str), draw, labels, note)
     return Drawing(name, "Accuracy and frequency of languages", note, figure, table)
 
 
-def _frequency_panel(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> None:
-    for verdict, colour in _COLOURS.items():
+def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> None:
+    for verdict, color in _COLORS.items():
         part = rows[rows["verdict"] == verdict]
-        axes.plot(part["frequency"], part["accuracy"], "o", color=colour, markersize=2.2)
+        axes.plot(part["frequency"], part["accuracy"], "o", color=color, markersize=2.2)
     for point in rows[rows["verdict"] != ""].to_dict("records"):
         place = (point["frequency"], point["accuracy"])
         axes.annotate(

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from analysis.data.runs import Run
 from analysis.data.study import Scored, Study
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import LineStyle, drawing_style, line_styles, readable
+from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import line_styles, readable
 from analysis.report.report import Column, Part, Section, TableView
 from eval.linking import parse_linking, slor
 from eval.metrics.accuracy import TiesRule, items
@@ -164,35 +164,25 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
         f"{band}."
     )
     table = bands[["benchmark", "variant", "alpha", "models", name, f"{name}_sd"]]
-    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw(table, name, band), table)
+    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band), table)
 
 
-def _draw(table: pd.DataFrame, name: str, band: str) -> Figure:
-    styles, benchmarks = line_styles(table["variant"]), list(dict.fromkeys(table["benchmark"]))
-    models = table.groupby("variant", sort=False)["models"].max()
-    legend = {
-        f"{variant} ({models[variant]} models)" if models[variant] > 1 else variant: Line2D(
-            [], [], color=style.colour, linestyle=style.dashes
-        )
-        for variant, style in styles.items()
-    }
-    with drawing_style():
-        sheet = Sheet(len(benchmarks), legend, f"Line: mean over models. {band}")
-        for axes, benchmark in zip(sheet.panels, benchmarks, strict=True):
-            _draw_panel(axes, table[table["benchmark"] == benchmark], name, styles)
-            axes.set_title(readable(benchmark) if len(benchmarks) > 1 else "", pad=3, parse_math=False)
-        return sheet.finish("alpha", _Y[name])
+def _draw_bands(table: pd.DataFrame, name: str, band: str) -> Figure:
+    styles, several = line_styles(table["variant"]), table["benchmark"].nunique() > 1
 
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for variant, line in rows.groupby("variant", sort=False):
+            sd = line[f"{name}_sd"]
+            ends = (line[name] - sd, line[name] + sd)
+            draw_line(axes, styles[str(variant)], line["alpha"], line[name], ends, marker="o", markersize=1.5)
+        axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
+        if name == "delta_acc":
+            axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, name: str, styles: dict[str, LineStyle]) -> None:
-    for variant, rows in table.groupby("variant", sort=False):
-        style, sd = styles[str(variant)], rows[f"{name}_sd"]
-        axes.fill_between(rows["alpha"], rows[name] - sd, rows[name] + sd, color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(rows["alpha"], rows[name], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.5)
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
-    if name == "delta_acc":
-        axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
+    panels = panels_by(table, "benchmark", title=lambda benchmark: readable(benchmark) if several else "")
+    legend = line_legend(styles, table, "variant", "models")
+    return draw_panels(panels, draw, ("alpha", _Y[name]), f"Line: mean over models. {band}", legend)
 
 
 _COLUMNS = (

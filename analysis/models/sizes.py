@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.data.last_scores import Judged
@@ -12,8 +13,9 @@ from analysis.data.runs import Run
 from analysis.data.study import Scored
 from analysis.models.charts import draw_lines
 from analysis.models.side_by_side import at_level
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import drawing_style, line_styles, log_axis, percent_axis, power_label, readable
+from analysis.plotting.facets import draw_panels, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
 from analysis.report.report import Column, Part, Section, TableView
 from ucurve.counts import format_count
 
@@ -231,24 +233,22 @@ def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:
     about = points[["model", "family", "parameters"]].drop_duplicates()
     rows = rows.merge(about, on="model").dropna(subset=["family", "parameters"])
     styles = line_styles(rows["family"])
-    legend = {name: Line2D([], [], color=style.colour, marker="o", markersize=3) for name, style in styles.items()}
+    legend = {name: Line2D([], [], color=style.color, marker="o", markersize=3) for name, style in styles.items()}
     note = (
         f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares within a family, "
         "which are straight in parameters and so bend on this logarithmic axis."
     )
-    suites = list(rows["suite"].unique())
-    with drawing_style():
-        sheet = Sheet(len(suites), legend, note)
-        for axes, suite in zip(sheet.panels, suites, strict=True):
-            for family, style in styles.items():
-                part = rows[(rows["suite"] == suite) & (rows["family"] == family)]
-                axes.plot(part["parameters"], part["accuracy"], "o", color=style.colour, markersize=2.5)
-                if part["parameters"].nunique() > 1:
-                    x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
-                    line = np.polyfit(part["parameters"] / 1e9, part["accuracy"], 1)
-                    axes.plot(x, np.polyval(line, x / 1e9), color=style.colour, linestyle=style.dashes, linewidth=0.8)
-            percent_axis(axes, float(rows["accuracy"].min()))
-            log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
-            axes.set_title(readable(suite), pad=3, parse_math=False)
-        figure = sheet.finish("Parameters (log scale)", "Accuracy (%)")
+
+    def draw(axes: Axes, suite: pd.DataFrame) -> None:
+        for family, style in styles.items():
+            part = suite[suite["family"] == family]
+            axes.plot(part["parameters"], part["accuracy"], "o", color=style.color, markersize=2.5)
+            if part["parameters"].nunique() > 1:
+                x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
+                line = np.polyfit(part["parameters"] / _PER, part["accuracy"], 1)
+                axes.plot(x, np.polyval(line, x / _PER), color=style.color, linestyle=style.dashes, linewidth=0.8)
+        percent_axis(axes, float(rows["accuracy"].min()))
+        log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
+
+    figure = draw_panels(panels_by(rows, "suite"), draw, ("Parameters (log scale)", "Accuracy (%)"), note, legend)
     return Drawing(name, "Accuracy and parameters", note, figure, rows)

@@ -257,7 +257,7 @@ def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
                 height,
                 xerr=bars,
                 fmt="o",
-                color=style.colour,
+                color=style.color,
                 markersize=2.6,
                 elinewidth=0.8,
                 label=model,

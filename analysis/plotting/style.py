@@ -21,7 +21,7 @@ from ucurve.counts import format_count
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
 # Okabe and Ito's palette, told apart under the common kinds of colour blindness; its yellow is too pale on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
@@ -34,7 +34,7 @@ _CHINESE_FONTS = (
 class LineStyle:
     """How one line is told from the others."""
 
-    colour: str
+    color: str
     dashes: Any
 
 
@@ -86,17 +86,17 @@ def _add_new_fonts() -> None:
 def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
     """Give every name a style of its own: colours first, then dashes (28 styles in all)."""
     return {
-        name: LineStyle(_COLOURS[index % len(_COLOURS)], _DASHES[index // len(_COLOURS) % len(_DASHES)])
+        name: LineStyle(_COLORS[index % len(_COLORS)], _DASHES[index // len(_COLORS) % len(_DASHES)])
         for index, name in enumerate(dict.fromkeys(names))
     }
 
 
-def dashes_of(names: Iterable[str]) -> dict[str, Any]:
+def line_dashes(names: Iterable[str]) -> dict[str, Any]:
     """Give every name dashes, four kinds in turn, where colours stand for something else."""
     return {name: _DASHES[index % len(_DASHES)] for index, name in enumerate(dict.fromkeys(names))}
 
 
-def size_colours(sizes: Sequence[str]) -> dict[str, str]:
+def size_colors(sizes: Sequence[str]) -> dict[str, str]:
     """Give model sizes, smallest first, colours from light to dark that keep their order in grey."""
     places = np.linspace(0.85, 0.0, len(sizes)) if len(sizes) > 1 else [0.4]
     return {size: to_hex(colormaps["viridis"](float(place))) for size, place in zip(sizes, places, strict=True)}

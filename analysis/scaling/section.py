@@ -1,25 +1,16 @@
 """Figures, tables and parts of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from analysis.data.study import Scored, Study
-from analysis.plotting.figures import OVER_RUNS, Drawing, Sheet, legend_label, overall_and_phenomena
-from analysis.plotting.style import (
-    LineStyle,
-    dashes_of,
-    drawing_style,
-    line_styles,
-    log_axis,
-    percent_axis,
-    power_label,
-    readable,
-)
+from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import LineStyle, line_dashes, line_styles, log_axis, percent_axis, power_label
 from analysis.report.report import Column, Part, Section, TableView
 from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling.points import (
@@ -89,18 +80,20 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
         note: what was fitted, for people.
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
     """
-    styles = line_styles(curves["line"].astype(str))
-    marks = _marks(curves)
-    legend = {line: Line2D([], [], color=style.colour, linestyle=style.dashes) for line, style in styles.items()}
-    with drawing_style():
-        sheet = Sheet(1, legend, marks)
-        axes = sheet.panels[0]
+    styles, marks = line_styles(curves["line"].astype(str)), _marks(curves)
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for line, style in styles.items():
-            _draw_fit(axes, curves[curves["line"].astype(str) == line], style)
-        log_axis(axes, curves["flops"], power_label, most_ticks=6, minor=True)
+            own = rows[rows["line"].astype(str) == line]
+            observed, fit = (own[own["source"] == source] for source in ("observed", "fit"))
+            axes.plot(observed["flops"], observed["value"], "o", color=style.color, markersize=1.8, alpha=0.6)
+            draw_line(axes, style, fit["flops"], fit["value"], (fit["low"], fit["high"]))
+        log_axis(axes, rows["flops"], power_label, most_ticks=6, minor=True)
         if "%" in label:
-            percent_axis(axes, float(curves[["value", "low"]].min().min()))
-        figure = sheet.finish("Training FLOPs (6ND, log scale)", label)
+            percent_axis(axes, float(rows[["value", "low"]].min().min()))
+
+    labels = ("Training FLOPs (6ND, log scale)", label)
+    figure = draw_panels([("", curves)], draw, labels, marks, line_legend(styles))
     return Drawing(name, title, f"{note} {marks}.", figure, curves)
 
 
@@ -165,48 +158,30 @@ def _marks(curves: pd.DataFrame) -> str:
     return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
-def _draw_fit(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
-    observed, fit = (rows[rows["source"] == source] for source in ("observed", "fit"))
-    axes.fill_between(fit["flops"], fit["low"], fit["high"], color=style.colour, alpha=0.18, linewidth=0)
-    axes.plot(observed["flops"], observed["value"], "o", color=style.colour, markersize=1.8, alpha=0.6)
-    axes.plot(fit["flops"], fit["value"], color=style.colour, linestyle=style.dashes)
+def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
+    styles, bits = _styles_by_variant(table), table["bits_per_byte"]
+    lowest = float(table[["low", "accuracy"]].min().min())
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group].sort_values("step")
+            band = (line["low"], line["high"])
+            draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker="o", markersize=1.2)
+        axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
+        percent_axis(axes, lowest)
+
+    labels = ("Training loss (bits per byte, falling to the right)", "Accuracy (%)")
+    return draw_panels(panels, draw, labels, _against_bits_note(table), line_legend(styles, table))
 
 
-def _draw_against_bits(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
-    styles = _styles(table)
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, runs[group]): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    bits = table["bits_per_byte"]
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, _against_bits_note(table))
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            rows = table[table["phenomenon"] == phenomenon]
-            for group, style in styles.items():
-                _draw_line(axes, rows[rows["group"] == group], style)
-            axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
-        return sheet.finish("Training loss (bits per byte, falling to the right)", "Accuracy (%)")
-
-
-def _draw_line(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
-    ordered = rows.sort_values("step")
-    x = ordered["bits_per_byte"]
-    axes.fill_between(x, ordered["low"], ordered["high"], color=style.colour, alpha=0.18, linewidth=0)
-    axes.plot(x, ordered["accuracy"], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.2)
-
-
-def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
+def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
     """Give each tokenizer and text a colour and each size dashes; of one tokenizer and text, each size its colour."""
     if table["variant"].nunique() == 1:
         return line_styles(table["group"])
     lines = table[["group", "variant", "model"]].drop_duplicates()
-    colours, dashes = line_styles(lines["variant"]), dashes_of(lines["model"])
+    colors, dashes = line_styles(lines["variant"]), line_dashes(lines["model"])
     return {
-        group: LineStyle(colours[variant].colour, dashes[model])
+        group: LineStyle(colors[variant].color, dashes[model])
         for group, variant, model in lines.itertuples(index=False, name=None)
     }
 
@@ -214,5 +189,5 @@ def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    colours = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
-    return f"Dots: checkpoints, joined in the order of training{colours}{band}."
+    colors = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
+    return f"Dots: checkpoints, joined in the order of training{colors}{band}."

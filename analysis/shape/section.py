@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from analysis.data.pair_scores import read_runs
 from analysis.data.runs import Run
 from analysis.data.study import Scored
-from analysis.plotting.figures import Drawing, Sheet, legend_label, overall_and_phenomena
-from analysis.plotting.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
+from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
 from analysis.report.report import Column, Part, Section, TableView
 from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
@@ -113,7 +113,7 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
     table = shapes.curves.join(kinds, on=["group", "phenomenon"])
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    draw = partial(_draw, note=_figure_note(shapes))
+    draw = partial(_draw_curves, note=_figure_note(shapes))
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
@@ -226,28 +226,25 @@ def _figure_note(shapes: Shapes) -> str:
     )
 
 
-def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:
+def _draw_curves(table: pd.DataFrame, panels: Panels, note: str) -> Figure:
     styles = line_styles(table["group"])
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, int(runs[group])): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    axis, single = TokenAxis(table["tokens"]), len(phenomena) == 1
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, note)
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            rows = table[table["phenomenon"] == phenomenon]
-            _draw_panel(axes, rows, styles, axis)
-            axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            _name_shapes(axes, phenomenon, rows)
-        return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
+
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group]
+            x = axis.places(line["tokens"])
+            draw_line(axes, style, x, line["smoothed"], (line["low"], line["high"]))
+            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
+            if len(line) and line["class"].iloc[0] in TURNS:
+                _mark_turn(axes, line, style)
+        _name_shapes(axes, rows)
+
+    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table))
 
 
-def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
+def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     """Write the class below the title of a panel, or inside the only panel, which has no title."""
-    text = _classes_of(rows)
+    text, phenomenon = _classes_of(rows), str(rows["phenomenon"].iloc[0])
     if phenomenon == "all":
         axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
         return
@@ -269,20 +266,9 @@ def _short(shape: str) -> str:
     return shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
 
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
-    for group, style in styles.items():
-        rows = table[table["group"] == group]
-        x = axis.places(rows["tokens"])
-        axes.fill_between(x, rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(x, rows["smoothed"], color=style.colour, linestyle=style.dashes)
-        axes.plot(x, rows["accuracy"], "o", color=style.colour, markersize=1.2, alpha=0.6, markeredgewidth=0)
-        if len(rows) and rows["class"].iloc[0] in TURNS:
-            _mark_turn(axes, rows, style)
-
-
 def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
     trained = rows[rows["tokens"] > 0]
     place, is_dip = float(rows["place"].iloc[0]), rows["class"].iloc[0] == "U-shaped"
     height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
-    axes.plot([place], [height], "v" if is_dip else "^", color=style.colour, markersize=4, markeredgecolor="black",
+    axes.plot([place], [height], "v" if is_dip else "^", color=style.color, markersize=4, markeredgecolor="black",
               markeredgewidth=0.5)  # fmt: skip
