@@ -8,59 +8,57 @@ import pandas as pd
 from analysis.curves.flops import draw_flops_curves, flops_table, has_points
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.curves.mean import mean_curve_parts
+from analysis.curves.mean import mean_curve_sections
 from analysis.data.frames import last_scored, targets
 from analysis.data.last_scores import Judged, families, last_judged
 from analysis.data.runs import unvouched_files
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import Scored, Study
 from analysis.data.user_tables import read_factors, read_languages, read_matches, read_models
-from analysis.languages.section import language_parts
-from analysis.linking.length_bias import length_bias_parts
-from analysis.linking.ratings import correlation_parts
-from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.linking.tokenizers import tokenizer_parts, tokenizer_table_parts
-from analysis.models.benchmarks import benchmark_parts, match_parts
-from analysis.models.prompts import prompt_parts
-from analysis.models.side_by_side import comparison_parts
-from analysis.models.sizes import complexity_parts, models_of, slope_parts
-from analysis.pairs.factors import factor_parts
-from analysis.pairs.section import filtering_parts, pair_parts
-from analysis.paradigms.excluded import excluded_parts
-from analysis.paradigms.human import human_parts, reference_lines
-from analysis.paradigms.phenomena import phenomenon_parts
+from analysis.languages.section import language_sections
+from analysis.linking.length_bias import length_bias_sections
+from analysis.linking.ratings import correlation_sections
+from analysis.linking.tables import linking_by_run
+from analysis.linking.tokenizers import tokenizer_sections, tokenizer_table_sections
+from analysis.models.benchmarks import benchmark_sections, match_sections
+from analysis.models.prompts import prompt_sections
+from analysis.models.side_by_side import comparison_sections
+from analysis.models.sizes import complexity_sections, models_of, slope_sections
+from analysis.pairs.factors import factor_sections
+from analysis.pairs.section import filtering_sections, pair_sections
+from analysis.paradigms.excluded import excluded_sections
+from analysis.paradigms.human import human_sections, reference_lines
+from analysis.paradigms.phenomena import phenomenon_sections
 from analysis.plotting.style import chinese_fonts
-from analysis.report.report import Part
+from analysis.report.html import ReportSection
 from analysis.scaling.section import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
-from analysis.shape.section import shape_parts
+from analysis.shape.section import shape_sections
 from analysis.summary import (
     curve_section,
     headline,
     headline_section,
     linking_section,
-    loss_section,
     missing,
     provenance,
     runs_section,
 )
 from ucurve.progress import say
 
-_OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (phenomenon_parts, mean_curve_parts, tokenizer_parts)
-_OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (
-    length_bias_parts, excluded_parts, human_parts, correlation_parts, tokenizer_table_parts,
-)  # fmt: skip
 
-
-def zhoblimp_of_benchmark(scored: Scored) -> Iterable[Part]:
+def zhoblimp_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
     """Make Tables 5 and 6 and Figure 4 of one benchmark, as far as the runs hold what they show."""
-    for make in _OF_BENCHMARK:
-        yield from make(scored)
+    yield from phenomenon_sections(scored)
+    yield from mean_curve_sections(scored)
+    yield from tokenizer_sections(scored)
 
 
-def zhoblimp_of_study(study: Study) -> Iterable[Part]:
+def zhoblimp_of_study(study: Study) -> Iterable[ReportSection]:
     """Make Figure 2 and Tables 4, 7 and 8, as far as the runs hold what they show."""
-    for make in _OF_STUDY:
-        yield from make(study)
+    yield from length_bias_sections(study)
+    yield from excluded_sections(study)
+    yield from human_sections(study)
+    yield from correlation_sections(study)
+    yield from tokenizer_table_sections(study)
 
 
 _APART = 3  # a benchmark of more languages has no parts for each of them
@@ -76,7 +74,7 @@ class Given:
     matches: pd.DataFrame | None
 
 
-def paper_parts(study: Study) -> Iterator[Part]:
+def paper_sections(study: Study) -> Iterator[ReportSection]:
     """Make what the study holds data for; the pairs of a benchmark are read once.
 
     Raises:
@@ -93,9 +91,9 @@ def paper_parts(study: Study) -> Iterator[Part]:
                 yield from _of_benchmark(scored, one, models, given)
         if len(judged) > 1:
             yield from _of_family(family, judged, given)
-    yield from benchmark_parts(study)
-    yield from match_parts(study, given.matches)
-    yield from prompt_parts(study)
+    yield from benchmark_sections(study)
+    yield from match_sections(study, given.matches)
+    yield from prompt_sections(study)
 
 
 def read_given(study: Study) -> Given:
@@ -114,26 +112,26 @@ def read_given(study: Study) -> Given:
     )
 
 
-def _of_benchmark(scored: Scored, judged: Judged, models: pd.DataFrame, given: Given) -> Iterator[Part]:
+def _of_benchmark(scored: Scored, judged: Judged, models: pd.DataFrame, given: Given) -> Iterator[ReportSection]:
     if _repeats(scored):
-        yield from filtering_parts(scored, judged)
+        yield from filtering_sections(scored, judged)
         return
-    yield from comparison_parts(scored, judged)
-    yield from slope_parts(scored, judged, models)
-    yield from complexity_parts(scored, judged, models)
-    yield from pair_parts(scored, judged)
-    yield from filtering_parts(scored, judged)
+    yield from comparison_sections(scored, judged)
+    yield from slope_sections(scored, judged, models)
+    yield from complexity_sections(scored, judged, models)
+    yield from pair_sections(scored, judged)
+    yield from filtering_sections(scored, judged)
     if "/" not in scored.benchmark:
-        yield from factor_parts(scored.benchmark, scored.file_name, {"": judged}, None, given.factors)
+        yield from factor_sections(scored.benchmark, scored.file_name, {"": judged}, None, given.factors)
 
 
-def _of_family(family: str, judged: Sequence[tuple[Scored, Judged]], given: Given) -> Iterator[Part]:
+def _of_family(family: str, judged: Sequence[tuple[Scored, Judged]], given: Given) -> Iterator[ReportSection]:
     first = judged[0][0]
     by_language = {scored.benchmark.partition("/")[2]: one for scored, one in judged}
     name = first.file_name.replace(first.benchmark.replace("/", "-"), family)
     title = first.title.replace(first.benchmark, family)
-    yield from language_parts(family, name, title, by_language, given.languages)
-    yield from factor_parts(family, name, by_language, given.languages, given.factors)
+    yield from language_sections(family, name, title, by_language, given.languages)
+    yield from factor_sections(family, name, by_language, given.languages, given.factors)
 
 
 def _repeats(scored: Scored) -> bool:
@@ -147,7 +145,7 @@ def _phenomena(study: Study) -> list[tuple[str, str]]:
     return list(rows.itertuples(index=False, name=None))
 
 
-def make_parts(study: Study) -> list[Part]:
+def make_sections(study: Study) -> list[ReportSection]:
     """Make every figure and table of a study, in the order of the report."""
     parts = list(_headline(study))
     for scored in study.benchmarks():
@@ -155,13 +153,13 @@ def make_parts(study: Study) -> list[Part]:
     return parts + [part for make in OF_STUDY for part in make(study)]
 
 
-def _headline(study: Study) -> Iterable[Part]:
+def _headline(study: Study) -> Iterable[ReportSection]:
     if not study.scores.empty:
         table = headline(study.scores, study.runs, study.settings.linking)
-        yield Part(headline_section(table, study.settings.linking), {"headline": table})
+        yield headline_section(table, study.settings.linking)
 
 
-def _curves(scored: Scored) -> Iterable[Part]:
+def _curves(scored: Scored) -> Iterable[ReportSection]:
     """Draw the curves of one benchmark; none where it was scored only on models that were not trained here."""
     rows, drawings = scored.curve_rows(), []
     if not rows.empty:
@@ -176,45 +174,39 @@ def _curves(scored: Scored) -> Iterable[Part]:
             points = flops_table(table, scored.study.runs)
             references = reference_lines(scored)
             drawings += draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.title, references)
-    yield Part(curve_section(scored.benchmark, scored.scorer, drawings))
+    yield curve_section(scored.benchmark, scored.scorer, drawings)
 
 
-def _linking(scored: Scored) -> Iterable[Part]:
-    by_run = linking_by_run(scored.rows)
-    by_line = linking_by_line(by_run)
-    tables = {f"linking_by_run_{scored.file_name}": by_run, f"linking_{scored.file_name}": by_line}
-    yield Part(linking_section(scored.benchmark, by_line), tables)
+def _linking(scored: Scored) -> Iterable[ReportSection]:
+    yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
 
 
-def _losses(study: Study) -> Iterable[Part]:
+def _losses(study: Study) -> Iterable[ReportSection]:
     losses = loss_table(study.metrics)
     if not losses.empty:
-        yield Part(loss_section(draw_loss_curves(losses, "training_curves")))
+        yield ReportSection("Training", (draw_loss_curves(losses, "training_curves"),))
 
 
-def _runs(study: Study) -> Iterable[Part]:
-    tables = {
-        "runs": provenance(study.runs),
-        "missing": missing(study.runs, study.scores, study.settings.linking),
-    }
+def _runs(study: Study) -> Iterable[ReportSection]:
     unvouched = [one for run in study.runs for one in unvouched_files(run)]
-    yield Part(runs_section(tables["runs"], tables["missing"], unvouched), tables)
+    absent = missing(study.runs, study.scores, study.settings.linking)
+    yield runs_section(provenance(study.runs), absent, unvouched)
 
 
 def _has_chinese(names: pd.Series) -> bool:
     return any("\u4e00" <= letter <= "\u9fff" for name in names.unique() for letter in str(name))
 
 
-OF_BENCHMARK: tuple[Callable[[Scored], Iterable[Part]], ...] = (
+OF_BENCHMARK: tuple[Callable[[Scored], Iterable[ReportSection]], ...] = (
     _curves,
-    shape_parts,
+    shape_sections,
     _linking,
     scaling_of_benchmark,
     bits_of_benchmark,
     zhoblimp_of_benchmark,
 )
-OF_STUDY: tuple[Callable[[Study], Iterable[Part]], ...] = (
-    paper_parts,
+OF_STUDY: tuple[Callable[[Study], Iterable[ReportSection]], ...] = (
+    paper_sections,
     _losses,
     scaling_of_study,
     zhoblimp_of_study,

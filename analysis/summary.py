@@ -6,8 +6,9 @@ import pandas as pd
 
 from analysis.data.frames import last_scored, overall, targets
 from analysis.data.runs import Run
+from analysis.linking.tables import linking_by_line
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Column, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.metrics.accuracy import winner_by_length
 from eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import METRICS
@@ -162,23 +163,26 @@ _RUNS = (
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 
-def headline_section(table: pd.DataFrame, linking: str) -> Section:
+def headline_section(table: pd.DataFrame, linking: str) -> ReportSection:
     """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
     note = (
         f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
-        "is 50 %. Click a heading to sort. Numbers: headline.csv."
+        "is 50 %. Click a heading to sort."
     )
-    return Section("Overall accuracy", (_summary(table), TableView(note, _HEADLINE, table)))
+    view = TableView(note, _HEADLINE, table, {"headline": table})
+    return ReportSection("Overall accuracy", (_summary(table), view))
 
 
-def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> Section:
+def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> ReportSection:
     """The figures of one benchmark."""
     nothing = ("No checkpoints of a training run were scored on it: no curves.",)
-    return Section(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
+    return ReportSection(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
 
 
-def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
-    """The table of linking functions of one benchmark, from ``linking_by_line``."""
+def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> ReportSection:
+    """The table of linking functions of one benchmark, from ``linking_by_run``."""
+    table = linking_by_line(by_run)
+    files = {f"linking_{file_name}": table, f"linking_by_run_{file_name}": by_run}
     note = (
         "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
         "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
@@ -187,15 +191,11 @@ def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
         "differences with their intervals in eval/statistics.csv of each run."
     )
     said = [text for text in (_length_alone(table),) if text]
-    return Section(f"Linking functions and length on {benchmark}", (*said, TableView(note, _LINKING, table)))
+    view = TableView(note, _LINKING, table, files)
+    return ReportSection(f"Linking functions and length on {benchmark}", (*said, view))
 
 
-def loss_section(drawing: Drawing) -> Section:
-    """The training curves."""
-    return Section("Training", (drawing,))
-
-
-def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> Section:
+def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> ReportSection:
     """What made the numbers, what is not there, and what was read as it is."""
     note = "As run.json of each run says; the full hashes and versions are there."
     absent = (
@@ -207,8 +207,9 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[
         "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
         f"{'; '.join(unvouched)}."
     )
-    parts = (TableView(note, _RUNS, runs), absent, *([read_as_it_is] if unvouched else []))
-    return Section("The runs, and what is missing", parts)
+    view = TableView(note, _RUNS, runs, {"runs": runs, "missing": missing})
+    content = (view, absent, *([read_as_it_is] if unvouched else []))
+    return ReportSection("The runs, and what is missing", content)
 
 
 def _length_alone(table: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from analysis.data.study import Scored
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import TokenAxis, line_styles
-from analysis.report.report import Part, Section
+from analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
 WIDTH = 0.1  # of the smoother, in decades of tokens
@@ -86,13 +86,13 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing
     return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 
 
-def mean_curve_parts(scored: Scored) -> Iterable[Part]:
+def mean_curve_sections(scored: Scored) -> Iterable[ReportSection]:
     """Make the mean curves of one benchmark; none where no sizes share tokenizer, text and budget."""
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
         drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.title)
-        yield Part(Section(f"Mean learning curves on {scored.benchmark}", tuple(drawings)))
+        yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
 
 
 def _family(run: Run) -> str:

@@ -23,15 +23,15 @@ from analysis.models.side_by_side import MODELS, ROWS, overall_rows
 from analysis.plotting.facets import draw_panels, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import log_axis, percent_axis, power_label
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
-def language_parts(
+def language_sections(
     family: str, file_name: str, title: str, judged: Mapping[str, Judged], languages: pd.DataFrame | None
-) -> Iterator[Part]:
+) -> Iterator[ReportSection]:
     """Make the parts of a benchmark with several languages.
 
     Args:
@@ -42,19 +42,18 @@ def language_parts(
     points = language_points(judged)
     known = _known(points, languages)
     groups, table, best = _groups(points, known, judged), language_table(points, known), best_languages(judged)
-    tables = {f"languages_{file_name}": table, f"groups_{file_name}": groups}
-    parts: list[TableView | Drawing] = [_group_view(groups, best), _language_view(table, file_name)]
+    content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
     ranked = _ranked(groups)
     if len(ranked) > 1:
         compared = compare_languages(judged, ranked[:MODELS])
-        tables |= {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
-        parts.append(_versus_view(compared, ranked[0]))
+        files = {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
+        content.append(_versus_view(compared, ranked[0], files))
         scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _sets(known))
-        parts.append(scatter)
+        content.append(scatter)
     if known is not None and known["frequency"].notna().any():
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
-        parts += [drawing] if drawing else []
-    yield Part(Section(f"Languages of {family}", tuple(parts)), tables)
+        content += [drawing] if drawing else []
+    yield ReportSection(f"Languages of {family}", tuple(content))
 
 
 def language_points(judged: Mapping[str, Judged]) -> pd.DataFrame:
@@ -111,7 +110,7 @@ def _groups(points: pd.DataFrame, known: pd.DataFrame | None, judged: Mapping[st
     ]
 
 
-def _group_view(table: pd.DataFrame, best: pd.DataFrame) -> TableView:
+def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> TableView:
     wide = table.pivot_table(index="model", columns="group", values="over_pairs", sort=False)
     shown = wide.drop(columns=EVERY).add_prefix("group ").reset_index()
     every = table[table["group"] == EVERY].set_index("model")
@@ -132,7 +131,7 @@ def _group_view(table: pd.DataFrame, best: pd.DataFrame) -> TableView:
         "languages, the next 30 %, and the 10 % most frequent, among the languages scored. #best: languages in which a "
         f"model is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL})."
     )
-    return TableView(note, columns, shown.head(ROWS))
+    return TableView(note, columns, shown.head(ROWS), {f"groups_{file_name}": table})
 
 
 def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
@@ -147,11 +146,11 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
         Column("mean", "Mean over models (%)", "percent"), Column("leader", "Most accurate"),
         Column("highest", "its accuracy (%)", "percent"),
     )  # fmt: skip
-    note = f"Accuracy by language (MultiBLiMP, Table 5). Every model: languages_{file_name}.csv."
-    return TableView(note, columns, shown)
+    note = "Accuracy by language (MultiBLiMP, Table 5). The CSV has every model."
+    return TableView(note, columns, shown, {f"languages_{file_name}": table})
 
 
-def _versus_view(compared: pd.DataFrame, base: str) -> TableView:
+def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFrame]) -> TableView:
     counts = count_better(compared)
     means = compared.groupby(["first", "second"], as_index=False, sort=False)[
         ["accuracy_first", "accuracy_second"]
@@ -169,9 +168,9 @@ def _versus_view(compared: pd.DataFrame, base: str) -> TableView:
     )  # fmt: skip
     note = (
         f"Languages in which one of two models is significantly better: McNemar's exact test, p < {PAIR_LEVEL}, "
-        "uncorrected (MultiBLiMP, section 7.2). Every two models: mcnemar_languages_..."
+        "uncorrected (MultiBLiMP, section 7.2). The CSV has every two models."
     )
-    return TableView(note, columns, rows)
+    return TableView(note, columns, rows, files)
 
 
 def _ranked(groups: pd.DataFrame) -> list[str]:

@@ -14,7 +14,7 @@ from analysis.data.study import Scored, Study
 from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import line_styles, readable
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import parse_linking, slor
 from eval.metrics.accuracy import TiesRule, items
 from eval.metrics.alpha import alpha_curve, best_alpha
@@ -126,12 +126,11 @@ _CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accur
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs "
     f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the very pairs it is judged "
-    "by: an oracle, which describes a model and is no result of it. Sign turned: sentences whose SLOR is above 0. "
-    "Numbers: best_alpha.csv; of the mean curves: best_alpha_of_means.csv."
+    "by: an oracle, which describes a model and is no result of it. Sign turned: sentences whose SLOR is above 0."
 )
 
 
-def length_bias_parts(study: Study) -> Iterable[Part]:
+def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     """Make the figures and the table of alpha over all benchmarks; none where no scores of sentences are stored."""
     if study.scores.empty:
         return
@@ -142,8 +141,8 @@ def length_bias_parts(study: Study) -> Iterable[Part]:
     bands = alpha_bands(pd.concat(curves, ignore_index=True))
     best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
     drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
-    section = Section("Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _shown(best))))
-    yield Part(section, {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)})
+    files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
+    yield ReportSection("Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _shown(best), files)))
 
 
 def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:

@@ -11,7 +11,7 @@ from analysis.data.files import known_linking, scored_steps, stored_pairs, store
 from analysis.data.runs import Run
 from analysis.data.study import Study
 from analysis.linking.tables import linking_order
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import FAMILIES, Linking
 from eval.metrics.ratings import SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, nearest
@@ -122,7 +122,7 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     return means[[column.name for column in _VIEW]]
 
 
-def correlation_parts(study: Study) -> Iterable[Part]:
+def correlation_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of correlations with ratings; none without ``ratings=``."""
     ratings = study.settings.ratings
     if ratings is None:
@@ -131,10 +131,10 @@ def correlation_parts(study: Study) -> Iterable[Part]:
     note = (
         "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the "
         "differences within pairs with the differences of ratings (rating_pairs=FILE). Last scored checkpoint, mean "
-        "over the runs that differ in the seed only. Numbers: rating_correlations.csv."
+        "over the runs that differ in the seed only."
     )
-    section = Section("Correlation with human ratings", (TableView(note, _VIEW, table),))
-    yield Part(section, {"rating_correlations": table})
+    view = TableView(note, _VIEW, table, {"rating_correlations": table})
+    yield ReportSection("Correlation with human ratings", (view,))
 
 
 def _functions(study: Study) -> list[str]:

@@ -9,7 +9,7 @@ from analysis.data.files import check_types
 from analysis.data.runs import Run
 from analysis.data.study import Scored, Study
 from analysis.linking.tables import SPLITS, linking_by_run, linking_order, with_overall
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.files import read_json_object
 from ucurve.storage.run_folder import TOKENIZER, own_faults, refuse_faults
@@ -79,25 +79,26 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(all=table[list(SPLITS)].sum(axis=1))
 
 
-def tokenizer_parts(scored: Scored) -> Iterable[Part]:
+def tokenizer_sections(scored: Scored) -> Iterable[ReportSection]:
     """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
     cells = cells_of(linking_by_run(scored.rows), scored.study.runs)
     table = over_tokenizers(cells)
     if table.empty:
         return
     pairs = pairs_by_tokenizer(cells)
-    names = [f"linking_tokenizers_{scored.file_name}", f"length_pairs_{scored.file_name}"]
     note = (
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
         "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
         f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
-        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}. "
-        f"Numbers: {names[0]}.csv."
+        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}."
     )
-    counted = f"Pairs by length split, counted in the tokens of each tokenizer. Numbers: {names[1]}.csv."
-    views = (TableView(note, _columns(cells["tokenizer"].tolist()), table), TableView(counted, _PAIRS, pairs))
-    section = Section(f"Linking functions over tokenizers on {scored.benchmark}", views)
-    yield Part(section, dict(zip(names, (table, pairs), strict=True)))
+    columns = _tokenizer_columns(cells["tokenizer"].tolist())
+    counted = "Pairs by length split, counted in the tokens of each tokenizer."
+    views = (
+        TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}),
+        TableView(counted, _PAIRS, pairs, {f"length_pairs_{scored.file_name}": pairs}),
+    )
+    yield ReportSection(f"Linking functions over tokenizers on {scored.benchmark}", views)
 
 
 _PAIRS = (
@@ -107,7 +108,7 @@ _PAIRS = (
 )
 
 
-def _columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
+def _tokenizer_columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
     first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
     splits = [
         Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
@@ -143,7 +144,7 @@ _VIEW = (
 )
 _NOTE = (
     "Tokens by kind, as tokenizer/statistics.json of the runs says. The last two kinds count only tokens that contain "
-    "a Chinese character; digits, letters, punctuation and special tokens are in neither. Numbers: tokenizers.csv."
+    "a Chinese character; digits, letters, punctuation and special tokens are in neither."
 )
 
 
@@ -164,11 +165,11 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
     return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
 
 
-def tokenizer_table_parts(study: Study) -> Iterable[Part]:
+def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of tokenizers; none where no run names its own."""
     table = tokenizer_table(study.runs)
     if not table.empty:
-        yield Part(Section("Tokenizers", (TableView(_NOTE, _VIEW, table),)), {"tokenizers": table})
+        yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.data.frames import last_scored, overall
 from analysis.data.study import Study
 from analysis.models.categories import benchmark_table, largest_gaps, matched_phenomena
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 _SPA, _AA = "subject-predicate agreement", "anaphor agreement"
 # What RuBLiMP's Table 12 sets side by side, by our names of benchmarks and phenomena.
@@ -29,7 +29,7 @@ AGREEMENT = pd.DataFrame(
 _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
 
 
-def benchmark_parts(study: Study) -> Iterator[Part]:
+def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; none where there is one benchmark."""
     table = benchmark_table(_pooled(overall(_last(study))))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
@@ -38,14 +38,14 @@ def benchmark_parts(study: Study) -> Iterator[Part]:
     columns = (Column("model", "Model"), *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
     note = (
         f"Overall accuracy over pairs at the last scored checkpoint under {study.settings.linking}, and its mean over "
-        "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. Numbers: "
-        "benchmarks.csv. A benchmark of many languages is one column, over the pairs of all of them."
+        "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. A "
+        "benchmark of many languages is one column, over the pairs of all of them."
     )
-    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table)
-    yield Part(Section("Models by benchmark", (view,)), {"benchmarks": table})
+    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table, {"benchmarks": table})
+    yield ReportSection("Models by benchmark", (view,))
 
 
-def match_parts(study: Study, matches: pd.DataFrame | None) -> Iterator[Part]:
+def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
     rows = _last(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
@@ -64,10 +64,10 @@ def match_parts(study: Study, matches: pd.DataFrame | None) -> Iterator[Part]:
     source = "RuBLiMP's agreement phenomena (Table 12)" if matches is None else "the file matches="
     note = (
         f"One phenomenon in several benchmarks, as matched by {source}, under {study.settings.linking}: mean over its "
-        "pairs, and the gap between the benchmarks where a model is best and worst. Numbers: matched_phenomena.csv."
+        "pairs, and the gap between the benchmarks where a model is best and worst."
     )
-    view = TableView(note, columns, shown)
-    yield Part(Section("One phenomenon in several benchmarks", (view,)), {"matched_phenomena": shown})
+    view = TableView(note, columns, shown, {"matched_phenomena": shown})
+    yield ReportSection("One phenomenon in several benchmarks", (view,))
 
 
 def _pooled(rows: pd.DataFrame) -> pd.DataFrame:

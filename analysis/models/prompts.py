@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.data.last_scores import last_judged
 from analysis.data.study import Scored, Study
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.store.checksums import check_scores, read_key
 from eval.store.scores import score_path
 
@@ -47,15 +47,15 @@ _COLUMNS = (
 )
 
 
-def prompt_parts(study: Study) -> Iterator[Part]:
+def prompt_sections(study: Study) -> Iterator[ReportSection]:
     """Compare prompts with perplexity on every benchmark that was scored both ways."""
     scored = study.benchmarks()
     asked = {one.benchmark: one for one in scored if one.scorer == "prompt"}
     for plain in (one for one in scored if one.scorer == "sentence" and one.benchmark in asked):
-        yield from _part(plain, asked[plain.benchmark])
+        yield from _compare_prompts(plain, asked[plain.benchmark])
 
 
-def _part(plain: Scored, asked: Scored) -> Iterator[Part]:
+def _compare_prompts(plain: Scored, asked: Scored) -> Iterator[ReportSection]:
     function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
     accuracies = {name: _macro(asked, name) for name in PROMPTS}
     if function is None or all(values.empty for values in accuracies.values()):
@@ -73,8 +73,8 @@ def _part(plain: Scored, asked: Scored) -> Iterator[Part]:
     if excluded:
         note += f" Left out for over 10 % invalid answers (footnote 4): {', '.join(map(str, excluded))}."
     name = plain.benchmark.replace("/", "-")
-    view = TableView(f"{note} Numbers: prompts_{name}.csv.", _COLUMNS, table)
-    yield Part(Section(f"Perplexity and prompts on {plain.benchmark}", (view,)), {f"prompts_{name}": table})
+    view = TableView(note, _COLUMNS, table, {f"prompts_{name}": table})
+    yield ReportSection(f"Perplexity and prompts on {plain.benchmark}", (view,))
 
 
 def _macro(scored: Scored, linking: str) -> pd.Series:

@@ -23,7 +23,7 @@ from analysis.models.mcnemar import (  # fmt: skip
     turned,
 )
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
 _SUMMARY = (
@@ -96,23 +96,16 @@ def compare_models(judged: Judged) -> Comparison:
     return Comparison(tested, categories, summary, best, versus, by_paradigm)
 
 
-def comparison_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def comparison_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     """Make the part of a benchmark with several models; none for one model."""
     if len(judged.models) < 2:
         return
     compared, name = compare_models(judged), scored.file_name
-    first, last = _summary_view(scored, judged, compared.summary), (_category_view(compared), _versus_view(compared))
-    wide = compared.categories.rows
-    tables = {
-        f"models_{name}": compared.summary, f"paradigms_by_model_{name}": wide, f"best_{name}": compared.best,
-        f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm,
-    }  # fmt: skip
-    yield Part(
-        Section(
-            f"Models side by side on {scored.benchmark}{_by(scored)}", (first, *_drawings(scored, compared), *last)
-        ),
-        tables,
-    )
+    views = (_category_view(compared, name), _versus_view(compared, name))
+    by = "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
+    summary = _summary_view(scored, judged, compared)
+    heading = f"Models side by side on {scored.benchmark}{by}"
+    yield ReportSection(heading, (summary, *_drawings(scored, compared), *views))
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
@@ -148,18 +141,19 @@ def _summary(judged: Judged, tested: pd.DataFrame, categories: CategoryTable, be
     return table.sort_values("accuracy", ascending=False, kind="stable").reset_index(names="model")
 
 
-def _summary_view(scored: Scored, judged: Judged, summary: pd.DataFrame) -> TableView:
+def _summary_view(scored: Scored, judged: Judged, compared: Comparison) -> TableView:
+    summary, name = compared.summary, scored.file_name
     note = (
         f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
         f"{summary['paradigms'].iloc[0]} paradigms and over the phenomena. Paradigms significantly above and below "
         "chance by one-sided exact binomial tests at p < .05, uncorrected; in which a model leads or ties; in which it "
         f"is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL}). Δ is the mean "
         "difference of the log probabilities of a pair, summed over tokens (MultiBLiMP); ΔNLL is the same per token "
-        f"(Swe-BLiMP). Numbers: models_{scored.file_name}.csv."
+        f"(Swe-BLiMP)."
     )
     if judged.left_out:
         note += f" Without stored scores of these pairs, so not in this table: {', '.join(judged.left_out)}."
-    return TableView(note, _SUMMARY, summary.head(ROWS))
+    return TableView(note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best})
 
 
 def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
@@ -187,7 +181,7 @@ def _ordered(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     return ordered.drop(columns=["_mean", "_place"]).reset_index(drop=True)
 
 
-def _category_view(compared: Comparison) -> TableView:
+def _category_view(compared: Comparison, name: str) -> TableView:
     table, models = compared.categories.rows, list(compared.summary["model"])
     values = table[models]
     shown = table[["category", "mean", "sd"]].assign(leader=values.idxmax(axis=1), highest=values.max(axis=1))
@@ -199,22 +193,19 @@ def _category_view(compared: Comparison) -> TableView:
     if len(shown) > ROWS:
         note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
         shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
-    return TableView(note, _CATEGORIES, shown)
+    return TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table})
 
 
-def _versus_view(compared: Comparison) -> TableView:
+def _versus_view(compared: Comparison, name: str) -> TableView:
     base = str(compared.summary["model"].iloc[0])
     rows = turned(compared.versus, base).sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
     note = (
         "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
         f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "
-        "a tie a pair counts for the model that gets more credit. Every two models: the CSV files mcnemar_..."
+        "a tie a pair counts for the model that gets more credit. The CSV files have every two models."
     )
-    return TableView(note, _VERSUS, rows)
-
-
-def _by(scored: Scored) -> str:
-    return "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
+    files = {f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm}
+    return TableView(note, _VERSUS, rows, files)
 
 
 def overall_rows(points: pd.DataFrame) -> pd.DataFrame:

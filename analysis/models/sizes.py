@@ -16,7 +16,7 @@ from analysis.models.side_by_side import at_level
 from analysis.plotting.facets import draw_panels, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.counts import format_count
 
 AVERAGE = "average"
@@ -167,7 +167,7 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 
 
-def slope_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+def slope_sections(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Fit accuracy on parameters within families; none where no family has two sizes."""
     points = judged.points.merge(models, on="model", how="left")
     slopes = slope_table(points)
@@ -180,16 +180,16 @@ def slope_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterato
     up = int((table[AVERAGE] > 0).sum())
     note = (
         "Slope of a least squares line of accuracy on the number of parameters, in percentage points per 10^9 "
-        f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms. Numbers: "
-        f"slopes_{name}.csv."
+        f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms."
     )
     shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
-    parts = (TableView(note, columns, shown), _draw_slopes(points, f"parameters_{name}", scored.title))
-    yield Part(Section(f"Accuracy and model size on {scored.benchmark}", parts), {f"slopes_{name}": table})
+    view = TableView(note, columns, shown, {f"slopes_{name}": table})
+    drawing = _draw_slopes(points, f"parameters_{name}", scored.title)
+    yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
 
 
-def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+def complexity_sections(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; none for other benchmarks than TSE's."""
     series = TSE_LEVELS.get(scored.benchmark)
     if series is None:
@@ -214,9 +214,9 @@ def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> It
         Column("predicate", "Predicate"), Column("before", "From"), Column("after", "To"),
         Column("change", "Change in correct selections per 1,000", "number"),
     )  # fmt: skip
-    view = TableView("Mean change over all models from each level to the next.", columns, steps)
-    section = Section(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
-    yield Part(section, {f"complexity_steps_{name}": steps})
+    change = "Mean change over all models from each level to the next."
+    view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
+    yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
 
 
 def _failed(judged: Judged) -> str:

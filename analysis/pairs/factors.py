@@ -13,7 +13,7 @@ from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import nll_per_token
 from eval.metrics.accuracy import CONFIDENCE
 
@@ -144,9 +144,9 @@ _MODELS = 2  # drawn; the paper's figure has its two best models
 _ROWS = 60
 
 
-def factor_parts(
+def factor_sections(
     name: str, file_name: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
-) -> Iterator[Part]:
+) -> Iterator[ReportSection]:
     """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
 
     Args:
@@ -170,7 +170,7 @@ def factor_parts(
         if fit is not None:
             fitted[model] = fit
     if fitted:
-        yield _part(name, file_name, fitted)
+        yield _factor_section(name, file_name, fitted)
 
 
 def factor_table(
@@ -201,7 +201,7 @@ def _models(judged: dict[str, Judged]) -> list[str]:
     return [str(name) for name in accuracy.sort_values(ascending=False, kind="stable").index]
 
 
-def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
+def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
     facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
         [fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts}) for model, fit in fitted.items()]
@@ -225,9 +225,9 @@ def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
         Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
     drawn = list(fitted)[:_MODELS]
-    drawing = _draw(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
-    view = TableView(f"{note} Numbers: factor_models_{file_name}.csv.", shown, table.head(_ROWS))
-    return Part(Section(f"What drives certainty on {name}", (drawing, view)), {f"factor_models_{file_name}": table})
+    drawing = _draw_betas(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
+    view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})
+    return ReportSection(f"What drives certainty on {name}", (drawing, view))
 
 
 def _clustering(table: pd.DataFrame) -> str:
@@ -242,7 +242,7 @@ def _clustering(table: pd.DataFrame) -> str:
     return note + gap
 
 
-def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
+def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
     styles = line_styles(models)
     with drawing_style():

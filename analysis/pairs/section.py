@@ -11,7 +11,7 @@ from analysis.models.charts import draw_lines
 from analysis.pairs.filtering import DRAWS, default_size, filtering_table
 from analysis.pairs.length_groups import ATTRACTORS, length_table, paradigm_differences
 from analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
@@ -34,28 +34,28 @@ _FILTERING = (
 )
 
 
-def pair_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def pair_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     """Make those parts that the columns of a benchmark's pairs and scores have data for."""
     yield from _lengths(scored, judged)
     yield from _attractors(scored, judged)
     yield from _subsets(scored, judged)
 
 
-def filtering_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def filtering_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
     if scored.scorer != "mink":
         return
-    size, name = default_size(judged.pairs["paradigm"]), scored.file_name
+    size = default_size(judged.pairs["paradigm"])
     mink = {k: _column(judged, f"mink{k}_good") for k in _stored(judged)}
     table = filtering_table(judged.pairs, mink, judged.credit, size)
     note = (
         f"Pairs of each paradigm whose good sentence all models find least familiar by MIN-K% PROB ({size} of each, "
         f"half of the smallest paradigm), against the mean over {DRAWS} random samples of as many (RuBLiMP, section 4, "
         "Figure 3). Below 0: filtering makes the pairs harder. The pool is the benchmark itself; RuBLiMP, as "
-        f"published, is filtered already. Numbers: filtering_{name}.csv."
+        "published, is filtered already."
     )
-    view = TableView(note, _FILTERING, table)
-    yield Part(Section(f"MIN-K% filtering of {scored.benchmark}", (view,)), {f"filtering_{name}": table})
+    view = TableView(note, _FILTERING, table, {f"filtering_{scored.file_name}": table})
+    yield ReportSection(f"MIN-K% filtering of {scored.benchmark}", (view,))
 
 
 def leading(credit: pd.DataFrame, most: int = LINES) -> list[str]:
@@ -63,7 +63,7 @@ def leading(credit: pd.DataFrame, most: int = LINES) -> list[str]:
     return [str(name) for name in credit.mean().sort_values(ascending=False, kind="stable").index[:most]]
 
 
-def _lengths(scored: Scored, judged: Judged) -> Iterator[Part]:
+def _lengths(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     if "domain" not in judged.pairs:
         return
     table, name = length_table(judged.pairs, judged.credit), scored.file_name
@@ -76,11 +76,10 @@ def _lengths(scored: Scored, judged: Judged) -> Iterator[Part]:
     )
     labels = ("Length (words and signs)", "Accuracy (%)")
     drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.benchmark}", note, labels)
-    section = Section(f"Length and domain on {scored.benchmark}", (drawing,))
-    yield Part(section, {f"length_groups_{name}": table})
+    yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
 
 
-def _attractors(scored: Scored, judged: Judged) -> Iterator[Part]:
+def _attractors(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     pairs = ATTRACTORS.get(scored.benchmark.partition("@")[0])
     table = paradigm_differences(judged.points, pairs) if pairs else pd.DataFrame()
     if table.empty:
@@ -89,24 +88,24 @@ def _attractors(scored: Scored, judged: Judged) -> Iterator[Part]:
         "Paradigms with an attractor between subject and predicate against those without (RuBLiMP, section 5); "
         "Newcombe's 95 % interval for the difference of two independent shares."
     )
-    view = TableView(note, _DIFFERENCES, table)
-    yield Part(Section(f"Attractors on {scored.benchmark}", (view,)), {f"attractors_{scored.file_name}": table})
+    view = TableView(note, _DIFFERENCES, table, {f"attractors_{scored.file_name}": table})
+    yield ReportSection(f"Attractors on {scored.benchmark}", (view,))
 
 
-def _subsets(scored: Scored, judged: Judged) -> Iterator[Part]:
+def _subsets(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     made = judged.pairs.get(HANDMADE)
     if made is None or made.isna().any() or not 0 < made.astype(bool).sum() < len(made):
         return
-    table, name = subset_table(judged.pairs, judged.credit), scored.file_name
+    table = subset_table(judged.pairs, judged.credit)
     columns = (Column("model", "Model"), *(Column(subset, f"{subset} (%)", "percent") for subset in SUBSETS))
     note = (
         "Macro accuracy on the hand-made pairs, on ten random others and fifty random pairs of each category, and on "
         "all (Swe-BLiMP, section 6). MPAD: mean absolute difference over the six pairs of subsets, in points; its mean "
-        f"over the models is {100 * table['mpad'].mean():.2f}. The random pairs are the same for all models. Numbers: "
-        f"subsets_{name}.csv."
+        f"over the models is {100 * table['mpad'].mean():.2f}. The random pairs are the same for all models."
     )
-    view = TableView(note, (*columns, Column("mpad", "MPAD (points)", "percent")), table)
-    yield Part(Section(f"Stability over subsets of {scored.benchmark}", (view,)), {f"subsets_{name}": table})
+    columns = (*columns, Column("mpad", "MPAD (points)", "percent"))
+    view = TableView(note, columns, table, {f"subsets_{scored.file_name}": table})
+    yield ReportSection(f"Stability over subsets of {scored.benchmark}", (view,))
 
 
 def _stored(judged: Judged) -> list[int]:

@@ -8,7 +8,7 @@ from analysis.data.study import Scored, Study
 from analysis.linking.tables import linking_order
 from analysis.paradigms.human import human_of
 from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 _SUFFIX = "-excluded"
 _VIEW = (
@@ -64,16 +64,16 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
 
 
-def excluded_parts(study: Study) -> Iterable[Part]:
+def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
         other = scored.get((_excluded(benchmark), scorer))
         table = pd.DataFrame() if other is None else _table(one, other)
         if other is not None and not table.empty:
-            name = f"excluded_{one.file_name}"
-            view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}. Numbers: {name}.csv.", _VIEW, table)
-            yield Part(Section(f"Excluded paradigms of {benchmark}", (view,)), {name: table})
+            files = {f"excluded_{one.file_name}": table}
+            view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}.", _VIEW, table, files)
+            yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
 
 
 def _excluded(benchmark: str) -> str:

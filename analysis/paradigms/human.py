@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from analysis.data.study import Scored, Study
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError
 
 _VIEW = (
@@ -17,10 +17,7 @@ _VIEW = (
     Column("macro", "Mean over paradigms (%)", "percent"),
     Column("pooled", "Over answers (%)", "percent"),
 )
-_NOTE = (
-    "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty. "
-    "Numbers: human_agreement.csv."
-)
+_NOTE = "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty."
 
 
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +53,7 @@ def human_of(scored: Scored) -> pd.DataFrame | None:
     return human_agreement(human, scored.paradigms)
 
 
-def human_parts(study: Study) -> Iterable[Part]:
+def human_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of people's agreement with every benchmark that ``human=`` is about.
 
     Raises:
@@ -74,7 +71,7 @@ def human_parts(study: Study) -> Iterable[Part]:
         )
     table = pd.concat(found, ignore_index=True).drop_duplicates()
     table = table[[column.name for column in _VIEW]]
-    yield Part(Section("Agreement of people", (TableView(_NOTE, _VIEW, table),)), {"human_agreement": table})
+    yield ReportSection("Agreement of people", (TableView(_NOTE, _VIEW, table, {"human_agreement": table}),))
 
 
 def reference_lines(scored: Scored) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.data.study import Scored
 from analysis.paradigms.human import human_of
 from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
 _NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]
@@ -80,7 +80,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     return merged
 
 
-def phenomenon_parts(scored: Scored) -> Iterable[Part]:
+def phenomenon_sections(scored: Scored) -> Iterable[ReportSection]:
     """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
@@ -93,9 +93,9 @@ def phenomenon_parts(scored: Scored) -> Iterable[Part]:
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
     lines = _lines(own, models)
-    view = TableView(_note(scored, lines, human is not None), _columns(models, table), table)
-    name = f"phenomena_{scored.file_name}"
-    yield Part(Section(f"Phenomena of {scored.benchmark}", (view,)), {name: table, f"{name}_models": lines})
+    files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
+    view = TableView(_note(scored, lines, human is not None), _phenomenon_columns(models, table), table, files)
+    yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
 
 
 def _in_order(levels: pd.DataFrame, scored: Scored) -> pd.DataFrame:
@@ -119,11 +119,10 @@ def _note(scored: Scored, lines: pd.DataFrame, people: bool) -> str:
             " Human: agreement of people, the mean over paradigms, and over all answers. Gap, in percentage points: "
             "human minus the best model of the row."
         )
-    name = f"phenomena_{scored.file_name}"
-    return f"{text} Numbers: {name}.csv; steps of the models: {name}_models.csv."
+    return text
 
 
-def _columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
+def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
     first = [
         Column("phenomenon", "Phenomenon"),
         Column("linking", "Linking function"),

@@ -11,7 +11,7 @@ from analysis.data.study import Scored, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, line_dashes, line_styles, log_axis, percent_axis, power_label
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling.points import (
     FINISHED,
@@ -46,29 +46,29 @@ class _Measure(NamedTuple):
     law: Law
 
 
-def scaling_of_study(study: Study) -> Iterable[Part]:
+def scaling_of_study(study: Study) -> Iterable[ReportSection]:
     """Fit bits per byte over FLOPs; no part where no line has points enough."""
     heading, label = "Scaling of bits per byte", "Training loss (bits per byte)"
     measure = _Measure("scaling_bits_per_byte", heading, heading, label, POWER_LAW)
     points = checkpoint_bits(study.metrics, study.runs).rename(columns={"bits_per_byte": "value"})
-    return _fit_parts(measure, points, study)
+    return _fit_sections(measure, points, study)
 
 
-def scaling_of_benchmark(scored: Scored) -> Iterable[Part]:
+def scaling_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; no part where no line has points enough."""
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.title}"
     heading = f"Scaling of accuracy on {scored.benchmark}"
     measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
-    return _fit_parts(measure, accuracy_points(scored.curve_rows()), scored.study)
+    return _fit_sections(measure, accuracy_points(scored.curve_rows()), scored.study)
 
 
-def bits_of_benchmark(scored: Scored) -> Iterable[Part]:
+def bits_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
     """Set accuracy against bits per byte; no part where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
         drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.title)
-        yield Part(Section(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings)))
+        yield ReportSection(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings))
 
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str) -> Drawing:
@@ -112,7 +112,7 @@ def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> li
     return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, _draw_against_bits)
 
 
-def _fit_parts(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterable[Part]:
+def _fit_sections(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterable[ReportSection]:
     found, drawings = [], []
     finished, on_the_way = finished_points(points, study.runs), points_on_the_way(points)
     for kind, rows in ((FINISHED, finished), (ON_THE_WAY, on_the_way)):
@@ -123,8 +123,8 @@ def _fit_parts(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterabl
             drawings.append(draw_scaling(curves, name, title, _fit_note(measure.law, kind), measure.label))
     if found:
         table = pd.concat(found, ignore_index=True)
-        view = TableView(_table_note(measure), _FITS, table)
-        yield Part(Section(measure.heading, (*drawings, view)), {f"{measure.name}_fits": table})
+        view = TableView(_table_note(measure.law), _FITS, table, {f"{measure.name}_fits": table})
+        yield ReportSection(measure.heading, (*drawings, view))
 
 
 def _fit_note(law: Law, kind: str) -> str:
@@ -136,14 +136,14 @@ def _fit_note(law: Law, kind: str) -> str:
     return f"Fit of {law.formula}, C in FLOPs, to {what[kind]}."
 
 
-def _table_note(measure: _Measure) -> str:
+def _table_note(law: Law) -> str:
     return (
-        f"{measure.law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
+        f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
         "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
         f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
         "would be far too narrow. Checkpoints of one run depend on each other: intervals over them are about a third "
         f"to a half as wide as they should be (simulated, docs/analysis.md). Lines with fewer than {FEWEST_POINTS} "
-        f"different FLOPs are not fitted. Numbers: {measure.name}_fits.csv."
+        f"different FLOPs are not fitted."
     )
 
 

@@ -16,7 +16,7 @@ from analysis.data.study import Scored
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
@@ -82,13 +82,17 @@ _THESE_RUNS = (
     "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
     "differ too much to say so of other seeds. "
 )
+_AGREEMENT = (
+    "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
+    "two differ in; 1 is the same order, 0 none. The CSV has every pair."
+)
 _ENDS = (
     "A turn within about 0.6 decades of the first or the last checkpoint usually reads as rising or falling. Where "
     "both turns are significant, as in a W, the deeper one names the class and the other one is added. "
 )
 
 
-def shape_parts(scored: Scored) -> Iterable[Part]:
+def shape_sections(scored: Scored) -> Iterable[ReportSection]:
     """Test the shapes of a benchmark's curves; no part where it has no curve."""
     rows = scored.curve_rows()
     if rows.empty:
@@ -97,9 +101,9 @@ def shape_parts(scored: Scored) -> Iterable[Part]:
     settings = scored.study.settings
     items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule, settings.cluster)
     found = find_shapes(items, settings.cluster, settings.flat_margin / 100)
-    yield _shape_part(scored, found)
+    yield _shape_section(scored, found)
     if len(found.run_onsets):
-        yield _acquisition_part(scored, found)
+        yield _acquisition_section(scored, found)
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
@@ -117,34 +121,31 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
-def _shape_part(scored: Scored, found: Shapes) -> Part:
+def _shape_section(scored: Scored, found: Shapes) -> ReportSection:
     heading = f"The shape of learning on {scored.benchmark}"
     if found.classes.empty:
-        return Part(Section(heading, found.notes))
+        return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
-    view = TableView(note, _CLASSES, shown)
+    view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    tables = {f"shapes_{scored.file_name}": found.classes}
-    return Part(Section(heading, (_summary(found.classes), *found.notes, *drawings, view)), tables)
+    return ReportSection(heading, (_summary(found.classes), *found.notes, *drawings, view))
 
 
-def _acquisition_part(scored: Scored, found: Shapes) -> Part:
+def _acquisition_section(scored: Scored, found: Shapes) -> ReportSection:
     """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
     lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
     order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
     pairs = _agreements(scored.study.runs, order, found.run_onsets)
-    file_name = scored.file_name
-    tables = {f"acquisition_{file_name}": order}
     note = (
         "Phenomena in the order of their onsets; those never reached come last with one rank. A model stands for its "
         f"runs that differ in the seed only. {scored.title}."
     )
-    views = [TableView(note, _ORDER, order)]
+    views = [TableView(note, _ORDER, order, {f"acquisition_{scored.file_name}": order})]
     if len(pairs):
-        tables[f"acquisition_agreement_{file_name}"] = pairs
-        views.append(TableView(_agreement_note(file_name), _MEANS, mean_agreement(pairs)))
-    return Part(Section(f"Order of acquisition on {scored.benchmark}", tuple(views)), tables)
+        files = {f"acquisition_agreement_{scored.file_name}": pairs}
+        views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), files))
+    return ReportSection(f"Order of acquisition on {scored.benchmark}", tuple(views))
 
 
 def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
@@ -153,13 +154,6 @@ def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFra
     if run_onsets["name"].nunique() > lines["name"].nunique():
         tables.append(agreement(acquisition_order(run_onsets), "runs", differences(runs, by_group=False)))
     return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
-
-
-def _agreement_note(file_name: str) -> str:
-    return (
-        "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what "
-        f"the two differ in; 1 is the same order, 0 none. Every pair: acquisition_agreement_{file_name}.csv."
-    )
 
 
 def test_note(classes: pd.DataFrame, margin: float) -> str:

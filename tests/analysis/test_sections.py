@@ -10,14 +10,14 @@ from analysis.data.last_scores import Judged, last_judged
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import Scored, read_study
-from analysis.models.prompts import prompt_parts
+from analysis.models.prompts import prompt_sections
 from analysis.models.side_by_side import compare_models
-from analysis.models.sizes import TSE_LEVELS, complexity_parts, models_of
+from analysis.models.sizes import TSE_LEVELS, complexity_sections, models_of
 from analysis.pairs.length_groups import ATTRACTORS
-from analysis.pairs.section import pair_parts
-from analysis.report.report import Part, TableView
+from analysis.pairs.section import pair_sections
+from analysis.report.html import ReportSection, TableView
 from analysis.run import analyze
-from analysis.sections import paper_parts
+from analysis.sections import paper_sections
 from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.store.scores import score_path
@@ -30,12 +30,12 @@ PARADIGMS = {f"paradigm_{number}": f"phenomenon_{number % 2}" for number in rang
 SHARES = (0.6, 0.75, 0.9)
 
 
-def _parts(root: Path, **changes) -> dict[str, Part]:
+def _parts(root: Path, **changes) -> dict[str, ReportSection]:
     settings = AnalyzeSettings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
-    parts = list(paper_parts(read_study(find_runs(settings.runs), settings)))
+    parts = list(paper_sections(read_study(find_runs(settings.runs), settings)))
     names = [name for part in parts for name in (*part.tables, *(drawing.name for drawing in part.drawings))]
     assert len(names) == len(set(names)), "two outputs have one name"
-    return {part.section.heading: part for part in parts}
+    return {part.heading: part for part in parts}
 
 
 def _judged(root: Path, scorer: str = "sentence") -> tuple[Scored, Judged]:
@@ -46,7 +46,7 @@ def _judged(root: Path, scorer: str = "sentence") -> tuple[Scored, Judged]:
     return scored, judged
 
 
-def _tables(parts: Iterable[Part]) -> dict[str, pd.DataFrame]:
+def _tables(parts: Iterable[ReportSection]) -> dict[str, pd.DataFrame]:
     return {name: table for part in parts for name, table in part.tables.items()}
 
 
@@ -57,8 +57,8 @@ def _models(root: Path, pairs: pd.DataFrame, shares=SHARES, **options) -> list[p
     return tables
 
 
-def _view(part: Part, place: int = 0) -> TableView:
-    return [one for one in part.section.parts if isinstance(one, TableView)][place]
+def _view(part: ReportSection, place: int = 0) -> TableView:
+    return [one for one in part.content if isinstance(one, TableView)][place]
 
 
 def test_models_of_one_benchmark_stand_side_by_side(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_complexity_of_the_tse_suites(tmp_path: Path) -> None:
     suites = {suite: kind for kind, names in TSE_LEVELS["tse/hin"].items() for suite in names}
     _models(tmp_path, make_pairs("tse/hin", suites), scorer="conditional")
     scored, judged = _judged(tmp_path, "conditional")
-    (part,) = complexity_parts(scored, judged, models_of(list(scored.study.runs)))
+    (part,) = complexity_sections(scored, judged, models_of(list(scored.study.runs)))
     assert part.tables["complexity_steps_tse-hin"]["after"].tolist() == [
         "S_ne_PossPRN_O_V", "S_ne_PossPRN_PossN_O_V", "S_PossPRN_O_V", "S_PossPRN_PossN_O_V",
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def test_length_and_attractors_of_rublimp(tmp_path: Path) -> None:
     pairs["domain"] = np.where(pairs["pair"] % 2, "librusec", "wikinews")
     pairs["good"] = [" ".join("слово" for _ in range(4 + number % 9)) + f" {number}" for number in pairs["pair"]]
     _models(tmp_path, pairs)
-    tables = _tables(pair_parts(*_judged(tmp_path)))
+    tables = _tables(pair_sections(*_judged(tmp_path)))
     lengths = tables["length_groups_rublimp"]
     assert lengths["group"].nunique() == 7
     assert set(lengths["domain"]) == {"all", "librusec", "wikinews"}
@@ -198,8 +198,8 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         key = {"excluded": place == 1, "scores_sha256": sha256_file(stored)}
         stored.with_suffix(".json").write_text(json.dumps(key))
     scored, judged = _judged(tmp_path)
-    assert (_tables(pair_parts(scored, judged))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
-    (part,) = prompt_parts(scored.study)
+    assert (_tables(pair_sections(scored, judged))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
+    (part,) = prompt_sections(scored.study)
     prompts = part.tables["prompts_swe-blimp"]
     assert prompts["model"].tolist() == ["m2", "m0", "Average"]
     assert "10 % invalid answers (footnote 4): m1" in _view(part).note

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.linking.tables import linking_by_run, with_overall
-from analysis.linking.tokenizers import cells_of, over_tokenizers, tokenizer_parts
+from analysis.linking.tokenizers import cells_of, over_tokenizers, tokenizer_sections
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
 
@@ -40,17 +40,17 @@ def test_runs_that_differ_otherwise_are_not_compared(make_run: MakeRun, tmp_path
     make_run(_splits(0.8, 0.6, 0.9), tokenizer="bpe", suffix="-slow", cell="slow")
     make_run(_splits(0.8, 0.6, 0.9, step=4), tokenizer="cllama")  # another step
     assert _table(tmp_path).empty
-    assert list(tokenizer_parts(scored_of(tmp_path))) == []
+    assert list(tokenizer_sections(scored_of(tmp_path))) == []
 
 
 def test_the_report_has_a_row_of_pairs_for_each_tokenizer(make_run: MakeRun, tmp_path: Path) -> None:
     for tokenizer in ("char", "word"):
         make_run(_splits(0.8, 0.6, 0.9) + _splits(0.8, 0.7, 0.8, linking="slln_lp:0.3"), tokenizer=tokenizer)
-    (part,) = tokenizer_parts(scored_of(tmp_path))
+    (part,) = tokenizer_sections(scored_of(tmp_path))
     assert part.tables["linking_tokenizers_zho"]["linking"].tolist() == ["slln_lp:0.3", "slln_lp"]
     counts = part.tables["length_pairs_zho"].set_index("tokenizer")
     assert counts.loc["word", ["equal", "good_longer", "bad_longer", "all"]].tolist() == [60, 25, 15, 100]
-    for view in part.section.parts:
+    for view in part.content:
         assert {column.name for column in view.columns} <= set(view.table.columns)
 
 
