@@ -21,7 +21,8 @@ from analysis.curves.loss import draw_loss_curves, loss_table
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import Scored, Study, read_study
+from analysis.data.study import BenchmarkScores as Scored
+from analysis.data.study import Study, read_study
 from analysis.linking.length_bias import length_bias_sections as length_bias_parts
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.plotting.figures import Drawing

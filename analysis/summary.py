@@ -47,7 +47,7 @@ def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataF
     Returns:
         Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
     """
-    rows = [(run.label, *problem) for run in runs for problem in _problems(run, scores, linking)]
+    rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linking)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
@@ -64,32 +64,32 @@ def _provenance(run: Run) -> dict[str, object]:
         "tokens": record.get("tokens_budget", ""),
         "tokenizer": record.get("tokenizer", ""),
         "data": record.get("data", ""),
-        "seeds": _listed(record.get("seeds") or {}),
+        "seeds": _format_values(record.get("seeds") or {}),
         "configuration": str(record.get("config_sha256", ""))[:12],
         "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-        "versions": _listed(versions),
-        "hardware": _listed(record.get("hardware") or {}),
+        "versions": _format_values(versions),
+        "hardware": _format_values(record.get("hardware") or {}),
     }
 
 
-def _listed(values: dict[str, object]) -> str:
+def _format_values(values: dict[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
 
 
-def _problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
     problems = []
     if run.status not in ("finished", "not trained here"):
         problems.append(("finished run", f"status: {run.status}"))
     absent = sorted(set(run.planned) - set(run.saved)) if run.saved else []
     if absent:
-        problems.append(("checkpoints", _steps(absent)))
+        problems.append(("checkpoints", _format_steps(absent)))
     if run.status != "not trained here" and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
     own = scores[scores["run"] == run.label]
-    return problems + _unscored(run, own, linking) + _benchmarks_left_out(own, scores)
+    return problems + _find_unscored(run, own, linking) + _benchmarks_left_out(own, scores)
 
 
-def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
@@ -98,7 +98,7 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
         rows = scores[(scores["benchmark"] == benchmark) & (scores["scorer"] == scorer)]
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
-            problems.append((f"scores on {benchmark}", _steps(unscored)))
+            problems.append((f"scores on {benchmark}", _format_steps(unscored)))
         if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems
@@ -111,7 +111,7 @@ def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[
     return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
 
 
-def _steps(steps: Sequence[int], most: int = 12) -> str:
+def _format_steps(steps: Sequence[int], most: int = 12) -> str:
     shown = ", ".join(str(step) for step in steps[:most])
     more = f" and {len(steps) - most} more" if len(steps) > most else ""
     return f"{len(steps)} without: step{'s' if len(steps) > 1 else ''} {shown}{more}"
@@ -170,7 +170,7 @@ def headline_section(table: pd.DataFrame, linking: str) -> ReportSection:
         "is 50 %. Click a heading to sort."
     )
     view = TableView(note, _HEADLINE, table, {"headline": table})
-    return ReportSection("Overall accuracy", (_summary(table), view))
+    return ReportSection("Overall accuracy", (_describe_accuracies(table), view))
 
 
 def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> ReportSection:
@@ -190,7 +190,7 @@ def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> Rep
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    said = [text for text in (_length_alone(table),) if text]
+    said = [text for text in (_name_length_biased(table),) if text]
     view = TableView(note, _LINKING, table, files)
     return ReportSection(f"Linking functions and length on {benchmark}", (*said, view))
 
@@ -212,7 +212,7 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[
     return ReportSection("The runs, and what is missing", content)
 
 
-def _length_alone(table: pd.DataFrame) -> str:
+def _name_length_biased(table: pd.DataFrame) -> str:
     """Name the rows in which length alone decides; nothing where there are none."""
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
     winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
@@ -229,16 +229,16 @@ def _length_alone(table: pd.DataFrame) -> str:
     )
 
 
-def _summary(table: pd.DataFrame) -> str:
+def _describe_accuracies(table: pd.DataFrame) -> str:
     lines = []
     for benchmark, rows in table.groupby("benchmark"):
         start = rows["start"].dropna()
-        before = f"{_span(start)} before training, " if len(start) else ""
+        before = f"{_format_range(start)} before training, " if len(start) else ""
         runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint.")
+        lines.append(f"{benchmark}, {runs}: {before}{_format_range(rows['accuracy'])} at the last scored checkpoint.")
     return " ".join(lines)
 
 
-def _span(values: pd.Series) -> str:
+def _format_range(values: pd.Series) -> str:
     low, high = f"{100 * values.min():.1f}", f"{100 * values.max():.1f}"
     return f"{low} %" if low == high else f"{low} to {high} %"

@@ -28,7 +28,7 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Say of every point of the learning curves which model it belongs to and whether it is a finished one.
 
     Args:
-        curves: from ``learning_curves.curve_table``.
+        curves: from ``learning.curve_table``.
 
     Returns:
         The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data),
@@ -55,7 +55,7 @@ def draw_flops_curves(
         name: start of the file names.
         title: benchmark and linking function, for people.
         references: what is drawn as a level line: ``reference`` (name), ``phenomenon`` and ``accuracy``, from
-            ``references.reference_lines``. They join the rows of the table, without FLOPs.
+            ``human.reference_lines``. They join the rows of the table, without FLOPs.
     """
     note = (
         f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "

@@ -23,7 +23,7 @@ def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
         runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide: single steps early, hundreds late.
     """
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)]
-    rows = rows.assign(bin=_bins(rows["tokens"]))
+    rows = rows.assign(bin=_token_bins(rows["tokens"]))
     by_run = rows.groupby(["group", "run", "bin"], as_index=False, observed=True).agg(
         tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean")
     )
@@ -56,6 +56,6 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
     return Drawing(name, "Training curves", note, figure, table)
 
 
-def _bins(tokens: pd.Series) -> NDArray[np.int64]:
+def _token_bins(tokens: pd.Series) -> NDArray[np.int64]:
     places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * BINS_PER_DECADE
     return np.rint(places).astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.data.frames import with_gaps
 from analysis.data.runs import Run
-from analysis.data.study import Scored
+from analysis.data.study import BenchmarkScores
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import TokenAxis, line_styles
@@ -29,7 +29,7 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
 
     Args:
-        scores: as for ``learning_curves.curve_table``.
+        scores: as for ``learning.curve_table``.
 
     Returns:
         ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at which some run
@@ -39,10 +39,10 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         standard deviation, each smoothed by ``smooth``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    families = {run.label: _family(run) for run in runs}
+    families = {run.label: _family_name(run) for run in runs}
     rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.model for run in runs}))
     parts = [
-        _mean(part).assign(family=str(family), phenomenon=str(phenomenon))
+        _average_family(part).assign(family=str(family), phenomenon=str(phenomenon))
         for (family, phenomenon), part in rows.groupby(["family", "phenomenon"], sort=False)
         if part["model"].nunique() > 1
     ]
@@ -86,7 +86,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing
     return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 
 
-def mean_curve_sections(scored: Scored) -> Iterable[ReportSection]:
+def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the mean curves of one benchmark; none where no sizes share tokenizer, text and budget."""
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
@@ -95,22 +95,22 @@ def mean_curve_sections(scored: Scored) -> Iterable[ReportSection]:
         yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
 
 
-def _family(run: Run) -> str:
+def _family_name(run: Run) -> str:
     return run.group.replace(f"{run.model}-", "", 1)
 
 
-def _mean(rows: pd.DataFrame) -> pd.DataFrame:
+def _average_family(rows: pd.DataFrame) -> pd.DataFrame:
     grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
-    values = np.array([_on_grid(part, grid) for _, part in rows.groupby("run", sort=False)])
+    values = np.array([_interpolate(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
-    smoothed, spread = (_smoothed(grid, one) for one in (mean, sd))
+    smoothed, spread = (_smooth_stretches(grid, one) for one in (mean, sd))
     return pd.DataFrame({
         "tokens": grid, "runs": len(values), "models": rows["model"].nunique(), "accuracy": mean, "sd": sd,
         "smoothed": smoothed, "low": smoothed - spread, "high": smoothed + spread,
     })  # fmt: skip
 
 
-def _on_grid(rows: pd.DataFrame, grid: Array) -> Array:
+def _interpolate(rows: pd.DataFrame, grid: Array) -> Array:
     """Interpolate one run's curve; NaN outside its range and, as NaN spreads to its neighbours, within a gap."""
     curve = rows.sort_values("tokens")
     tokens, accuracy = (curve[name].to_numpy(dtype=np.float64) for name in ("tokens", "accuracy"))
@@ -124,7 +124,7 @@ def _on_grid(rows: pd.DataFrame, grid: Array) -> Array:
     return values
 
 
-def _smoothed(grid: Array, values: Array) -> Array:
+def _smooth_stretches(grid: Array, values: Array) -> Array:
     """Smooth every stretch without a gap by itself; step 0 has no place on a log axis and stays as it is."""
     result = values.copy()
     some = ~np.isnan(values) & (grid > 0)

@@ -47,8 +47,8 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     for run in runs:
         check_summed(run.folder, ACCURACY.path(run.folder))
         if ACCURACY.path(run.folder).is_file():
-            frames.append(_scores(run, where))
-    return _stack(frames, ["run", "group", *SCORE_COLUMNS])
+            frames.append(_read_scores(run, where))
+    return _concatenate(frames, ["run", "group", *SCORE_COLUMNS])
 
 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
@@ -64,8 +64,8 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
         UserError: with file and line, when a file is broken.
         DamagedError: when that of a finished run is not what was written.
     """
-    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
-    return _stack(frames, ["run", "group", *METRIC_COLUMNS])
+    frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
+    return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 
 
 def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
@@ -126,21 +126,21 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return sorted(cast(Iterable[tuple[str, str]], pairs))
 
 
-def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
-    return _named(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
+def _read_scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
+    return _with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
 
 
-def _metrics(run: Run) -> pd.DataFrame:
+def _read_metrics(run: Run) -> pd.DataFrame:
     path, digest = run.folder / METRICS, run.record.get(METRICS_SHA256)
     if not path.is_file():
         raise DamagedError(f"{path}: missing; restore it from a copy")
     records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
     if digest not in (None, sha256_file(path)):
         raise DamagedError(f"{path}: not what was written; restore it from a copy")
-    return _named(run, records.drop_duplicates("step", keep="last"))
+    return _with_run_names(run, records.drop_duplicates("step", keep="last"))
 
 
-def _named(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     names = {"run": run.label, "group": run.group}
     columns = {name: pd.Categorical([value] * len(frame), categories=[value]) for name, value in names.items()}
     return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
@@ -163,7 +163,7 @@ def _no_shared_rule(benchmark: str, rules_of: Mapping[str, set[str]]) -> str:
     )
 
 
-def _stack(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     """Concatenate frames whose categories differ, keeping the columns categorical."""
     if not frames:
         return pd.DataFrame(columns=list(columns))

@@ -90,11 +90,11 @@ def read_items(
     function = known_linking(linking)
     if function is None or not _has_columns(paths[int(there.argmax())], function):
         return None
-    pairs, kept = _pairs(pairs_file, cluster)
+    pairs, kept = _read_pairs(pairs_file, cluster)
     half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
     files = [path for path, present in zip(paths, there, strict=True) if present]
     for row, path in zip(half_points, files, strict=True):
-        row[:] = _half_points(path, pairs, function, rule)[kept]
+        row[:] = _read_half_points(path, pairs, function, rule)[kept]
     chosen = checkpoints[there]
     return Items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
@@ -102,7 +102,7 @@ def read_items(
     )  # fmt: skip
 
 
-def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+def _read_pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
     pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
@@ -110,8 +110,8 @@ def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
 
 
-def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
-    scores = read_stored(path, ("pair", *_columns(linking)))
+def _read_half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
+    scores = read_stored(path, ("pair", *_column_names(linking)))
     if not np.array_equal(scores["pair"], pairs["pair"]):
         if sorted(scores["pair"]) != sorted(pairs["pair"]):
             raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
@@ -121,11 +121,11 @@ def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRu
     return HALVES * pair_credits(scores, linking, rule)
 
 
-def _columns(linking: Linking) -> list[str]:
+def _column_names(linking: Linking) -> list[str]:
     return [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
 
 
 def _has_columns(path: Path, linking: Linking) -> bool:
     """Say whether scores hold what a linking function reads; a column without any value does not."""
     scores = read_stored(path)
-    return all(name in scores for name in _columns(linking)) and not linking.missing(scores)
+    return all(name in scores for name in _column_names(linking)) and not linking.missing(scores)

@@ -37,17 +37,17 @@ class Study:
     settings: AnalyzeSettings
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
 
-    def benchmarks(self) -> list["Scored"]:
+    def benchmarks(self) -> list["BenchmarkScores"]:
         """Return every benchmark with each way it was scored."""
         return self._benchmarks
 
     @cached_property
-    def _benchmarks(self) -> list["Scored"]:
-        return [Scored(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+    def _benchmarks(self) -> list["BenchmarkScores"]:
+        return [BenchmarkScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
     @cached_property
     def human(self) -> pd.DataFrame | None:
-        """What the user's file says of people's answers, see ``covariates.read_human``; None without ``human=``."""
+        """What the user's file says of people's answers, see ``user_tables.read_human``; None without ``human=``."""
         return None if self.settings.human is None else read_human(self.settings.human)
 
     def pairs(self, run: Run, benchmark: str) -> pd.DataFrame | None:
@@ -75,7 +75,7 @@ class LastScores:
 
     Attributes:
         pairs: see ``Study.pairs``.
-        scores: see ``stored.stored_scores``.
+        scores: see ``files.stored_scores``.
     """
 
     run: Run
@@ -85,7 +85,7 @@ class LastScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class BenchmarkScores:
     """A benchmark of a study, scored in one way.
 
     Attributes:
@@ -177,11 +177,11 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         raise UserError(_nothing_to_draw(runs))
     if not scores.empty:
-        scores = _chosen(scores, settings)
+        scores = _choose_rows(scores, settings)
     return Study(runs, scores, metrics, settings)
 
 
-def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
+def _choose_rows(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     if settings.benchmark is not None:
         present = set(scores["benchmark"].astype(str))
         if settings.benchmark not in present:

@@ -74,7 +74,7 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
         exact 95 % interval does not reach it, else empty. Largest residual first. Models without a fit have no rows.
     """
     rows = points.dropna(subset=["frequency", "accuracy"])
-    parts = [_residuals(part) for _, part in rows.groupby("model", sort=False, observed=True)]
+    parts = [_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True)]
     columns = ["model", "language", "frequency", "n", "accuracy", "fitted", "residual", "verdict"]
     found = [part for part in parts if part is not None]
     return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
@@ -87,7 +87,7 @@ def _curve(x: Array, top: float, slope: float, middle: float) -> Array:
     return values
 
 
-def _residuals(part: pd.DataFrame) -> pd.DataFrame | None:
+def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
     frequency, accuracy, n = (part[name].to_numpy(dtype=np.float64) for name in ("frequency", "accuracy", "n"))
     curve = fit_logistic(frequency, accuracy)
     if curve is None:

@@ -27,7 +27,7 @@ def group_members(languages: pd.DataFrame) -> pd.DataFrame:
     """List the languages of each group.
 
     Args:
-        languages: from ``covariates.read_languages``, those of the study only: the resource splits are made among them.
+        languages: from ``user_tables.read_languages``, only those of the study: the splits are made among them.
 
     Returns:
         ``group`` and ``language``: the resource splits where frequencies are given, then the named sets.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
 from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
 from analysis.models.charts import draw_scatter
@@ -17,7 +17,7 @@ from analysis.models.mcnemar import (
     count_best,
     count_better,
     mcnemar_table,
-    turned,
+    with_model_first,
 )
 from analysis.models.side_by_side import MODELS, ROWS, overall_rows
 from analysis.plotting.facets import draw_panels, panels_by
@@ -30,7 +30,7 @@ _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
 def language_sections(
-    family: str, file_name: str, title: str, judged: Mapping[str, Judged], languages: pd.DataFrame | None
+    family: str, file_name: str, title: str, last: Mapping[str, ModelScores], languages: pd.DataFrame | None
 ) -> Iterator[ReportSection]:
     """Make the parts of a benchmark with several languages.
 
@@ -39,16 +39,20 @@ def language_sections(
         file_name: what its files are named after.
         languages: names, frequencies and sets of languages, where the user gives them.
     """
-    points = language_points(judged)
-    known = _known(points, languages)
-    groups, table, best = _groups(points, known, judged), language_table(points, known), best_languages(judged)
+    points = language_points(last)
+    known = _keep_scored(points, languages)
+    groups, table, best = (
+        _tabulate_groups(points, known, last),
+        language_table(points, known),
+        best_languages(last),
+    )
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
-    ranked = _ranked(groups)
+    ranked = _rank_models(groups)
     if len(ranked) > 1:
-        compared = compare_languages(judged, ranked[:MODELS])
+        compared = compare_languages(last, ranked[:MODELS])
         files = {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
         content.append(_versus_view(compared, ranked[0], files))
-        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _sets(known))
+        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _first_sets(known))
         content.append(scatter)
     if known is not None and known["frequency"].notna().any():
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
@@ -56,42 +60,42 @@ def language_sections(
     yield ReportSection(f"Languages of {family}", tuple(content))
 
 
-def language_points(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def language_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Pool the pairs of each language: ``model``, ``language``, ``n`` and ``accuracy``."""
-    parts = [overall_rows(one.points).assign(language=language) for language, one in judged.items()]
+    parts = [overall_rows(one.points).assign(language=language) for language, one in last.items()]
     return pd.concat(parts, ignore_index=True)
 
 
-def compare_languages(judged: Mapping[str, Judged], models: Sequence[str]) -> pd.DataFrame:
-    """Compare every two of some models in each language they were scored on (``model_comparison.mcnemar_table``)."""
+def compare_languages(last: Mapping[str, ModelScores], models: Sequence[str]) -> pd.DataFrame:
+    """Compare every two of some models in each language they were scored on (``mcnemar.mcnemar_table``)."""
     parts = []
-    for language, one in judged.items():
+    for language, one in last.items():
         credit = one.credit[[model for model in models if model in one.credit]]
         parts.append(mcnemar_table(credit, pd.Series(language, index=credit.index)))
     return pd.concat(parts, ignore_index=True)
 
 
-def best_languages(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def best_languages(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Test in each language the best model against the second best (MultiBLiMP, appendix B.2)."""
-    parts = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in judged.items()]
+    parts = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in last.items()]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
-def phenomenon_points(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def phenomenon_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Pool the languages of each phenomenon: ``model``, ``phenomenon``, ``n`` and ``accuracy`` over pairs."""
-    rows = pd.concat([one.points for one in judged.values()], ignore_index=True)
+    rows = pd.concat([one.points for one in last.values()], ignore_index=True)
     rows = rows.assign(right=rows["accuracy"] * rows["n"])
     table = rows.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", "right"]].sum()
     return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
 
 
-def _known(points: pd.DataFrame, languages: pd.DataFrame | None) -> pd.DataFrame | None:
+def _keep_scored(points: pd.DataFrame, languages: pd.DataFrame | None) -> pd.DataFrame | None:
     if languages is None:
         return None
     return languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
 
 
-def _sets(known: pd.DataFrame | None) -> dict[str, str]:
+def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
     """Return the first named set that each language is in."""
     if known is None:
         return {}
@@ -100,10 +104,10 @@ def _sets(known: pd.DataFrame | None) -> dict[str, str]:
     return dict(zip(named["language"].astype(str), named["group"].astype(str), strict=True))
 
 
-def _groups(points: pd.DataFrame, known: pd.DataFrame | None, judged: Mapping[str, Judged]) -> pd.DataFrame:
+def _tabulate_groups(points: pd.DataFrame, known: pd.DataFrame | None, last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Put groups of languages and phenomena below each other, as MultiBLiMP's Table 3 puts them side by side."""
     table = group_table(points, group_members(known) if known is not None else None)
-    phenomena = phenomenon_points(judged).rename(columns={"phenomenon": "group", "accuracy": "over_pairs"})
+    phenomena = phenomenon_points(last).rename(columns={"phenomenon": "group", "accuracy": "over_pairs"})
     kinds = [table.assign(kind="languages"), phenomena.assign(kind="phenomenon")]
     return pd.concat(kinds, ignore_index=True)[
         ["kind", "model", "group", "languages", "n", "over_pairs", "over_languages"]
@@ -156,7 +160,7 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
         ["accuracy_first", "accuracy_second"]
     ].mean()
     rows = (
-        turned(counts.merge(means, on=["first", "second"]), base)
+        with_model_first(counts.merge(means, on=["first", "second"]), base)
         .sort_values("accuracy_second", ascending=False, kind="stable")
         .head(ROWS)
     )
@@ -173,7 +177,7 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
     return TableView(note, columns, rows, files)
 
 
-def _ranked(groups: pd.DataFrame) -> list[str]:
+def _rank_models(groups: pd.DataFrame) -> list[str]:
     """Return the models, most accurate over the pairs of all their languages first."""
     every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
     return [str(name) for name in every["model"]]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from analysis.data.runs import Run
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import line_styles, readable
@@ -23,7 +23,7 @@ SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
 _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
 
-def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
+def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compute from the stored scores of the last scored checkpoint of every run what alpha does.
 
     Returns:
@@ -43,7 +43,14 @@ def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
         named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": one.step}
         curve = alpha_curve(pairs, scores, ties_rule=rule)
         curves.append(curve.assign(benchmark=scored.benchmark, run=run.label, group=run.group, variant=run.variant))
-        best.append({**named, **_facts(run), **_best(pairs, scores, rule), "sign_flipped": sign_flips(pairs, scores)})
+        best.append(
+            {
+                **named,
+                **_run_settings(run),
+                **_best_alphas(pairs, scores, rule),
+                "sign_flipped": sign_flips(pairs, scores),
+            }
+        )
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
 
 
@@ -74,7 +81,7 @@ def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (benchmark, variant), part in bands.groupby(["benchmark", "variant"], sort=False):
-        best = {f"{name}_alpha": _at_best(part, name) for name in _CURVE}
+        best = {f"{name}_alpha": _alpha_at_best(part, name) for name in _CURVE}
         rows.append({"benchmark": benchmark, "variant": variant, "models": part["models"].iloc[0], **best})
     return pd.DataFrame(rows)
 
@@ -99,7 +106,7 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
     return float(np.mean([slor(*side) > 0 for side in sides]))
 
 
-def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:
+def _best_alphas(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:
     found = best_alpha(pairs, scores, ties_rule=rule, samples=SAMPLES)
     return {
         f"{one.criterion}_{name}": value
@@ -108,13 +115,13 @@ def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str
     }
 
 
-def _facts(run: Run) -> dict[str, object]:
+def _run_settings(run: Run) -> dict[str, object]:
     record = run.record
     named = {key: record.get(key) or "" for key in ("tokenizer", "data")}
     return {"model": run.model, "parameters": run.parameters, "budget": record.get("tokens_budget"), **named}
 
 
-def _at_best(part: pd.DataFrame, name: str) -> float:
+def _alpha_at_best(part: pd.DataFrame, name: str) -> float:
     values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
     return float("nan") if np.isnan(values).any() else float(part["alpha"].iloc[int(np.argmax(values))])
 
@@ -142,7 +149,9 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
     drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
     files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
-    yield ReportSection("Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _shown(best), files)))
+    yield ReportSection(
+        "Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files))
+    )
 
 
 def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
@@ -196,15 +205,15 @@ _COLUMNS = (
 )
 
 
-def _shown(best: pd.DataFrame) -> pd.DataFrame:
+def _with_formatted_alphas(best: pd.DataFrame) -> pd.DataFrame:
     """Write each best alpha with its interval."""
     texts = {
-        name: [_interval(row) for row in best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()]
+        name: [_format_interval(row) for row in best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()]
         for name in _CRITERIA
     }
     return best.assign(**texts)
 
 
-def _interval(row: Iterable[float]) -> str:
+def _format_interval(row: Iterable[float]) -> str:
     alpha, low, high = row
     return "–" if pd.isna(alpha) else f"{alpha:.2f} ({low:.2f} to {high:.2f})"

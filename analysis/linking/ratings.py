@@ -81,7 +81,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     for line, row in rows:
         for sentence in (row["good"], row["bad"]):
             if sentence not in place_of:
-                raise _not_rated(f"{path}:{line}", sentence, place_of)
+                raise _unknown_sentence(f"{path}:{line}", sentence, place_of)
     if len(rows) < 3:
         raise UserError(f"{path}: {len(rows)} pairs; 3 at least are needed")
     return pd.DataFrame({name: np.array([place_of[row[name]] for _, row in rows]) for name in _PAIR_COLUMNS})
@@ -108,7 +108,7 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     human = read_ratings(ratings)
     places = None if pairs is None else read_rating_pairs(pairs, human[SENTENCE].tolist())
     linkings = [linking for name in names if (linking := known_linking(name)) is not None]
-    parts = [part for run in runs for part in _of_run(run, human, linkings, places)]
+    parts = [part for run in runs for part in _correlate_run(run, human, linkings, places)]
     if not parts:
         raise UserError(
             f"ratings={ratings}: no run has scores of its sentences; make them with: python score.py run=... "
@@ -127,7 +127,7 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
     ratings = study.settings.ratings
     if ratings is None:
         return
-    table = correlation_table(study.runs, ratings, _functions(study), study.settings.rating_pairs)
+    table = correlation_table(study.runs, ratings, _linkings_to_compare(study), study.settings.rating_pairs)
     note = (
         "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the "
         "differences within pairs with the differences of ratings (rating_pairs=FILE). Last scored checkpoint, mean "
@@ -137,14 +137,14 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
     yield ReportSection("Correlation with human ratings", (view,))
 
 
-def _functions(study: Study) -> list[str]:
+def _linkings_to_compare(study: Study) -> list[str]:
     """Name the paper's functions and those the study was scored with, such as a MORCELA of its own parameters."""
     scored = set(study.scores["linking"].astype(str)) if len(study.scores) else set()
     known = {name for name in scored if name.partition(":")[0] in FAMILIES}
     return sorted(known | set(_FUNCTIONS), key=linking_order)
 
 
-def _of_run(
+def _correlate_run(
     run: Run, human: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None
 ) -> Iterable[pd.DataFrame]:
     for folder in sorted((run.folder / EVAL).glob("ratings-*")):
@@ -170,7 +170,7 @@ def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> flo
     return float(np.corrcoef(*differences)[0, 1])
 
 
-def _not_rated(place: str, sentence: str, rated: Iterable[str]) -> UserError:
+def _unknown_sentence(place: str, sentence: str, rated: Iterable[str]) -> UserError:
     close = nearest(sentence, rated)
     hint = f" Did you mean {close!r}?" if close else ""
     return UserError(f"{place}: {sentence!r} is no sentence of the file of ratings.{hint}")

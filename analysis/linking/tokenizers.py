@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.files import check_types
 from analysis.data.runs import Run
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import SPLITS, linking_by_run, linking_order, with_overall
 from analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
@@ -19,7 +19,7 @@ _TUNED, _OWN = "morcela:", "morcela:own"
 _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
 
     Args:
@@ -32,14 +32,16 @@ def cells_of(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
         one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     named = [run for run in runs if run.record.get("tokenizer")]
-    facts = {"setting": {run.label: _setting(run) for run in named}}
+    facts = {"setting": {run.label: _setting_name(run) for run in named}}
     facts["tokenizer"] = {run.label: str(run.record["tokenizer"]) for run in named}
     cells = with_overall(by_run.assign(**{name: by_run["run"].map(values) for name, values in facts.items()}))
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
     keys = [*_CONDITION, "tokenizer"]
     return (
-        _own_parameters(cells).groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **counts, **means)
+        _name_own_parameters(cells)
+        .groupby(keys, as_index=False, sort=False)
+        .agg(runs=("run", "nunique"), **counts, **means)
     )
 
 
@@ -47,7 +49,7 @@ def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
 
     Args:
-        cells: from ``cells_of``.
+        cells: from ``average_by_tokenizer``.
 
     Returns:
         One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
@@ -79,9 +81,9 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(all=table[list(SPLITS)].sum(axis=1))
 
 
-def tokenizer_sections(scored: Scored) -> Iterable[ReportSection]:
+def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
-    cells = cells_of(linking_by_run(scored.rows), scored.study.runs)
+    cells = average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs)
     table = over_tokenizers(cells)
     if table.empty:
         return
@@ -119,7 +121,7 @@ def _tokenizer_columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
     return (*first, *splits, *last)
 
 
-def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
+def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     tuned = cells[cells["linking"].str.startswith(_TUNED)]
     condition = [name for name in _CONDITION if name != "linking"]
     of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
@@ -129,7 +131,7 @@ def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
 
 
-def _setting(run: Run) -> str:
+def _setting_name(run: Run) -> str:
     return run.group.replace(f"-{run.record['tokenizer']}-", "-", 1)
 
 
@@ -159,7 +161,7 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
         UserError: when a ``tokenizer/statistics.json`` is broken.
         DamagedError: when one is not what was written.
     """
-    rows = [_row(run) for run in runs if run.record.get("tokenizer")]
+    rows = [_tokenizer_row(run) for run in runs if run.record.get("tokenizer")]
     table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
     keys = list(table.columns)
     return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
@@ -172,13 +174,13 @@ def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
         yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
 
 
-def _row(run: Run) -> dict[str, Any]:
-    counts = _counts(run)
+def _tokenizer_row(run: Run) -> dict[str, Any]:
+    counts = _read_token_counts(run)
     named = {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or ""}
     return named | {name: counts.get(name, float("nan")) for name in _COUNTS}
 
 
-def _counts(run: Run) -> dict[str, Any]:
+def _read_token_counts(run: Run) -> dict[str, Any]:
     path = run.folder / TOKENIZER / STATISTICS
     refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():

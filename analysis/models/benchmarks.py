@@ -31,7 +31,7 @@ _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
 
 def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; none where there is one benchmark."""
-    table = benchmark_table(_pooled(overall(_last(study))))
+    table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study))))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
         return
@@ -47,7 +47,7 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
 
 def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
-    rows = _last(study)
+    rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
     table = matched_phenomena(rows, AGREEMENT if matches is None else matches)
     shared = table.groupby("match")["benchmark"].nunique()
@@ -70,7 +70,7 @@ def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[Repor
     yield ReportSection("One phenomenon in several benchmarks", (view,))
 
 
-def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
+def _pool_languages(rows: pd.DataFrame) -> pd.DataFrame:
     """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
     family = rows["benchmark"].str.partition("/")[0]
     languages = rows["benchmark"].groupby(family).transform("nunique")
@@ -81,7 +81,7 @@ def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(accuracy=table["right"] / table["n"])
 
 
-def _last(study: Study) -> pd.DataFrame:
+def _last_rows_by_model(study: Study) -> pd.DataFrame:
     """Return the last aggregate rows of every run under the linking function of the figures, as ``model``."""
     rows = last_scored(study.scores[study.scores["linking"] == study.settings.linking])
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)

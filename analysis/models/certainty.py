@@ -23,7 +23,10 @@ def box_table(points: pd.DataFrame, value: str = "delta_nll") -> pd.DataFrame:
         ``whisker_low`` and ``whisker_high`` (the last values within 1.5 interquartile ranges of the box), ``outliers``
         (names of the models beyond them, separated by semicolons).
     """
-    rows = [_box(str(suite), part, value) for suite, part in points.dropna(subset=value).groupby("suite", sort=False)]
+    rows = [
+        _box_statistics(str(suite), part, value)
+        for suite, part in points.dropna(subset=value).groupby("suite", sort=False)
+    ]
     columns = ["category", "models", "q1", "median", "q3", "whisker_low", "whisker_high", "outliers"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
@@ -56,7 +59,7 @@ def agreement(table: pd.DataFrame, value: str = "delta_nll") -> tuple[float, flo
     return float(pearsonr(x, y).statistic), float(spearmanr(x, y).statistic)
 
 
-def _box(suite: str, part: pd.DataFrame, value: str) -> dict[str, object]:
+def _box_statistics(suite: str, part: pd.DataFrame, value: str) -> dict[str, object]:
     values = part[value].to_numpy(dtype=np.float64)
     box = boxplot_stats(values, whis=1.5)[0]
     beyond = (values < box["whislo"]) | (values > box["whishi"])

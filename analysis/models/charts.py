@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.models.mcnemar import PAIR_LEVEL, turned
+from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from analysis.plotting.facets import draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles, percent_axis
@@ -27,7 +27,7 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
     """Draw accuracies by suite and model (TSE, Figure 1).
 
     Args:
-        tested: from ``intervals.with_tests``, with ``suite`` and ``model``.
+        tested: from ``chance.with_tests``, with ``suite`` and ``model``.
         level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
     """
     models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
@@ -102,12 +102,12 @@ def draw_scatter(
     """Draw one model against others over languages or paradigms (MultiBLiMP, Figure 4).
 
     Args:
-        compared: from ``model_comparison.mcnemar_table``.
+        compared: from ``mcnemar.mcnemar_table``.
         base: the model on the horizontal axes.
         groups: what a point is: ``"languages"``, ``"paradigms"``.
         sets: the named set that a group is in; the first three sets have marks of their own.
     """
-    table = _against(compared, base)
+    table = _with_model_across(compared, base)
     shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}
     table["set"] = [(sets or {}).get(group, "") for group in table["group"]]
     table["set"] = table["set"].where(table["set"].isin(list(shapes)), "")
@@ -199,8 +199,8 @@ def _cell_text(cell: Mapping[Hashable, Any], *, intervals: bool) -> str:
     return f"{text}\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}" if intervals else text
 
 
-def _against(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    rows = turned(compared, base)
+def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    rows = with_model_first(compared, base)
     ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
     named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
     named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}

@@ -42,7 +42,7 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         One row per group and two models: ``group``, ``first``, ``second``, ``n``, ``accuracy_first``,
         ``accuracy_second``, ``first_better``, ``second_better`` (pairs) and ``p``, two-sided and uncorrected.
     """
-    parts = [_compared(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
+    parts = [_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
     columns = ["group", "first", "second", "n", "accuracy_first", "accuracy_second", "first_better", "second_better"]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
     p = mcnemar(*(table[name].to_numpy(dtype=np.float64) for name in ("first_better", "second_better")))
@@ -71,7 +71,7 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
     )
 
 
-def turned(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
     """Keep the rows about a model and turn them so that it comes first.
 
     Args:
@@ -97,7 +97,7 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         A group that one model alone was scored on has no row. Among equally accurate models the first column comes
         first; then p is 1 unless there are ties.
     """
-    rows = [_best(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
+    rows = [_best_against_second(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
     columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better", "p"]
     return pd.DataFrame([row for row in rows if row], columns=columns)
 
@@ -132,7 +132,7 @@ def leads_or_ties(accuracies: pd.DataFrame) -> pd.Series:
     return leading.sum().astype(int)
 
 
-def _compared(name: str, part: pd.DataFrame) -> pd.DataFrame:
+def _compare_in_group(name: str, part: pd.DataFrame) -> pd.DataFrame:
     scored = part.loc[:, part.notna().all()]
     values = scored.to_numpy(dtype=np.float64)
     better, accuracy, models = better_counts(values), values.mean(axis=0), list(scored.columns)
@@ -145,7 +145,7 @@ def _compared(name: str, part: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _best(name: str, part: pd.DataFrame) -> dict[str, object]:
+def _best_against_second(name: str, part: pd.DataFrame) -> dict[str, object]:
     scored = part.loc[:, part.notna().all()]
     if scored.shape[1] < 2:
         return {}

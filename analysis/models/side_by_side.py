@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.last_scores import Judged
-from analysis.data.study import Scored
+from analysis.data.last_scores import ModelScores
+from analysis.data.study import BenchmarkScores
 from analysis.models.categories import CategoryTable, category_table
 from analysis.models.certainty import CERTAINTIES, agreement, box_table, confidence_table
 from analysis.models.chance import count_significant, with_tests
@@ -20,7 +20,7 @@ from analysis.models.mcnemar import (  # fmt: skip
     count_better,
     leads_or_ties,
     mcnemar_table,
-    turned,
+    with_model_first,
 )
 from analysis.plotting.figures import Drawing
 from analysis.report.html import Column, ReportSection, TableView
@@ -79,14 +79,14 @@ class Comparison:
     by_paradigm: pd.DataFrame
 
 
-def compare_models(judged: Judged) -> Comparison:
+def compare_models(last: ModelScores) -> Comparison:
     """Compute everything that the part shows; McNemar's tests are between ``MODELS`` of the models."""
-    tested = with_tests(judged.points)
+    tested = with_tests(last.points)
     categories = category_table(tested)
-    paradigm = judged.pairs["paradigm"]
-    best = best_by_group(judged.credit, paradigm)
-    summary = _summary(judged, tested, categories, best)
-    leading = judged.credit[list(summary["model"][:MODELS])]
+    paradigm = last.pairs["paradigm"]
+    best = best_by_group(last.credit, paradigm)
+    summary = _summarize_models(last, tested, categories, best)
+    leading = last.credit[list(summary["model"][:MODELS])]
     by_paradigm = mcnemar_table(leading, paradigm)
     versus = mcnemar_table(leading, pd.Series("all", index=leading.index)).drop(columns="group")
     counts = count_better(by_paradigm).rename(
@@ -96,16 +96,16 @@ def compare_models(judged: Judged) -> Comparison:
     return Comparison(tested, categories, summary, best, versus, by_paradigm)
 
 
-def comparison_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
+def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Make the part of a benchmark with several models; none for one model."""
-    if len(judged.models) < 2:
+    if len(last.models) < 2:
         return
-    compared, name = compare_models(judged), scored.file_name
+    compared, name = compare_models(last), scored.file_name
     views = (_category_view(compared, name), _versus_view(compared, name))
     by = "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
-    summary = _summary_view(scored, judged, compared)
+    summary = _summary_view(scored, last, compared)
     heading = f"Models side by side on {scored.benchmark}{by}"
-    yield ReportSection(heading, (summary, *_drawings(scored, compared), *views))
+    yield ReportSection(heading, (summary, *_draw_models(scored, compared), *views))
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
@@ -123,25 +123,27 @@ def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
     return with_tests(table.assign(suite=table["phenomenon"])), "phenomenon"
 
 
-def _summary(judged: Judged, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame) -> pd.DataFrame:
-    pairs, phenomenon = judged.pairs, judged.pairs["phenomenon"].to_numpy()
+def _summarize_models(
+    last: ModelScores, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame
+) -> pd.DataFrame:
+    pairs, phenomenon = last.pairs, last.pairs["phenomenon"].to_numpy()
     counts = count_significant(tested, "model").set_index("model")
     n = tested.set_index("model")["n"].groupby(level=0).sum()
     table = pd.DataFrame({
-        "accuracy": judged.credit.mean(),
+        "accuracy": last.credit.mean(),
         "over_paradigms": categories.means,
-        "over_phenomena": judged.credit.groupby(phenomenon).mean().mean(),
+        "over_phenomena": last.credit.groupby(phenomenon).mean().mean(),
         "paradigms": pairs["paradigm"].nunique(),
         "above": counts["above"],
         "below": counts["below"],
-        "leads_or_ties": leads_or_ties(categories.rows[judged.models]),
-        "best": count_best(best, judged.models),
+        "leads_or_ties": leads_or_ties(categories.rows[last.models]),
+        "best": count_best(best, last.models),
         **{name: (tested[name] * tested["n"]).groupby(tested["model"]).sum() / n for name in CERTAINTIES},
-    }).reindex(judged.models)  # fmt: skip
+    }).reindex(last.models)  # fmt: skip
     return table.sort_values("accuracy", ascending=False, kind="stable").reset_index(names="model")
 
 
-def _summary_view(scored: Scored, judged: Judged, compared: Comparison) -> TableView:
+def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> TableView:
     summary, name = compared.summary, scored.file_name
     note = (
         f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
@@ -151,17 +153,17 @@ def _summary_view(scored: Scored, judged: Judged, compared: Comparison) -> Table
         "difference of the log probabilities of a pair, summed over tokens (MultiBLiMP); ΔNLL is the same per token "
         f"(Swe-BLiMP)."
     )
-    if judged.left_out:
-        note += f" Without stored scores of these pairs, so not in this table: {', '.join(judged.left_out)}."
+    if last.left_out:
+        note += f" Without stored scores of these pairs, so not in this table: {', '.join(last.left_out)}."
     return TableView(note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best})
 
 
-def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
+def _draw_models(scored: BenchmarkScores, compared: Comparison) -> list[Drawing]:
     leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
     rows, level = at_level(compared.tested, SUITES)
     rows = rows[rows["model"].isin(leading)]
     title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
-    drawings = [draw_heat_map(_ordered(rows, leading), level, f"heat_map_{name}", scored.title)]
+    drawings = [draw_heat_map(_order_cells(rows, leading), level, f"heat_map_{name}", scored.title)]
     drawings.append(draw_scatter(compared.by_paradigm, leading[0], "paradigms", f"against_{name}", scored.title))
     certain = compared.tested.dropna(subset="delta_nll")
     if len(leading) > 2 and not certain.empty:
@@ -173,7 +175,7 @@ def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
     return drawings
 
 
-def _ordered(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def _order_cells(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Order models by accuracy and suites by their mean, easiest first."""
     mean = rows.groupby("suite", sort=False)["accuracy"].transform("mean")
     place = rows["model"].map({model: place for place, model in enumerate(models)})
@@ -198,7 +200,11 @@ def _category_view(compared: Comparison, name: str) -> TableView:
 
 def _versus_view(compared: Comparison, name: str) -> TableView:
     base = str(compared.summary["model"].iloc[0])
-    rows = turned(compared.versus, base).sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
+    rows = (
+        with_model_first(compared.versus, base)
+        .sort_values("accuracy_second", ascending=False, kind="stable")
+        .head(ROWS)
+    )
     note = (
         "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
         f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.data.runs import Run
-from analysis.data.study import Scored
+from analysis.data.study import BenchmarkScores
 from analysis.models.charts import draw_lines
 from analysis.models.side_by_side import at_level
 from analysis.plotting.facets import draw_panels, panels_by
@@ -38,7 +38,7 @@ def slope_table(points: pd.DataFrame) -> pd.DataFrame:
     rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
     groups = rows.groupby(["family", "suite"], sort=False, observed=True)
     lines = [
-        {"family": family, "suite": suite, "models": len(part), "slope": _slope(part)}
+        {"family": family, "suite": suite, "models": len(part), "slope": _fit_slope(part)}
         for (family, suite), part in groups
         if part["parameters"].nunique() > 1
     ]
@@ -63,7 +63,7 @@ def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _slope(part: pd.DataFrame) -> float:
+def _fit_slope(part: pd.DataFrame) -> float:
     x = part["parameters"].to_numpy(dtype=np.float64) / _PER
     y = part["accuracy"].to_numpy(dtype=np.float64) * 100
     centred = x - x.mean()
@@ -150,7 +150,7 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
 _PANELS, _ROWS = 16, 60
 
 
-def models_of(runs: list[Run]) -> pd.DataFrame:
+def find_families(runs: Sequence[Run]) -> pd.DataFrame:
     """Say of runs which family they belong to: those alike in tokenizer, data and token budget, sizes apart.
 
     Returns:
@@ -167,9 +167,9 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 
 
-def slope_sections(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[ReportSection]:
+def slope_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Fit accuracy on parameters within families; none where no family has two sizes."""
-    points = judged.points.merge(models, on="model", how="left")
+    points = last.points.merge(models, on="model", how="left")
     slopes = slope_table(points)
     if slopes.empty:
         return
@@ -189,13 +189,13 @@ def slope_sections(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iter
     yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
 
 
-def complexity_sections(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[ReportSection]:
+def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; none for other benchmarks than TSE's."""
     series = TSE_LEVELS.get(scored.benchmark)
     if series is None:
         return
     levels = levels_table(series)
-    points = judged.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
+    points = last.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
         return
@@ -203,7 +203,7 @@ def complexity_sections(scored: Scored, judged: Judged, models: pd.DataFrame) ->
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
         "A line is the mean over the versions of a family; bars: 1.96 standard errors of that mean either way, as in "
         "the paper. With 2, 3 or 4 versions such bars hold the mean in 70, 81 or 86 % of cases, not in 95."
-        f"{_failed(judged)}"
+        f"{_name_failed_suites(last)}"
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
@@ -219,10 +219,10 @@ def complexity_sections(scored: Scored, judged: Judged, models: pd.DataFrame) ->
     yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
 
 
-def _failed(judged: Judged) -> str:
+def _name_failed_suites(last: ModelScores) -> str:
     """Name the suites that are marked as having failed people's check (TSE, section 3.5)."""
-    mark = judged.pairs.get("human_check_failed")
-    names = [] if mark is None else list(judged.pairs.loc[mark.astype(bool), "paradigm"].unique())
+    mark = last.pairs.get("human_check_failed")
+    names = [] if mark is None else list(last.pairs.loc[mark.astype(bool), "paradigm"].unique())
     return f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.plotting.figures import Drawing, NamedRows
@@ -98,7 +98,7 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
 
     rows = table[[*NO_FACTORS, *factors]].replace([np.inf, -np.inf], np.nan).dropna()
     phenomena = pd.get_dummies(rows[PHENOMENON], dtype=np.float64)
-    design, left_out = _independent(phenomena, rows, factors)
+    design, left_out = _independent_columns(phenomena, rows, factors)
     if len(rows) <= design.shape[1]:
         return None
     fit = OLS(rows[RESPONSE].to_numpy(np.float64), design.to_numpy(), hasconst=True).fit()
@@ -118,7 +118,7 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
 
 
-def _independent(
+def _independent_columns(
     phenomena: pd.DataFrame, rows: pd.DataFrame, factors: Sequence[str]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Add the standardised factors one by one, those left out that the columns before them determine."""
@@ -145,7 +145,11 @@ _ROWS = 60
 
 
 def factor_sections(
-    name: str, file_name: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
+    name: str,
+    file_name: str,
+    last: dict[str, ModelScores],
+    languages: pd.DataFrame | None,
+    factors: pd.DataFrame | None,
 ) -> Iterator[ReportSection]:
     """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
 
@@ -153,16 +157,16 @@ def factor_sections(
         name: of the benchmark, or of the family of languages.
         file_name: what its files are named after.
         judged: the judgments by language; of a benchmark of one language, one.
-        languages: with frequencies, from ``covariates.read_languages``.
-        factors: from ``covariates.read_factors``.
+        languages: with frequencies, from ``user_tables.read_languages``.
+        factors: from ``user_tables.read_factors``.
 
     Yields:
         The part, where there is a factor beyond what the scores themselves hold.
     """
-    shared = [model for model in _models(judged) if all(model in one.credit for one in judged.values())]
+    shared = [model for model in _rank_models(last) if all(model in one.credit for one in last.values())]
     fitted = {}
     for model in shared:
-        table = factor_table(model, judged, languages, factors)
+        table = factor_table(model, last, languages, factors)
         terms = [column for column in table.columns if column not in NO_FACTORS]
         if set(terms) <= set(OF_SCORES):
             return
@@ -174,12 +178,12 @@ def factor_sections(
 
 
 def factor_table(
-    model: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
+    model: str, last: dict[str, ModelScores], languages: pd.DataFrame | None, factors: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Gather Delta and the factors of all pairs of one model; the language's frequency enters as its logarithm."""
     parts = []
     frequency = None if languages is None else languages.set_index("language")["frequency"]
-    for language, one in judged.items():
+    for language, one in last.items():
         part = pair_factors(one.pairs, one.scores[model]).assign(**{LANGUAGE: language})
         if frequency is not None and frequency.notna().any():
             part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
@@ -190,14 +194,14 @@ def factor_table(
     return table.dropna(axis="columns", how="all")
 
 
-def _with_factors(part: pd.DataFrame, one: Judged, given: pd.DataFrame) -> pd.DataFrame:
+def _with_factors(part: pd.DataFrame, one: ModelScores, given: pd.DataFrame) -> pd.DataFrame:
     own = given[given["benchmark"] == one.benchmark].drop(columns="benchmark")
     joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
     return part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
 
 
-def _models(judged: dict[str, Judged]) -> list[str]:
-    accuracy = pd.concat([one.credit for one in judged.values()]).mean()
+def _rank_models(last: dict[str, ModelScores]) -> list[str]:
+    accuracy = pd.concat([one.credit for one in last.values()]).mean()
     return [str(name) for name in accuracy.sort_values(ascending=False, kind="stable").index]
 
 
@@ -214,7 +218,7 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
         "factors scaled to mean 0 and sample standard deviation 1 (MultiBLiMP, section 7.3). A beta is in nats for one "
         "standard deviation of its factor, with its 95 % interval; a phenomenon's is the Δ at the means of the "
         "factors. Language frequency enters as its logarithm. Perplexity, sentence length and subword delta are of the "
-        f"model's own tokens. {_clustering(table)}"
+        f"model's own tokens. {_clustering_note(table)}"
     )
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
@@ -230,7 +234,7 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
     return ReportSection(f"What drives certainty on {name}", (drawing, view))
 
 
-def _clustering(table: pd.DataFrame) -> str:
+def _clustering_note(table: pd.DataFrame) -> str:
     """Say what intervals and p take as independent, and why one may be missing."""
     what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
     clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.data.last_scores import Judged
-from analysis.data.study import Scored
+from analysis.data.last_scores import ModelScores
+from analysis.data.study import BenchmarkScores
 from analysis.models.charts import draw_lines
 from analysis.pairs.filtering import DRAWS, default_size, filtering_table
 from analysis.pairs.length_groups import ATTRACTORS, length_table, paradigm_differences
@@ -34,20 +34,20 @@ _FILTERING = (
 )
 
 
-def pair_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
+def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Make those parts that the columns of a benchmark's pairs and scores have data for."""
-    yield from _lengths(scored, judged)
-    yield from _attractors(scored, judged)
-    yield from _subsets(scored, judged)
+    yield from _length_sections(scored, last)
+    yield from _attractor_sections(scored, last)
+    yield from _subset_sections(scored, last)
 
 
-def filtering_sections(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
+def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
     if scored.scorer != "mink":
         return
-    size = default_size(judged.pairs["paradigm"])
-    mink = {k: _column(judged, f"mink{k}_good") for k in _stored(judged)}
-    table = filtering_table(judged.pairs, mink, judged.credit, size)
+    size = default_size(last.pairs["paradigm"])
+    mink = {k: _collect_column(last, f"mink{k}_good") for k in _stored_ks(last)}
+    table = filtering_table(last.pairs, mink, last.credit, size)
     note = (
         f"Pairs of each paradigm whose good sentence all models find least familiar by MIN-K% PROB ({size} of each, "
         f"half of the smallest paradigm), against the mean over {DRAWS} random samples of as many (RuBLiMP, section 4, "
@@ -63,25 +63,25 @@ def leading(credit: pd.DataFrame, most: int = LINES) -> list[str]:
     return [str(name) for name in credit.mean().sort_values(ascending=False, kind="stable").index[:most]]
 
 
-def _lengths(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
-    if "domain" not in judged.pairs:
+def _length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    if "domain" not in last.pairs:
         return
-    table, name = length_table(judged.pairs, judged.credit), scored.file_name
-    shown = table[table["model"].isin(leading(judged.credit))]
+    table, name = length_table(last.pairs, last.credit), scored.file_name
+    shown = table[table["model"].isin(leading(last.credit))]
     shown = shown.rename(columns={"domain": "panel", "ci_low": "low", "ci_high": "high"})
     note = (
         f"Accuracy by length of the good sentence in words and signs, {scored.title}, a panel for each domain. The "
         "groups are of as equal size as equal lengths staying together allows, over all domains (RuBLiMP, Figures 4 to "
-        f"6); bars: exact 95 % interval over pairs.{_most(judged)}"
+        f"6); bars: exact 95 % interval over pairs.{_name_most(last)}"
     )
     labels = ("Length (words and signs)", "Accuracy (%)")
     drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.benchmark}", note, labels)
     yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
 
 
-def _attractors(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
+def _attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     pairs = ATTRACTORS.get(scored.benchmark.partition("@")[0])
-    table = paradigm_differences(judged.points, pairs) if pairs else pd.DataFrame()
+    table = paradigm_differences(last.points, pairs) if pairs else pd.DataFrame()
     if table.empty:
         return
     note = (
@@ -92,11 +92,11 @@ def _attractors(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     yield ReportSection(f"Attractors on {scored.benchmark}", (view,))
 
 
-def _subsets(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
-    made = judged.pairs.get(HANDMADE)
+def _subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    made = last.pairs.get(HANDMADE)
     if made is None or made.isna().any() or not 0 < made.astype(bool).sum() < len(made):
         return
-    table = subset_table(judged.pairs, judged.credit)
+    table = subset_table(last.pairs, last.credit)
     columns = (Column("model", "Model"), *(Column(subset, f"{subset} (%)", "percent") for subset in SUBSETS))
     note = (
         "Macro accuracy on the hand-made pairs, on ten random others and fifty random pairs of each category, and on "
@@ -108,16 +108,16 @@ def _subsets(scored: Scored, judged: Judged) -> Iterator[ReportSection]:
     yield ReportSection(f"Stability over subsets of {scored.benchmark}", (view,))
 
 
-def _stored(judged: Judged) -> list[int]:
+def _stored_ks(last: ModelScores) -> list[int]:
     """Return the K that the scores of all models have."""
-    columns = set.intersection(*(set(scores.columns) for scores in judged.scores.values()))
+    columns = set.intersection(*(set(scores.columns) for scores in last.scores.values()))
     return sorted(int(found[1]) for name in columns if (found := _MINK.fullmatch(name)))
 
 
-def _column(judged: Judged, name: str) -> pd.DataFrame:
-    return pd.DataFrame({model: judged.scores[model][name] for model in judged.models})
+def _collect_column(last: ModelScores, name: str) -> pd.DataFrame:
+    return pd.DataFrame({model: last.scores[model][name] for model in last.models})
 
 
-def _most(judged: Judged, most: int = LINES) -> str:
-    models: Sequence[str] = judged.models
+def _name_most(last: ModelScores, most: int = LINES) -> str:
+    models: Sequence[str] = last.models
     return f" The {most} most accurate of {len(models)} models." if len(models) > most else ""

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import linking_order
-from analysis.paradigms.human import human_of
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.human import load_human_agreement
 from analysis.report.html import Column, ReportSection, TableView
 
 _SUFFIX = "-excluded"
@@ -30,7 +30,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
     """Set the accuracy on a benchmark beside that on the paradigms left out of it.
 
     Args:
-        included: from ``paradigms.by_level``, of the benchmark.
+        included: from ``accuracy.by_level``, of the benchmark.
         excluded: likewise, of what was left out.
 
     Returns:
@@ -38,7 +38,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
         ``paradigms_included``, ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their
         ``difference``.
     """
-    parts = {"included": _overall(included), "excluded": _overall(excluded)}
+    parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
     renamed = [
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
     ]
@@ -68,34 +68,34 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        other = scored.get((_excluded(benchmark), scorer))
-        table = pd.DataFrame() if other is None else _table(one, other)
+        other = scored.get((_excluded_name(benchmark), scorer))
+        table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
             files = {f"excluded_{one.file_name}": table}
-            view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}.", _VIEW, table, files)
+            view = TableView(f"{_NOTE} {_ties_note(one)}; {_ties_note(other)}.", _VIEW, table, files)
             yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
 
 
-def _excluded(benchmark: str) -> str:
+def _excluded_name(benchmark: str) -> str:
     """Name what was left out of a benchmark, or of the subset ``NAME@N`` of one."""
     name, mark, size = benchmark.partition("@")
     return name + _SUFFIX + mark + size
 
 
-def _ties(scored: Scored) -> str:
+def _ties_note(scored: BenchmarkScores) -> str:
     return f"{scored.benchmark}: ties counted {scored.rows['ties_rule'].iloc[0]}"
 
 
-def _table(included: Scored, excluded: Scored) -> pd.DataFrame:
+def _compare_benchmarks(included: BenchmarkScores, excluded: BenchmarkScores) -> pd.DataFrame:
     linkings = sorted(set(included.rows["linking"].astype(str)))
     levels = [by_level(line_means(last_paradigm_rows(scored, linkings))) for scored in (included, excluded)]
-    human = [human_of(scored) for scored in (included, excluded)]
+    human = [load_human_agreement(scored) for scored in (included, excluded)]
     table = included_excluded(*levels)
     if table.empty or human[0] is None or human[1] is None:
         return table
     return pd.concat([human_row(human[0], human[1]), table], ignore_index=True)
 
 
-def _overall(levels: pd.DataFrame) -> pd.DataFrame:
+def _overall_rows(levels: pd.DataFrame) -> pd.DataFrame:
     rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
     return rows.rename(columns={"group": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]

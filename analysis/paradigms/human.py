@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError
 
@@ -24,7 +24,7 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     """Summarise people's agreement by phenomenon, joined by the name of the paradigm.
 
     Args:
-        human: from ``covariates.read_human``.
+        human: from ``user_tables.read_human``.
         paradigms: ``paradigm`` and ``phenomenon`` of a benchmark.
 
     Returns:
@@ -45,7 +45,7 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     return table.drop(columns="correct").reset_index()
 
 
-def human_of(scored: Scored) -> pd.DataFrame | None:
+def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
     """Return people's agreement with a benchmark; None without ``human=``, or when it has none of its paradigms."""
     human = scored.study.human
     if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
@@ -61,7 +61,7 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
     """
     if study.settings.human is None or study.scores.empty:
         return
-    tables = [(scored.benchmark, human_of(scored)) for scored in study.benchmarks()]
+    tables = [(scored.benchmark, load_human_agreement(scored)) for scored in study.benchmarks()]
     found = [table.assign(benchmark=name) for name, table in tables if table is not None]
     if not found:
         names = ", ".join(dict.fromkeys(name for name, _ in tables))
@@ -74,7 +74,7 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
     yield ReportSection("Agreement of people", (TableView(_NOTE, _VIEW, table, {"human_agreement": table}),))
 
 
-def reference_lines(scored: Scored) -> pd.DataFrame:
+def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
     """Return what stands in a benchmark's FLOPs curves as level lines.
 
     Returns:
@@ -84,7 +84,7 @@ def reference_lines(scored: Scored) -> pd.DataFrame:
     rows = scored.rows
     models = rows[(rows["step"] == -1) & (rows["linking"] == scored.linking) & (rows["split"] == "all")]
     table = models[["run", "phenomenon", "accuracy"]].rename(columns={"run": "reference"})
-    people = human_of(scored)
+    people = load_human_agreement(scored)
     if people is not None:
         levels = people.rename(columns={"macro": "accuracy"})[["phenomenon", "accuracy"]].dropna()
         table = pd.concat([levels.assign(reference="human"), table])

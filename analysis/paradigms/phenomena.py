@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.study import Scored
-from analysis.paradigms.human import human_of
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
+from analysis.data.study import BenchmarkScores
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.human import load_human_agreement
 from analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
@@ -18,7 +18,7 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
     """Lay out phenomena by model.
 
     Args:
-        levels: from ``paradigms.by_level``.
+        levels: from ``accuracy.by_level``.
         linking: linking function of the phenomena.
 
     Returns:
@@ -80,7 +80,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     return merged
 
 
-def phenomenon_sections(scored: Scored) -> Iterable[ReportSection]:
+def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
@@ -88,27 +88,29 @@ def phenomenon_sections(scored: Scored) -> Iterable[ReportSection]:
     rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
-    levels, human = _in_order(by_level(rows), scored), human_of(scored)
+    levels, human = _in_order_of_runs(by_level(rows), scored), load_human_agreement(scored)
     table = phenomenon_table(levels, scored.linking)
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
-    lines = _lines(own, models)
+    lines = _describe_models(own, models)
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
-    view = TableView(_note(scored, lines, human is not None), _phenomenon_columns(models, table), table, files)
+    view = TableView(
+        _phenomenon_note(scored, lines, human is not None), _phenomenon_columns(models, table), table, files
+    )
     yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
 
 
-def _in_order(levels: pd.DataFrame, scored: Scored) -> pd.DataFrame:
+def _in_order_of_runs(levels: pd.DataFrame, scored: BenchmarkScores) -> pd.DataFrame:
     order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
     return levels.sort_values("group", key=lambda groups: groups.map(order), kind="stable")
 
 
-def _lines(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def _describe_models(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     lines = rows.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
     return lines.reindex(list(models)).rename_axis("model").reset_index()
 
 
-def _note(scored: Scored, lines: pd.DataFrame, people: bool) -> str:
+def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, people: bool) -> str:
     seeds = ", the mean over the runs that differ in the seed only" if (lines["runs"] > 1).any() else ""
     text = (
         f"Accuracy in percent at the last scored checkpoint{seeds}; {scored.title}. A phenomenon is the mean over its "

@@ -121,7 +121,7 @@ def line_legend(
     }
 
 
-def named_phenomena(table: pd.DataFrame) -> list[str]:
+def list_phenomena(table: pd.DataFrame) -> list[str]:
     """Return the names of the phenomena in a table, without the overall rows and unnamed ones."""
     return sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
 
@@ -139,7 +139,7 @@ def overall_and_phenomena(
     """
     overall = table[table["phenomenon"] == "all"]
     drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, [("", overall)]), overall)]
-    phenomena = named_phenomena(table)
+    phenomena = list_phenomena(table)
     if phenomena:
         rows = table[table["phenomenon"].isin(phenomena)]
         figure = draw(rows, panels_by(rows, "phenomenon", phenomena))

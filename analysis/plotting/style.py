@@ -123,7 +123,7 @@ class TokenAxis:
 
     def apply(self, axes: Axes, most_ticks: int, *, minor: bool) -> None:
         """Set scale, limits, ticks and the break mark of one panel; the arguments are those of ``log_axis``."""
-        _scale(axes, self.zero, self._last)
+        _set_log_scale(axes, self.zero, self._last)
         ticks = log_ticks(self._first, self._last, most_ticks)
         labels = ["0", *(token_label(tick) for tick in ticks)]
         _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self._first, self._last) if minor else [])
@@ -148,7 +148,7 @@ def log_axis(
     positive = list(values)
     low, high = min(positive), max(positive)
     ticks = log_ticks(low, high, most_ticks)
-    _scale(axes, low, high)
+    _set_log_scale(axes, low, high)
     _set_ticks(axes, ticks, [label(tick) for tick in ticks], _minor_ticks(low, high) if minor else [])
 
 
@@ -181,7 +181,7 @@ def power_label(value: float) -> str:
     return f"${times}10^{{{int(power)}}}$"
 
 
-def _scale(axes: Axes, low: float, high: float) -> None:
+def _set_log_scale(axes: Axes, low: float, high: float) -> None:
     axes.set_xscale("log")
     margin = (high / low) ** 0.05 if high > low else 2.0
     axes.set_xlim(low / margin, high * margin)

@@ -28,7 +28,7 @@ def checkpoint_bits(metrics: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """
     columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte"]
     by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
-    tables = [_bits(by_run[run.label], run) for run in runs if run.label in by_run and run.parameters]
+    tables = [_bits_at_checkpoints(by_run[run.label], run) for run in runs if run.label in by_run and run.parameters]
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
@@ -55,7 +55,7 @@ def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep what accuracy is fitted to.
 
     Args:
-        rows: ``Scored.curve_rows()``.
+        rows: ``BenchmarkScores.curve_rows()``.
 
     Returns:
         The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.
@@ -68,7 +68,7 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     """Join accuracies with bits per byte at equal steps and average the runs of each line.
 
     Args:
-        rows: ``Scored.curve_rows()``.
+        rows: ``BenchmarkScores.curve_rows()``.
         bits: from ``checkpoint_bits``.
 
     Returns:
@@ -99,7 +99,7 @@ def _has_ended(run: Run) -> bool:
     return run.status in ("finished", "unknown")
 
 
-def _bits(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
+def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
     checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
     tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, line_dashes, line_styles, log_axis, percent_axis, power_label
@@ -54,7 +54,7 @@ def scaling_of_study(study: Study) -> Iterable[ReportSection]:
     return _fit_sections(measure, points, study)
 
 
-def scaling_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
+def scaling_of_benchmark(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; no part where no line has points enough."""
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.title}"
     heading = f"Scaling of accuracy on {scored.benchmark}"
@@ -62,7 +62,7 @@ def scaling_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
     return _fit_sections(measure, accuracy_points(scored.curve_rows()), scored.study)
 
 
-def bits_of_benchmark(scored: Scored) -> Iterable[ReportSection]:
+def bits_of_benchmark(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Set accuracy against bits per byte; no part where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
@@ -80,7 +80,7 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
         note: what was fitted, for people.
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
     """
-    styles, marks = line_styles(curves["line"].astype(str)), _marks(curves)
+    styles, marks = line_styles(curves["line"].astype(str)), _describe_marks(curves)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for line, style in styles.items():
@@ -147,7 +147,7 @@ def _table_note(law: Law) -> str:
     )
 
 
-def _marks(curves: pd.DataFrame) -> str:
+def _describe_marks(curves: pd.DataFrame) -> str:
     """Say what dots, line and band are; a line with few different FLOPs has no band."""
     fits = curves[curves["source"] == "fit"]
     banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()

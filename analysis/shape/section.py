@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis.data.pair_scores import read_runs
 from analysis.data.runs import Run
-from analysis.data.study import Scored
+from analysis.data.study import BenchmarkScores
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
@@ -92,7 +92,7 @@ _ENDS = (
 )
 
 
-def shape_sections(scored: Scored) -> Iterable[ReportSection]:
+def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Test the shapes of a benchmark's curves; no part where it has no curve."""
     rows = scored.curve_rows()
     if rows.empty:
@@ -121,7 +121,7 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
-def _shape_section(scored: Scored, found: Shapes) -> ReportSection:
+def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     heading = f"The shape of learning on {scored.benchmark}"
     if found.classes.empty:
         return ReportSection(heading, found.notes)
@@ -129,10 +129,10 @@ def _shape_section(scored: Scored, found: Shapes) -> ReportSection:
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    return ReportSection(heading, (_summary(found.classes), *found.notes, *drawings, view))
+    return ReportSection(heading, (_count_classes(found.classes), *found.notes, *drawings, view))
 
 
-def _acquisition_section(scored: Scored, found: Shapes) -> ReportSection:
+def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
     lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
     order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
@@ -201,7 +201,7 @@ def _drawn_note(classes: pd.DataFrame) -> str:
     return text
 
 
-def _summary(classes: pd.DataFrame) -> str:
+def _count_classes(classes: pd.DataFrame) -> str:
     tested = classes[classes["class"] != NOT_TESTED]
     counts = Counter(tested.sort_values("class", key=lambda names: names.map(SHAPES.index))["shape"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
@@ -238,7 +238,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels, note: str) -> Figure:
 
 def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     """Write the class below the title of a panel, or inside the only panel, which has no title."""
-    text, phenomenon = _classes_of(rows), str(rows["phenomenon"].iloc[0])
+    text, phenomenon = _describe_classes(rows), str(rows["phenomenon"].iloc[0])
     if phenomenon == "all":
         axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
         return
@@ -246,17 +246,17 @@ def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, parse_math=False)
 
 
-def _classes_of(rows: pd.DataFrame) -> str:
+def _describe_classes(rows: pd.DataFrame) -> str:
     """Name the class of the only line; several lines are counted by class."""
     lines = rows.drop_duplicates("group")
     if len(lines) == 1:
-        return _short(str(lines["shape"].iloc[0]))
+        return _abbreviate(str(lines["shape"].iloc[0]))
     counts = Counter(lines["class"])
     alone = " (single runs)" if (lines["runs"] == 1).all() else ""
-    return ", ".join(f"{counts[shape]} {_short(shape)}" for shape in SHAPES if counts[shape]) + alone
+    return ", ".join(f"{counts[shape]} {_abbreviate(shape)}" for shape in SHAPES if counts[shape]) + alone
 
 
-def _short(shape: str) -> str:
+def _abbreviate(shape: str) -> str:
     return shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
 
 

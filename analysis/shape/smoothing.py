@@ -57,7 +57,7 @@ class Curve:
         return np.log10(self.tokens)
 
 
-def of_these_runs(curve: Curve) -> Curve:
+def without_seed_error(curve: Curve) -> Curve:
     """Return a curve whose error is over items only: what can be said of these runs, not of other seeds."""
     nothing = np.zeros_like(curve.item_cov)
     return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)

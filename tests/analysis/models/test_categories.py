@@ -4,7 +4,7 @@ import pytest
 
 from analysis.models.categories import benchmark_table, category_table, largest_gaps, matched_phenomena
 from analysis.models.mcnemar import leads_or_ties
-from analysis.paradigms.paradigms import by_level
+from analysis.paradigms.accuracy import by_level
 from tests.analysis.papers import printed
 
 # RuBLiMP, Figure 2 and appendix F: paradigms of each phenomenon, in the order of Table 5

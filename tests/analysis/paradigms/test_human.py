@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.user_tables import read_human
-from analysis.paradigms.human import human_agreement, human_of, human_sections
+from analysis.paradigms.human import human_agreement, human_sections, load_human_agreement
 from tests.analysis.studies import paradigm_rows, scored_of, study_of
 from tests.analysis.synthetic import MakeRun
 from ucurve.errors import UserError
@@ -70,8 +70,8 @@ def test_the_table_of_people_has_every_benchmark_the_file_is_about(make_run: Mak
     path = file("a1,20,20,1,A", "a2,5,10,.5,A", "b1,9,10,.9,B")
     (part,) = human_sections(study_of(tmp_path, human=path))
     assert part.tables["human_agreement"]["benchmark"].unique().tolist() == ["zho"]
-    assert human_of(scored_of(tmp_path, "blimp", human=path)) is None
-    assert human_of(scored_of(tmp_path)) is None
+    assert load_human_agreement(scored_of(tmp_path, "blimp", human=path)) is None
+    assert load_human_agreement(scored_of(tmp_path)) is None
     assert list(human_sections(study_of(tmp_path))) == []
 
 

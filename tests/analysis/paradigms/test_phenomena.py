@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from analysis.paradigms.phenomena import phenomenon_sections, phenomenon_table, with_gap
 from tests.analysis.studies import paradigm_rows, scored_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
