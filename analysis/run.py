@@ -24,9 +24,6 @@ def analyze_command(values: dict[str, Any]) -> None:
 def analyze(settings: AnalyzeSettings) -> Path:
     """Analyse run folders: write every figure, the CSV behind each, the tables and the report.
 
-    Args:
-        settings: runs, output folder, linking function, benchmark and formats.
-
     Returns:
         The path of ``report.html``.
 

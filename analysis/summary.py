@@ -8,7 +8,7 @@ from analysis.data.frames import last_scored, overall, targets
 from analysis.data.runs import Run
 from analysis.linking.tables import linking_by_line
 from analysis.plotting.figures import Drawing
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import winner_by_length
 from eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import METRICS
@@ -118,48 +118,26 @@ def _format_steps(steps: Sequence[int], most: int = 12) -> str:
 
 
 _HEADLINE = (
-    Column("run", "Run"),
-    Column("status", "Status"),
-    Column("benchmark", "Benchmark"),
-    Column("start", "Step 0 (%)", "percent"),
-    Column("accuracy", "Last scored (%)", "percent"),
-    Column("ci_low", "95 % from", "percent"),
-    Column("ci_high", "to", "percent"),
-    Column("n", "Pairs", "count"),
-    Column("ties", "Ties", "count"),
-    Column("ties_rule", "A tie counts"),
-    Column("step", "Step", "count"),
-    Column("tokens", "Tokens", "count"),
+    Column("run", "Run"), Column("status", "Status"), Column("benchmark", "Benchmark"),
+    Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
+    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
+    Column("ties_rule", "A tie counts"), Column("step", "Step", "count"), Column("tokens", "Tokens", "count"),
     Column("checkpoints", "Checkpoints scored", "count"),
-)
+)  # fmt: skip
 _LINKING = (
-    Column("group", "Model"),
-    Column("runs", "Runs", "count"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("ties_rule", "A tie counts"),
-    Column("accuracy", "Accuracy (%)", "percent"),
-    Column("accuracy_sd", "sd", "percent"),
-    Column("equal", "Equal length (%)", "percent"),
-    Column("good_longer", "Good longer (%)", "percent"),
-    Column("bad_longer", "Bad longer (%)", "percent"),
-    Column("delta_acc", "Δacc (points)", "percent"),
-)
+    Column("group", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
+    Column("linking", "Linking function"), Column("ties_rule", "A tie counts"),
+    Column("accuracy", "Accuracy (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
+    Column("equal", "Equal length (%)", "percent"), Column("good_longer", "Good longer (%)", "percent"),
+    Column("bad_longer", "Bad longer (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"),
+)  # fmt: skip
 _RUNS = (
-    Column("run", "Run"),
-    Column("status", "Status"),
-    Column("model", "Model"),
-    Column("parameters", "Parameters", "count"),
-    Column("tokens", "Token budget", "count"),
-    Column("tokenizer", "Tokenizer"),
-    Column("data", "Data"),
-    Column("seeds", "Seeds"),
-    Column("configuration", "Configuration"),
-    Column("code", "Code"),
-    Column("versions", "Versions"),
-    Column("hardware", "Hardware"),
-    Column("folder", "Folder"),
-)
+    Column("run", "Run"), Column("status", "Status"), Column("model", "Model"),
+    Column("parameters", "Parameters", "count"), Column("tokens", "Token budget", "count"),
+    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("seeds", "Seeds"),
+    Column("configuration", "Configuration"), Column("code", "Code"), Column("versions", "Versions"),
+    Column("hardware", "Hardware"), Column("folder", "Folder"),
+)  # fmt: skip
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 

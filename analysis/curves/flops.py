@@ -27,33 +27,26 @@ _NOTE = (
 def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Say of every point of the learning curves which model it belongs to and whether it is a finished one.
 
-    Args:
-        curves: from ``learning.curve_table``.
-
     Returns:
         The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data),
         ``series`` (name without the budget) and ``final``: the end of a finished run. Only those are models of their
         own; on the way there the learning rate has not come down yet.
     """
-    lines = pd.DataFrame([_line(run) for run in runs]).groupby("group", as_index=False).agg(
-        model=("model", "first"), parameters=("parameters", "first"), variant=("variant", "first"),
-        series=("series", "first"), ended=("ended", "any"),
-    )  # fmt: skip
+    facts = ("group", "model", "parameters", "variant", "series", "has_ended")
+    described = pd.DataFrame([{name: getattr(run, name) for name in facts} for run in runs])
+    lines = described.groupby("group", as_index=False).agg(dict.fromkeys(facts[1:-1], "first") | {"has_ended": "any"})
     last = curves.groupby("group")["step"].max()  # gaps included: the last checkpoint that was planned or saved
     table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="group")
-    final = table["ended"] & (table["step"] == table["group"].map(last))
-    return table.assign(final=final).drop(columns="ended").reset_index(drop=True)
+    final = table["has_ended"] & (table["step"] == table["group"].map(last))
+    return table.assign(final=final).drop(columns="has_ended").reset_index(drop=True)
 
 
 def draw_flops_curves(
     table: pd.DataFrame, name: str, title: str, references: pd.DataFrame | None = None
 ) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
+    """Draw the rows of ``flops_table``, at least one: overall and, where there are phenomena, with a panel for each.
 
     Args:
-        table: from ``flops_table``; must hold at least one row.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
         references: what is drawn as a level line: ``reference`` (name), ``phenomenon`` and ``accuracy``, from
             ``human.reference_lines``. They join the rows of the table, without FLOPs.
     """
@@ -64,21 +57,9 @@ def draw_flops_curves(
     )
     if references is None or references.empty:
         return overall_and_phenomena(table.assign(reference=""), name, "FLOPs curves", note, _draw_curves)
-    return overall_and_phenomena(_joined(table, references), name, "FLOPs curves", f"{note} {_LEVEL}.", _draw_curves)
-
-
-def _joined(table: pd.DataFrame, references: pd.DataFrame) -> pd.DataFrame:
-    """Put references below the points, in panels that have points."""
-    lines = references[references["phenomenon"].isin(set(table["phenomenon"]))]
-    return pd.concat([table.assign(reference=""), lines.assign(final=False)], ignore_index=True)
-
-
-def _line(run: Run) -> dict[str, object]:
-    ended = run.status in ("finished", "unknown")
-    return {
-        "group": run.group, "model": run.model, "parameters": run.parameters, "variant": run.variant,
-        "series": run.series, "ended": ended,
-    }  # fmt: skip
+    lines = references[references["phenomenon"].isin(set(table["phenomenon"]))]  # in panels that have points
+    joined = pd.concat([table.assign(reference=""), lines.assign(final=False)], ignore_index=True)
+    return overall_and_phenomena(joined, name, "FLOPs curves", f"{note} {_LEVEL}.", _draw_curves)
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:

@@ -48,13 +48,7 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``curve_table``.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each."""
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
     return overall_and_phenomena(table, name, "Learning curves", note, _draw_curves)
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from analysis.data.frames import BINS_PER_DECADE
 from analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
@@ -23,7 +22,8 @@ def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
         runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide: single steps early, hundreds late.
     """
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)]
-    rows = rows.assign(bin=_token_bins(rows["tokens"]))
+    bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)
+    rows = rows.assign(bin=bins.astype(np.int64))
     by_run = rows.groupby(["group", "run", "bin"], as_index=False, observed=True).agg(
         tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean")
     )
@@ -54,8 +54,3 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
     labels = ("Training tokens (log scale)", "Training loss (bits per byte)")
     figure = draw_panels([("", table)], draw, labels, band, line_legend(styles, table))
     return Drawing(name, "Training curves", note, figure, table)
-
-
-def _token_bins(tokens: pd.Series) -> NDArray[np.int64]:
-    places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * BINS_PER_DECADE
-    return np.rint(places).astype(np.int64)

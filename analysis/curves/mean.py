@@ -39,7 +39,7 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         standard deviation, each smoothed by ``smooth``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    families = {run.label: _family_name(run) for run in runs}
+    families = {run.label: run.group.replace(f"{run.model}-", "", 1) for run in runs}
     rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.model for run in runs}))
     parts = [
         _average_family(part).assign(family=str(family), phenomenon=str(phenomenon))
@@ -71,13 +71,7 @@ def smooth(x: Array, y: Array, width: float = WIDTH) -> Array:
 
 
 def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``mean_curves``; must hold at least one row.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the rows of ``mean_curves``, at least one: overall and, where there are phenomena, a panel for each."""
     note = (
         f"Accuracy against training tokens, {title}: mean over all sizes and seeds of one tokenizer, text and budget "
         f"at equal tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, "
@@ -93,10 +87,6 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     if not table.empty:
         drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.title)
         yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
-
-
-def _family_name(run: Run) -> str:
-    return run.group.replace(f"{run.model}-", "", 1)
 
 
 def _average_family(rows: pd.DataFrame) -> pd.DataFrame:

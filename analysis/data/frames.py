@@ -1,6 +1,6 @@
 """Run folders to tidy frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import pandas as pd
@@ -47,7 +47,7 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     for run in runs:
         check_summed(run.folder, ACCURACY.path(run.folder))
         if ACCURACY.path(run.folder).is_file():
-            frames.append(_read_scores(run, where))
+            frames.append(_with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where)))
     return _concatenate(frames, ["run", "group", *SCORE_COLUMNS])
 
 
@@ -104,9 +104,6 @@ def overall(frame: pd.DataFrame) -> pd.DataFrame:
 def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
 
-    Args:
-        frame: rows of ``score_frame``.
-
     Returns:
         The rows of the first of ``half``, ``wrong`` and ``right`` that all runs with a score were scored under.
 
@@ -124,10 +121,6 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
     """Return every benchmark with the way it was scored, in order."""
     pairs = frame[["benchmark", "scorer"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
     return sorted(cast(Iterable[tuple[str, str]], pairs))
-
-
-def _read_scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
-    return _with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
 
 
 def _read_metrics(run: Run) -> pd.DataFrame:
@@ -151,16 +144,13 @@ def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
     rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
     shared: set[str] = set.intersection(*rules_of.values())
     if not shared:
-        raise UserError(_no_shared_rule(benchmark, rules_of))
+        found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
+        raise UserError(
+            f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give "
+            "the runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of "
+            "runs="
+        )
     return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))
-
-
-def _no_shared_rule(benchmark: str, rules_of: Mapping[str, set[str]]) -> str:
-    found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
-    return (
-        f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give the "
-        "runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of runs="
-    )
 
 
 def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:

@@ -81,21 +81,14 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
         return None
     pairs = stored[0].pairs
     kept = pairs[~identical(pairs)].reset_index(drop=True)
-    alike = [one for one in stored if one.pairs is pairs or _same_pairs(pairs, one.pairs)]
+    names = list(PAIR_COLUMNS)
+    alike = [one for one in stored if one.pairs is pairs or one.pairs[names].equals(pairs[names])]
     tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in alike}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
     credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
-    left_out = tuple(run.label for run in scored.study.runs if _was_scored(run.label, rows) and run.label not in scores)
+    labels = [run.label for run in scored.study.runs]
+    left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
     return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
-
-
-def _was_scored(run: str, rows: pd.DataFrame) -> bool:
-    return bool((rows["run"] == run).any())
-
-
-def _same_pairs(pairs: pd.DataFrame, others: pd.DataFrame) -> bool:
-    names = list(PAIR_COLUMNS)
-    return others[names].equals(pairs[names])
 
 
 def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:

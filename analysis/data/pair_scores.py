@@ -76,8 +76,6 @@ def read_items(
 
     Args:
         checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
-        scorer: the way it was scored.
-        cluster: which pairs are drawn together.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     for path in paths:

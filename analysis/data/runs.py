@@ -67,6 +67,11 @@ class Run:
         return total
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its last checkpoint is the end of its training, as far as its record says."""
+        return self.status in ("finished", "unknown")
+
+    @property
     def variant(self) -> str:
         """What besides size and budget makes the model: its tokenizer and its training text."""
         named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
@@ -97,7 +102,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
-    return _with_groups(sorted(runs, key=_by_size))
+    return _with_groups(sorted(runs, key=_size_and_budget))
 
 
 def unvouched_files(run: Run) -> list[str]:
@@ -156,7 +161,9 @@ def _read_run(folder: Path, label: str) -> Run:
     record = _read_checked_record(folder) if there else {}
     status = str(record.get("status") or "unknown") if record else "not trained here"
     planned = tuple(record.get("checkpoint_steps") or ())
-    return Run(folder, label, label, status, planned, _saved_steps(folder), record)
+    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
+    saved = sorted(_read_step(path, step) for path in whole if (step := parse_step(path.name)) is not None)
+    return Run(folder, label, label, status, planned, tuple(saved), record)
 
 
 def _read_checked_record(run: Path) -> dict[str, Any]:
@@ -171,22 +178,17 @@ def _read_checked_record(run: Path) -> dict[str, Any]:
     return record
 
 
-def _by_size(run: Run) -> tuple[float, float]:
-    budget = run.record.get("tokens_budget")
-    return run.parameters or math.inf, math.inf if budget is None else budget
-
-
-def _saved_steps(folder: Path) -> tuple[int, ...]:
-    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
-    return tuple(sorted(_read_step(path, step) for path in whole if (step := parse_step(path.name)) is not None))
-
-
 def _read_step(checkpoint: Path, named: int) -> int:
     """Return the step of a checkpoint, which its folder's name and its manifest both say."""
     said = read_manifest(checkpoint, older=True).get("step")
     if said != named:
         raise DamagedError(f"{checkpoint / MANIFEST}: of step {said}, in the folder of step {named}")
     return named
+
+
+def _size_and_budget(run: Run) -> tuple[float, float]:
+    budget = run.record.get("tokens_budget")
+    return run.parameters or math.inf, math.inf if budget is None else budget
 
 
 def _with_groups(runs: Sequence[Run]) -> list[Run]:
@@ -205,14 +207,11 @@ def _with_groups(runs: Sequence[Run]) -> list[Run]:
 
 
 def _without_repeats(members: list[Run]) -> list[list[Run]]:
-    """Runs of equal seeds are copies of one run, not independent draws: each is a line of its own."""
-    return [members] if len({_seeds(run) for run in members}) == len(members) else [[run] for run in members]
+    """Make each run a line of its own where seeds are equal: copies of one run are not independent draws."""
+    seeds = {json.dumps(run.record.get("seeds"), sort_keys=True) for run in members}
+    return [members] if len(seeds) == len(members) else [[run] for run in members]
 
 
 def _line_name(line: list[Run]) -> str:
     names = {_SEED_IN_NAME.sub("", run.label, count=1) for run in line}
     return names.pop() if len(names) == 1 else line[0].label
-
-
-def _seeds(run: Run) -> str:
-    return json.dumps(run.record.get("seeds"), sort_keys=True)

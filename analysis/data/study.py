@@ -175,7 +175,11 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     scores = score_frame(runs, AGGREGATES)
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
-        raise UserError(_nothing_to_draw(runs))
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise UserError(
+            f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
+            f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
+        )
     if not scores.empty:
         scores = _choose_rows(scores, settings)
     return Study(runs, scores, metrics, settings)
@@ -191,11 +195,3 @@ def _choose_rows(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFram
     if settings.linking not in functions:
         raise unknown_name("linking function", settings.linking, functions, "linking")
     return one_ties_rule(scores)
-
-
-def _nothing_to_draw(runs: Sequence[Run]) -> str:
-    folders = ", ".join(str(run.folder) for run in runs)
-    return (
-        f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
-        f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
-    )

@@ -24,6 +24,7 @@ from analysis.plotting.facets import draw_panels, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import log_axis, percent_axis, power_label
 from analysis.report.html import Column, ReportSection, TableView
+from analysis.scaling.laws import logistic_law
 
 _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
@@ -32,22 +33,19 @@ _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 def language_sections(
     family: str, file_name: str, title: str, last: Mapping[str, ModelScores], languages: pd.DataFrame | None
 ) -> Iterator[ReportSection]:
-    """Make the parts of a benchmark with several languages.
-
-    Args:
-        family: its name, ``multiblimp``.
-        file_name: what its files are named after.
-        languages: names, frequencies and sets of languages, where the user gives them.
-    """
+    """Make the parts of a benchmark with several languages."""
     points = language_points(last)
-    known = _keep_scored(points, languages)
+    known = None
+    if languages is not None:
+        known = languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
     groups, table, best = (
         _tabulate_groups(points, known, last),
         language_table(points, known),
         best_languages(last),
     )
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
-    ranked = _rank_models(groups)
+    every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
+    ranked = [str(name) for name in every["model"]]
     if len(ranked) > 1:
         compared = compare_languages(last, ranked[:MODELS])
         files = {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
@@ -87,12 +85,6 @@ def phenomenon_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     rows = rows.assign(right=rows["accuracy"] * rows["n"])
     table = rows.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", "right"]].sum()
     return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
-
-
-def _keep_scored(points: pd.DataFrame, languages: pd.DataFrame | None) -> pd.DataFrame | None:
-    if languages is None:
-        return None
-    return languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
 
 
 def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
@@ -146,9 +138,8 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
     )
     columns = (
         Column("language", "Code"), Column("name", "Language"), Column("split", "Resources"),
-        Column("n", "Pairs", "count"),
-        Column("mean", "Mean over models (%)", "percent"), Column("leader", "Most accurate"),
-        Column("highest", "its accuracy (%)", "percent"),
+        Column("n", "Pairs", "count"), Column("mean", "Mean over models (%)", "percent"),
+        Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
     )  # fmt: skip
     note = "Accuracy by language (MultiBLiMP, Table 5). The CSV has every model."
     return TableView(note, columns, shown, {f"languages_{file_name}": table})
@@ -175,12 +166,6 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
         "uncorrected (MultiBLiMP, section 7.2). The CSV has every two models."
     )
     return TableView(note, columns, rows, files)
-
-
-def _rank_models(groups: pd.DataFrame) -> list[str]:
-    """Return the models, most accurate over the pairs of all their languages first."""
-    every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
-    return [str(name) for name in every["model"]]
 
 
 def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, title: str) -> Drawing | None:
@@ -218,4 +203,4 @@ def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> No
     curve = fit_logistic(frequency, rows["accuracy"].to_numpy(dtype=np.float64))
     assert curve is not None  # it has residuals
     x = np.geomspace(frequency.min(), frequency.max(), 100)
-    axes.plot(x, curve.at(x), color="0.2", linewidth=0.9)
+    axes.plot(x, logistic_law(x, curve), color="0.2", linewidth=0.9)

@@ -57,9 +57,6 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
     """Average the curves over models.
 
-    Args:
-        curves: of ``alpha_tables``, of any number of benchmarks.
-
     Returns:
         One row per benchmark, ``variant`` (tokenizer and text, or a model from elsewhere) and alpha: ``models``, mean
         and sample standard deviation over models of ``accuracy``, ``accuracy_unequal`` and ``delta_acc`` (``_sd``, NaN
@@ -158,7 +155,6 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
     """Draw a curve against alpha, a panel for each benchmark.
 
     Args:
-        bands: from ``alpha_bands``.
         name: ``accuracy_unequal`` or ``delta_acc``.
     """
     band = f"Band: {_BAND}" if bands[f"{name}_sd"].notna().any() else "No band: one model for each line"
@@ -207,13 +203,8 @@ _COLUMNS = (
 
 def _with_formatted_alphas(best: pd.DataFrame) -> pd.DataFrame:
     """Write each best alpha with its interval."""
-    texts = {
-        name: [_format_interval(row) for row in best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()]
-        for name in _CRITERIA
-    }
+    texts = {}
+    for name in _CRITERIA:
+        numbers = best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()
+        texts[name] = ["–" if pd.isna(one[0]) else "{:.2f} ({:.2f} to {:.2f})".format(*one) for one in numbers]
     return best.assign(**texts)
-
-
-def _format_interval(row: Iterable[float]) -> str:
-    alpha, low, high = row
-    return "–" if pd.isna(alpha) else f"{alpha:.2f} ({low:.2f} to {high:.2f})"

@@ -21,16 +21,11 @@ from ucurve.storage.tabular import read_rows
 _PAIR_COLUMNS = ("good", "bad")
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 _VIEW = (
-    Column("model", "Model"),
-    Column("runs", "Runs", "count"),
-    Column("scorer", "Scored by"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("sentences", "Sentences", "count"),
-    Column("pointwise", "Point-wise (r x 100)", "percent"),
-    Column("pairs", "Pairs", "count"),
+    Column("model", "Model"), Column("runs", "Runs", "count"), Column("scorer", "Scored by"),
+    Column("step", "Step", "count"), Column("linking", "Linking function"), Column("sentences", "Sentences", "count"),
+    Column("pointwise", "Point-wise (r x 100)", "percent"), Column("pairs", "Pairs", "count"),
     Column("pairwise", "Pair-wise (r x 100)", "percent"),
-)
+)  # fmt: skip
 
 
 def rating_correlations(

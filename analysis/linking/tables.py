@@ -17,9 +17,6 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
-    Args:
-        scores: rows of ``score_frame``, all linking functions and splits.
-
     Returns:
         One row per run, benchmark, scorer and linking function: ``step``, ``tokens``, ``n`` (pairs), ``ties``,
         ``ties_rule`` (what a tie counts), ``accuracy`` (all pairs), then accuracy and pairs of each length split, and

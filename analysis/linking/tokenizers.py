@@ -22,9 +22,6 @@ _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "b
 def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
 
-    Args:
-        by_run: from ``tables.linking_by_run``.
-
     Returns:
         One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall
         ``accuracy``, ``delta_acc`` and ``runs``. The setting is the name of the run without tokenizer and seed; runs
@@ -32,9 +29,10 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
         one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     named = [run for run in runs if run.record.get("tokenizer")]
-    facts = {"setting": {run.label: _setting_name(run) for run in named}}
-    facts["tokenizer"] = {run.label: str(run.record["tokenizer"]) for run in named}
-    cells = with_overall(by_run.assign(**{name: by_run["run"].map(values) for name, values in facts.items()}))
+    tokenizers = {run.label: str(run.record["tokenizer"]) for run in named}
+    settings = {run.label: run.group.replace(f"-{tokenizers[run.label]}-", "-", 1) for run in named}
+    runs_of_rows = by_run["run"]
+    cells = with_overall(by_run.assign(setting=runs_of_rows.map(settings), tokenizer=runs_of_rows.map(tokenizers)))
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
     keys = [*_CONDITION, "tokenizer"]
@@ -47,9 +45,6 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
 
 def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
-
-    Args:
-        cells: from ``average_by_tokenizer``.
 
     Returns:
         One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
@@ -131,19 +126,12 @@ def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
 
 
-def _setting_name(run: Run) -> str:
-    return run.group.replace(f"-{run.record['tokenizer']}-", "-", 1)
-
-
 _COUNTS = ("all", "single_character", "multi_character")
 _VIEW = (
-    Column("tokenizer", "Tokenizer"),
-    Column("data", "Data"),
-    Column("all", "All tokens", "count"),
+    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("all", "All tokens", "count"),
     Column("single_character", "One Chinese character", "count"),
-    Column("multi_character", "Longer, with a Chinese character", "count"),
-    Column("runs", "Runs", "count"),
-)
+    Column("multi_character", "Longer, with a Chinese character", "count"), Column("runs", "Runs", "count"),
+)  # fmt: skip
 _NOTE = (
     "Tokens by kind, as tokenizer/statistics.json of the runs says. The last two kinds count only tokens that contain "
     "a Chinese character; digits, letters, punctuation and special tokens are in neither."
@@ -161,7 +149,11 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
         UserError: when a ``tokenizer/statistics.json`` is broken.
         DamagedError: when one is not what was written.
     """
-    rows = [_tokenizer_row(run) for run in runs if run.record.get("tokenizer")]
+    rows = [
+        {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or "", **_read_token_counts(run)}
+        for run in runs
+        if run.record.get("tokenizer")
+    ]
     table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
     keys = list(table.columns)
     return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
@@ -172,12 +164,6 @@ def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
     table = tokenizer_table(study.runs)
     if not table.empty:
         yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
-
-
-def _tokenizer_row(run: Run) -> dict[str, Any]:
-    counts = _read_token_counts(run)
-    named = {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or ""}
-    return named | {name: counts.get(name, float("nan")) for name in _COUNTS}
 
 
 def _read_token_counts(run: Run) -> dict[str, Any]:

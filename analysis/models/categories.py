@@ -79,9 +79,6 @@ def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFra
 def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
     """Tabulate how far the benchmarks of a match are apart for each model (RuBLiMP, appendix G.2).
 
-    Args:
-        matched: from ``matched_phenomena``.
-
     Returns:
         ``match``, ``model``, ``benchmarks`` (how many) and ``gap``: highest minus lowest accuracy.
     """

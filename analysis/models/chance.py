@@ -30,8 +30,6 @@ def count_significant(tested: pd.DataFrame, by: str | list[str], level: float = 
     """Count the accuracies significantly above and below chance.
 
     Args:
-        tested: from ``with_tests``.
-        by: column or columns to count by, the model or the suite.
         level: a test with a smaller p is significant; there is no correction for many tests, as in TSE.
 
     Returns:

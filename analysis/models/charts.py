@@ -24,12 +24,7 @@ _SHAPES = "^sD"
 
 
 def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Drawing:
-    """Draw accuracies by suite and model (TSE, Figure 1).
-
-    Args:
-        tested: from ``chance.with_tests``, with ``suite`` and ``model``.
-        level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
-    """
+    """Draw accuracies by suite and model (TSE, Figure 1)."""
     models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
     shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
     shown += ", below it the exact 95 % interval over pairs" if len(models) <= WITH_INTERVALS else ""
@@ -43,12 +38,7 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
 
 
 def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str, unit: str) -> Drawing:
-    """Draw one box over models for each category (Swe-BLiMP, Figure 2).
-
-    Args:
-        boxes: from ``certainty.box_table``.
-        points: what the boxes are made of: ``suite`` and ``delta_nll``.
-    """
+    """Draw one box over models for each category (Swe-BLiMP, Figure 2)."""
     note = (
         f"Certainty by category, {title}: ln PPL(bad) - ln PPL(good), mean over the pairs of a category. One box over "
         "the models: quartiles and median; whiskers reach the last model within 1.5 interquartile ranges; circles are "
@@ -74,12 +64,7 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
 
 
 def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tuple[float, float]) -> Drawing:
-    """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3).
-
-    Args:
-        table: from ``certainty.confidence_table``.
-        correlations: Pearson's r and Spearman's rho.
-    """
+    """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3)."""
     r, rho = correlations
     note = (
         f"Certainty against accuracy, {title}. Each point is a category, both means over the models. Pearson's r = "

@@ -52,10 +52,6 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFrame:
     """Count the groups in which one of two models is significantly better (MultiBLiMP, section 7.2).
 
-    Args:
-        compared: from ``mcnemar_table``.
-        level: a test with a smaller p is significant.
-
     Returns:
         ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The better one is that which
         gets more credit for more pairs, which is what is tested; with ties counted half, accuracy may say otherwise.
@@ -85,11 +81,7 @@ def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
 
 
 def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Test in every group the best model against the second best (MultiBLiMP, footnote 3 and appendix B.2).
-
-    Args:
-        credit: as for ``mcnemar_table``.
-        by: as for ``mcnemar_table``.
+    """Test in every group of ``mcnemar_table`` the best model against the second best (MultiBLiMP, appendix B.2).
 
     Returns:
         ``group``, ``n``, ``model`` (the most accurate), ``accuracy``, ``second``, ``accuracy_second``, ``model_better``
@@ -109,7 +101,6 @@ def count_best(best: pd.DataFrame, models: Sequence[str], level: float = BEST_LE
         best: columns ``model``, ``model_better``, ``second_better`` and ``p``, as ``best_by_group`` gives them. Where
             the second gets more credit for more pairs, the test does not speak for the model.
         models: all models, so that one that leads nowhere has 0.
-        level: a test with a smaller p is significant.
 
     Returns:
         int by model.

@@ -40,11 +40,10 @@ def add_average(differences: pd.DataFrame) -> pd.DataFrame:
 
 _PERPLEXITY = ("ppl", "mean_lp", "nll")  # the first that was asked for; the first two decide every pair alike
 _COLUMNS = (
-    Column("model", "Model"),
-    Column("perplexity", "Perplexity (%)", "percent"),
+    Column("model", "Model"), Column("perplexity", "Perplexity (%)", "percent"),
     Column("delta_grammaticality", "Δ grammaticality (points)", "percent"),
     Column("delta_acceptability", "Δ acceptability (points)", "percent"),
-)
+)  # fmt: skip
 
 
 def prompt_sections(study: Study) -> Iterator[ReportSection]:

@@ -27,35 +27,24 @@ from analysis.report.html import Column, ReportSection, TableView
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
 _SUMMARY = (
-    Column("model", "Model"),
-    Column("accuracy", "Over pairs (%)", "percent"),
+    Column("model", "Model"), Column("accuracy", "Over pairs (%)", "percent"),
     Column("over_paradigms", "Over paradigms (%)", "percent"),
-    Column("over_phenomena", "Over phenomena (%)", "percent"),
-    Column("above", "Above chance", "count"),
-    Column("below", "Below chance", "count"),
-    Column("leads_or_ties", "Leads or ties", "count"),
-    Column("best", "Significantly best", "count"),
-    Column("delta_lp", "Δ (nats per sentence)", "number"),
+    Column("over_phenomena", "Over phenomena (%)", "percent"), Column("above", "Above chance", "count"),
+    Column("below", "Below chance", "count"), Column("leads_or_ties", "Leads or ties", "count"),
+    Column("best", "Significantly best", "count"), Column("delta_lp", "Δ (nats per sentence)", "number"),
     Column("delta_nll", "ΔNLL (nats per token)", "number"),
-)
+)  # fmt: skip
 _CATEGORIES = (
-    Column("category", "Paradigm"),
-    Column("mean", "Mean (%)", "percent"),
-    Column("sd", "sd", "percent"),
-    Column("leader", "Most accurate"),
-    Column("highest", "its accuracy (%)", "percent"),
-)
+    Column("category", "Paradigm"), Column("mean", "Mean (%)", "percent"), Column("sd", "sd", "percent"),
+    Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
+)  # fmt: skip
 _VERSUS = (
-    Column("first", "Model"),
-    Column("second", "Other model"),
-    Column("accuracy_first", "Model (%)", "percent"),
-    Column("accuracy_second", "Other (%)", "percent"),
-    Column("first_better", "Pairs the model wins", "count"),
-    Column("second_better", "Pairs the other wins", "count"),
-    Column("p", "p", "p"),
+    Column("first", "Model"), Column("second", "Other model"), Column("accuracy_first", "Model (%)", "percent"),
+    Column("accuracy_second", "Other (%)", "percent"), Column("first_better", "Pairs the model wins", "count"),
+    Column("second_better", "Pairs the other wins", "count"), Column("p", "p", "p"),
     Column("groups_first", "Paradigms: model better", "count"),
     Column("groups_second", "Paradigms: other better", "count"),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,9 +48,6 @@ def slope_table(points: pd.DataFrame) -> pd.DataFrame:
 def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
     """Lay slopes out as TSE's Table 1 does.
 
-    Args:
-        slopes: from ``slope_table``.
-
     Returns:
         One row per suite: ``suite``, a column for each family, and ``average``, the mean over the families that have a
         slope there.
@@ -122,7 +119,6 @@ def mean_change(points: pd.DataFrame, before: str, after: str, pairs: int = 1000
 
     Args:
         points: columns ``model``, ``suite`` and ``accuracy`` (fraction).
-        after: another suite; only models with both count.
 
     Returns:
         The mean change, in pairs out of ``pairs``; NaN where no model has both.
@@ -199,11 +195,14 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.D
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
         return
+    mark = last.pairs.get("human_check_failed")  # TSE, section 3.5
+    names = [] if mark is None else list(last.pairs.loc[mark.astype(bool), "paradigm"].unique())
+    failed = f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
     note = (
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
         "A line is the mean over the versions of a family; bars: 1.96 standard errors of that mean either way, as in "
         "the paper. With 2, 3 or 4 versions such bars hold the mean in 70, 81 or 86 % of cases, not in 95."
-        f"{_name_failed_suites(last)}"
+        f"{failed}"
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
@@ -217,13 +216,6 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.D
     change = "Mean change over all models from each level to the next."
     view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
     yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
-
-
-def _name_failed_suites(last: ModelScores) -> str:
-    """Name the suites that are marked as having failed people's check (TSE, section 3.5)."""
-    mark = last.pairs.get("human_check_failed")
-    names = [] if mark is None else list(last.pairs.loc[mark.astype(bool), "paradigm"].unique())
-    return f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
 
 
 def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:

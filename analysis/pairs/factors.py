@@ -13,17 +13,12 @@ from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.linking import nll_per_token
 from eval.metrics.accuracy import CONFIDENCE
 
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
-PUBLISHED = (
-    "distance",
-    "has_attractors",
-    "congruent_attractors",
-    "incongruent_attractors",
-)  # where a benchmark has them
+PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_attractors")  # in some benchmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +149,6 @@ def factor_sections(
     """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
 
     Args:
-        name: of the benchmark, or of the family of languages.
-        file_name: what its files are named after.
         judged: the judgments by language; of a benchmark of one language, one.
         languages: with frequencies, from ``user_tables.read_languages``.
         factors: from ``user_tables.read_factors``.
@@ -163,7 +156,8 @@ def factor_sections(
     Yields:
         The part, where there is a factor beyond what the scores themselves hold.
     """
-    shared = [model for model in _rank_models(last) if all(model in one.credit for one in last.values())]
+    accuracy = pd.concat([one.credit for one in last.values()]).mean().sort_values(ascending=False, kind="stable")
+    shared = [str(model) for model in accuracy.index if all(model in one.credit for one in last.values())]
     fitted = {}
     for model in shared:
         table = factor_table(model, last, languages, factors)
@@ -188,21 +182,12 @@ def factor_table(
         if frequency is not None and frequency.notna().any():
             part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
         if factors is not None:
-            part = _with_factors(part, one, factors)
+            own = factors[factors["benchmark"] == one.benchmark].drop(columns="benchmark")
+            joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
+            part = part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)
     return table.dropna(axis="columns", how="all")
-
-
-def _with_factors(part: pd.DataFrame, one: ModelScores, given: pd.DataFrame) -> pd.DataFrame:
-    own = given[given["benchmark"] == one.benchmark].drop(columns="benchmark")
-    joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
-    return part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
-
-
-def _rank_models(last: dict[str, ModelScores]) -> list[str]:
-    accuracy = pd.concat([one.credit for one in last.values()]).mean()
-    return [str(name) for name in accuracy.sort_values(ascending=False, kind="stable").index]
 
 
 def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
@@ -224,9 +209,8 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
     shown = (
         Column("model", "Model"), Column("term", "Term"), Column("beta", "Beta (nats)", "number"),
-        Column("low", "95 % from", "number"), Column("high", "to", "number"), Column("p", "p", "p"),
-        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
-        Column("r_squared", "R² (%)", "percent"),
+        *interval_columns("number"), Column("p", "p", "p"), Column("n", "Pairs", "count"),
+        Column("clusters", "Clusters", "count"), Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
     drawn = list(fitted)[:_MODELS]
     drawing = _draw_betas(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
@@ -257,14 +241,7 @@ def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
             height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
             bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
             rows.axes.errorbar(
-                part["beta"],
-                height,
-                xerr=bars,
-                fmt="o",
-                color=style.color,
-                markersize=2.6,
-                elinewidth=0.8,
-                label=model,
+                part["beta"], height, xerr=bars, fmt="o", color=style.color, markersize=2.6, elinewidth=0.8, label=model
             )
         rows.axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_MODELS, borderpad=0.2)
         figure = rows.finish("Beta (nats; factors: per standard deviation)")

@@ -62,9 +62,7 @@ def filtering_table(
     """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
 
     Args:
-        good: as for ``keep_unseen``.
         mink: by K, the MIN-K% PROB of the good sentences by model.
-        credit: one row per pair and one column per model.
         draws: random samples of the reference.
 
     Returns:

@@ -1,7 +1,7 @@
 """The parts about kinds of pairs: length and domain, attractors, MIN-K% filtering, subsets (RuBLiMP, Swe-BLiMP)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -11,27 +11,20 @@ from analysis.models.charts import draw_lines
 from analysis.pairs.filtering import DRAWS, default_size, filtering_table
 from analysis.pairs.length_groups import ATTRACTORS, length_table, paradigm_differences
 from analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
 _DIFFERENCES = (
-    Column("what", "Agreement in"),
-    Column("model", "Model"),
-    Column("without", "Without attractor (%)", "percent"),
-    Column("with_it", "With attractor (%)", "percent"),
-    Column("difference", "Difference (points)", "percent"),
-    Column("low", "95 % from", "percent"),
-    Column("high", "to", "percent"),
-)
+    Column("what", "Agreement in"), Column("model", "Model"), Column("without", "Without attractor (%)", "percent"),
+    Column("with_it", "With attractor (%)", "percent"), Column("difference", "Difference (points)", "percent"),
+    *interval_columns("percent"),
+)  # fmt: skip
 _FILTERING = (
-    Column("model", "Model"),
-    Column("k", "K (%)", "count"),
-    Column("pairs", "Pairs kept", "count"),
-    Column("reference", "Random pairs (%)", "percent"),
-    Column("filtered", "Filtered pairs (%)", "percent"),
+    Column("model", "Model"), Column("k", "K (%)", "count"), Column("pairs", "Pairs kept", "count"),
+    Column("reference", "Random pairs (%)", "percent"), Column("filtered", "Filtered pairs (%)", "percent"),
     Column("delta", "Δ (points)", "percent"),
-)
+)  # fmt: skip
 
 
 def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
@@ -46,7 +39,9 @@ def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
     if scored.scorer != "mink":
         return
     size = default_size(last.pairs["paradigm"])
-    mink = {k: _collect_column(last, f"mink{k}_good") for k in _stored_ks(last)}
+    columns = set.intersection(*(set(scores.columns) for scores in last.scores.values()))
+    ks = sorted(int(found[1]) for name in columns if (found := _MINK.fullmatch(name)))
+    mink = {k: pd.DataFrame({model: last.scores[model][f"mink{k}_good"] for model in last.models}) for k in ks}
     table = filtering_table(last.pairs, mink, last.credit, size)
     note = (
         f"Pairs of each paradigm whose good sentence all models find least familiar by MIN-K% PROB ({size} of each, "
@@ -58,22 +53,20 @@ def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
     yield ReportSection(f"MIN-K% filtering of {scored.benchmark}", (view,))
 
 
-def leading(credit: pd.DataFrame, most: int = LINES) -> list[str]:
-    """Return the most accurate models, the first ``most`` of them."""
-    return [str(name) for name in credit.mean().sort_values(ascending=False, kind="stable").index[:most]]
-
-
 def _length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     if "domain" not in last.pairs:
         return
     table, name = length_table(last.pairs, last.credit), scored.file_name
-    shown = table[table["model"].isin(leading(last.credit))]
+    leading = last.credit.mean().sort_values(ascending=False, kind="stable").index[:LINES]
+    shown = table[table["model"].isin(list(leading))]
     shown = shown.rename(columns={"domain": "panel", "ci_low": "low", "ci_high": "high"})
     note = (
         f"Accuracy by length of the good sentence in words and signs, {scored.title}, a panel for each domain. The "
         "groups are of as equal size as equal lengths staying together allows, over all domains (RuBLiMP, Figures 4 to "
-        f"6); bars: exact 95 % interval over pairs.{_name_most(last)}"
+        f"6); bars: exact 95 % interval over pairs."
     )
+    if len(last.models) > LINES:
+        note += f" The {LINES} most accurate of {len(last.models)} models."
     labels = ("Length (words and signs)", "Accuracy (%)")
     drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.benchmark}", note, labels)
     yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
@@ -106,18 +99,3 @@ def _subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Rep
     columns = (*columns, Column("mpad", "MPAD (points)", "percent"))
     view = TableView(note, columns, table, {f"subsets_{scored.file_name}": table})
     yield ReportSection(f"Stability over subsets of {scored.benchmark}", (view,))
-
-
-def _stored_ks(last: ModelScores) -> list[int]:
-    """Return the K that the scores of all models have."""
-    columns = set.intersection(*(set(scores.columns) for scores in last.scores.values()))
-    return sorted(int(found[1]) for name in columns if (found := _MINK.fullmatch(name)))
-
-
-def _collect_column(last: ModelScores, name: str) -> pd.DataFrame:
-    return pd.DataFrame({model: last.scores[model][name] for model in last.models})
-
-
-def _name_most(last: ModelScores, most: int = LINES) -> str:
-    models: Sequence[str] = last.models
-    return f" The {most} most accurate of {len(models)} models." if len(models) > most else ""

@@ -34,10 +34,6 @@ def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
 def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Compute the macro accuracy of every model on every subset.
 
-    Args:
-        pairs: as for ``subset_masks``.
-        credit: one row per pair, with the index of ``pairs``, and one column per model.
-
     Returns:
         One row per model: ``model``, the four subsets (mean over categories) and ``mpad``.
     """

@@ -38,9 +38,6 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
 def line_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Average each paradigm over the runs of a line.
 
-    Args:
-        rows: from ``last_paradigm_rows``.
-
     Returns:
         ``group``, ``linking``, ``step``, ``tokens``, ``phenomenon``, ``paradigm``, ``runs``, ``n`` and ``accuracy``. Of
         a line whose runs stand at different steps, those at the last one count.

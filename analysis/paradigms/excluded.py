@@ -12,26 +12,18 @@ from analysis.report.html import Column, ReportSection, TableView
 
 _SUFFIX = "-excluded"
 _VIEW = (
-    Column("model", "Model"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("paradigms_included", "Paradigms included", "count"),
-    Column("paradigms_excluded", "excluded", "count"),
-    Column("included", "Included (%)", "percent"),
-    Column("excluded", "Excluded (%)", "percent"),
+    Column("model", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"),
+    Column("paradigms_included", "Paradigms included", "count"), Column("paradigms_excluded", "excluded", "count"),
+    Column("included", "Included (%)", "percent"), Column("excluded", "Excluded (%)", "percent"),
     Column("difference", "Difference (points)", "percent"),
-)
+)  # fmt: skip
 _NOTE = (
     "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
 )
 
 
 def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Set the accuracy on a benchmark beside that on the paradigms left out of it.
-
-    Args:
-        included: from ``accuracy.by_level``, of the benchmark.
-        excluded: likewise, of what was left out.
+    """Join ``accuracy.by_level`` of a benchmark with that of the paradigms left out of it.
 
     Returns:
         One row per model and linking function that has both at one step: ``model``, ``step``, ``linking``,
@@ -49,12 +41,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
 
 
 def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Return people's agreement with both as a row of ``included_excluded``, over answers as in the paper.
-
-    Args:
-        included: from ``human.human_agreement``, of the benchmark.
-        excluded: likewise, of what was left out.
-    """
+    """Return people's agreement with both as a row of ``included_excluded``, over answers as in the paper."""
     parts = {"included": included, "excluded": excluded}
     row: dict[str, object] = {"model": "people", "step": float("nan"), "linking": "agreement over answers"}
     for name, part in parts.items():
@@ -68,18 +55,13 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        other = scored.get((_excluded_name(benchmark), scorer))
+        name, mark, size = benchmark.partition("@")  # of a subset, NAME@N
+        other = scored.get((name + _SUFFIX + mark + size, scorer))
         table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
             files = {f"excluded_{one.file_name}": table}
             view = TableView(f"{_NOTE} {_ties_note(one)}; {_ties_note(other)}.", _VIEW, table, files)
             yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
-
-
-def _excluded_name(benchmark: str) -> str:
-    """Name what was left out of a benchmark, or of the subset ``NAME@N`` of one."""
-    name, mark, size = benchmark.partition("@")
-    return name + _SUFFIX + mark + size
 
 
 def _ties_note(scored: BenchmarkScores) -> str:

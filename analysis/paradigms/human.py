@@ -9,23 +9,15 @@ from analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError
 
 _VIEW = (
-    Column("benchmark", "Benchmark"),
-    Column("phenomenon", "Phenomenon"),
-    Column("paradigms", "Paradigms", "count"),
-    Column("answered", "of them with answers", "count"),
-    Column("answers", "Answers", "count"),
-    Column("macro", "Mean over paradigms (%)", "percent"),
-    Column("pooled", "Over answers (%)", "percent"),
-)
+    Column("benchmark", "Benchmark"), Column("phenomenon", "Phenomenon"), Column("paradigms", "Paradigms", "count"),
+    Column("answered", "of them with answers", "count"), Column("answers", "Answers", "count"),
+    Column("macro", "Mean over paradigms (%)", "percent"), Column("pooled", "Over answers (%)", "percent"),
+)  # fmt: skip
 _NOTE = "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty."
 
 
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
     """Summarise people's agreement by phenomenon, joined by the name of the paradigm.
-
-    Args:
-        human: from ``user_tables.read_human``.
-        paradigms: ``paradigm`` and ``phenomenon`` of a benchmark.
 
     Returns:
         One row per phenomenon, then ``all``: ``paradigms``, ``answered`` (how many of them the file has), ``answers``,

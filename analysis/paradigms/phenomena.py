@@ -15,11 +15,7 @@ _NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]
 
 
 def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """Lay out phenomena by model.
-
-    Args:
-        levels: from ``accuracy.by_level``.
-        linking: linking function of the phenomena.
+    """Lay out ``accuracy.by_level`` by phenomenon and model, the phenomena under one linking function.
 
     Returns:
         ``phenomenon``, ``linking``, ``aggregate`` (what the accuracy is a mean over), ``paradigms`` (how many), and a
@@ -47,7 +43,6 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
     Args:
         table: with a column of accuracies for each model and, where there are answers of people, ``human``.
-        models: the columns of the models.
 
     Returns:
         The table with ``best`` (the first of several, empty without an accuracy), and with ``gap``, human minus the
@@ -65,10 +60,6 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
 def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     """Add people's agreement to the phenomena and to the overall rows that are means over paradigms.
-
-    Args:
-        table: from ``phenomenon_table``.
-        human: from ``human.human_agreement``.
 
     Returns:
         The table with ``human`` (mean over paradigms) and ``human_pooled`` (over answers).
@@ -88,26 +79,19 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
-    levels, human = _in_order_of_runs(by_level(rows), scored), load_human_agreement(scored)
+    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
+    levels = by_level(rows).sort_values("group", key=lambda groups: groups.map(order), kind="stable")
+    human = load_human_agreement(scored)
     table = phenomenon_table(levels, scored.linking)
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
-    lines = _describe_models(own, models)
+    lines = own.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
+    lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
     view = TableView(
         _phenomenon_note(scored, lines, human is not None), _phenomenon_columns(models, table), table, files
     )
     yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
-
-
-def _in_order_of_runs(levels: pd.DataFrame, scored: BenchmarkScores) -> pd.DataFrame:
-    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
-    return levels.sort_values("group", key=lambda groups: groups.map(order), kind="stable")
-
-
-def _describe_models(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    lines = rows.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
-    return lines.reindex(list(models)).rename_axis("model").reset_index()
 
 
 def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, people: bool) -> str:

@@ -38,11 +38,7 @@ _LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
 def panels_by(
     table: pd.DataFrame, column: str, values: Iterable[str] | None = None, title: Callable[[str], str] = readable
 ) -> Panels:
-    """Give each value of a column a panel, in the order given or in which they come.
-
-    Args:
-        title: writes the title of the panel of a value.
-    """
+    """Give each value of a column a panel, in the order given or in which they come."""
     names = table[column].astype(str)
     return [(title(value), table[names == value]) for value in (names.unique() if values is None else values)]
 
@@ -81,9 +77,6 @@ def draw_over_tokens(
 
     Args:
         table: the rows of all panels: ``tokens``, ``accuracy`` and ``low`` set the axes that the panels share.
-        draw: draws the rows of one panel.
-        note: text under the axis label.
-        legend: what stands for each line, by its label.
     """
     axis, single = TokenAxis(table["tokens"]), len(panels) == 1
     lowest = float(table[["low", "accuracy"]].min().min())  # a lone seed of several has no low

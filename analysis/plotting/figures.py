@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -132,7 +131,9 @@ class NamedRows:
         self.figure = Figure(figsize=(TWO_COLUMNS, self._height))
         FigureCanvasAgg(self.figure)
         self._middle = (left + TWO_COLUMNS - _ROWS_RIGHT) / 2 / TWO_COLUMNS
-        self.axes = self._panel(left, row * max(len(names), 3))
+        place = (left / TWO_COLUMNS, self._bottom / self._height)
+        size = ((TWO_COLUMNS - left - _ROWS_RIGHT) / TWO_COLUMNS, row * max(len(names), 3) / self._height)
+        self.axes = self.figure.add_axes((*place, *size))
         self.axes.set_ylim(len(names) - 0.5, -0.5)
         self.axes.set_yticks(range(len(names)), [_shortened(name, left) for name in names], parse_math=False)
         self.axes.tick_params(axis="y", length=0)
@@ -146,11 +147,6 @@ class NamedRows:
             0.5, 0.03 / self._height, text, ha="center", va="bottom", fontsize=6, color="0.25", linespacing=1.1
         )
         return self.figure
-
-    def _panel(self, left: float, height: float) -> Axes:
-        place = (left / TWO_COLUMNS, self._bottom / self._height)
-        size = ((TWO_COLUMNS - left - _ROWS_RIGHT) / TWO_COLUMNS, height / self._height)
-        return self.figure.add_axes((*place, *size))
 
 
 def _shortened(name: str, left: float) -> str:

@@ -39,6 +39,12 @@ class Column:
     kind: Kind = "text"
 
 
+def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
+    """Return the columns of a 95 % interval: ``low`` and ``high``, or ``<name>_low`` and ``<name>_high``."""
+    low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
+    return Column(low, "95 % from", kind), Column(high, "to", kind)
+
+
 @dataclass(frozen=True)
 class TableView:
     """A table of the report.

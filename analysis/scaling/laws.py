@@ -143,7 +143,10 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
             ]  # keeps three columns
             parameters.append(_parameter_table(law, flops, values, fitted, drawn).assign(line=line))
             curves += [rows[["line", "flops", "value"]].assign(source="observed")]
-            curves += [_curve_table(law, flops, fitted, drawn).assign(line=line, source="fit")]
+            grid = np.geomspace(flops.min(), flops.max(), _GRID)
+            low, high = _percentile_bounds(law.curve(grid, drawn))
+            fit = pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
+            curves += [fit.assign(line=line, source="fit")]
     return (
         _stacked(parameters, ["line", "points", "rmse", "parameter", "value", "low", "high"]),
         _stacked(curves, ["line", "source", "flops", "value", "low", "high"]),
@@ -167,12 +170,6 @@ def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn
     error = float(np.sqrt(np.mean((law.curve(flops, fitted) - values) ** 2)))
     table = pd.DataFrame({"parameter": law.parameters, "value": fitted, "low": low, "high": high})
     return table.assign(points=len(flops), rmse=error)
-
-
-def _curve_table(law: Law, flops: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
-    grid = np.geomspace(flops.min(), flops.max(), _GRID)
-    low, high = _percentile_bounds(law.curve(grid, drawn))
-    return pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
 
 
 def _percentile_bounds(drawn: Array) -> Array:

@@ -41,7 +41,7 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     Returns:
         The rows with the column ``line``.
     """
-    last = {run.label: max(run.planned or run.saved, default=None) for run in runs if _has_ended(run)}
+    last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
     return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))
 
@@ -54,9 +54,6 @@ def points_on_the_way(points: pd.DataFrame) -> pd.DataFrame:
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep what accuracy is fitted to.
 
-    Args:
-        rows: ``BenchmarkScores.curve_rows()``.
-
     Returns:
         The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.
     """
@@ -66,10 +63,6 @@ def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Join accuracies with bits per byte at equal steps and average the runs of each line.
-
-    Args:
-        rows: ``BenchmarkScores.curve_rows()``.
-        bits: from ``checkpoint_bits``.
 
     Returns:
         Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``
@@ -93,10 +86,6 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     )  # fmt: skip
     table["low"], table["high"] = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]
     return table.drop(columns="sd").sort_values(["group", "phenomenon", "step"], ignore_index=True)
-
-
-def _has_ended(run: Run) -> bool:
-    return run.status in ("finished", "unknown")
 
 
 def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, line_dashes, line_styles, log_axis, percent_axis, power_label
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling.points import (
     FINISHED,
@@ -24,15 +24,10 @@ from analysis.scaling.points import (
 )
 
 _FITS = (
-    Column("fitted_to", "Fitted to"),
-    Column("line", "Line"),
-    Column("points", "Points", "count"),
-    Column("parameter", "Parameter"),
-    Column("value", "Value", "number"),
-    Column("low", "95 % from", "number"),
-    Column("high", "to", "number"),
+    Column("fitted_to", "Fitted to"), Column("line", "Line"), Column("points", "Points", "count"),
+    Column("parameter", "Parameter"), Column("value", "Value", "number"), *interval_columns("number"),
     Column("rmse", "Root mean square error", "number"),
-)
+)  # fmt: skip
 _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}
 
 
@@ -75,9 +70,6 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
     """Draw fitted curves through their points.
 
     Args:
-        curves: the second table of ``fit_tables``.
-        title: what it shows, for people.
-        note: what was fitted, for people.
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
     """
     styles, marks = line_styles(curves["line"].astype(str)), _describe_marks(curves)
@@ -98,13 +90,7 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
 
 
 def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``accuracy_against_bits``.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each."""
     note = (
         f"Accuracy against training loss in bits per byte, {title}. {_against_bits_note(table)} Bits per byte are the "
         "mean over the steps of the last 1/30 of a decade of tokens before a checkpoint; step 0 has none."

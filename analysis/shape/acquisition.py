@@ -64,9 +64,6 @@ def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], s
 def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
     """Average the agreement by what the two differ in.
 
-    Args:
-        pairs: rows of ``agreement``.
-
     Returns:
         ``between``, ``differs_in``, ``pairs`` (how many have a tau), ``tau`` (mean), ``tau_low`` and ``tau_high`` (the
         smallest and largest).

@@ -16,7 +16,7 @@ from analysis.data.study import BenchmarkScores
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
@@ -25,43 +25,24 @@ from analysis.shape.tables import ITEMS_ONLY, Shapes, find_shapes
 from eval.metrics.accuracy import TiesRule
 
 _CLASSES = (
-    Column("group", "Model"),
-    Column("phenomenon", "Phenomenon"),
-    Column("shape", "Shape"),
-    Column("p", "p (Holm)", "p"),
-    Column("depth", "Depth (points)", "percent"),
-    Column("depth_low", "95 % from", "percent"),
-    Column("depth_high", "to", "percent"),
-    Column("place", "Place (tokens)", "count"),
-    Column("place_low", "95 % from", "count"),
-    Column("place_high", "to", "count"),
-    Column("onset", "Onset (tokens)", "count"),
-    Column("onset_low", "95 % from", "count"),
-    Column("onset_high", "to", "count"),
-    Column("saturation", "Saturation (tokens)", "count"),
-    Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"),
-    Column("runs", "Runs", "count"),
-    Column("items", "Pairs", "count"),
-    Column("effective_items", "Effective number", "number"),
-    Column("drawn", "Drawn"),
-    Column("checkpoints", "Checkpoints", "count"),
-    Column("variation", "p and intervals over"),
-)
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
+    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent", "depth"),
+    Column("place", "Place (tokens)", "count"), *interval_columns("count", "place"),
+    Column("onset", "Onset (tokens)", "count"), *interval_columns("count", "onset"),
+    Column("saturation", "Saturation (tokens)", "count"), Column("start", "Start (%)", "percent"),
+    Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
+    Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
+    Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
+)  # fmt: skip
 _ORDER = (
-    Column("name", "Model"),
-    Column("rank", "Rank", "number"),
-    Column("phenomenon", "Phenomenon"),
+    Column("name", "Model"), Column("rank", "Rank", "number"), Column("phenomenon", "Phenomenon"),
     Column("onset", "Onset (tokens)", "count"),
-)
+)  # fmt: skip
 _MEANS = (
-    Column("between", "Between"),
-    Column("differs_in", "Differ in"),
-    Column("pairs", "Pairs", "count"),
-    Column("tau", "Mean tau-b", "number"),
-    Column("tau_low", "lowest", "number"),
+    Column("between", "Between"), Column("differs_in", "Differ in"), Column("pairs", "Pairs", "count"),
+    Column("tau", "Mean tau-b", "number"), Column("tau_low", "lowest", "number"),
     Column("tau_high", "highest", "number"),
-)
+)  # fmt: skip
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
     f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
@@ -107,13 +88,7 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
-    """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon.
-
-    Args:
-        shapes: what was found; its curves must not be empty.
-        name: start of the file names.
-        title: benchmark, linking function and ties rule, for people.
-    """
+    """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
     kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
     table = shapes.curves.join(kinds, on=["group", "phenomenon"])
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
@@ -160,7 +135,6 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
     """Say how the classes of a table were found, and what its lines allow to be said.
 
     Args:
-        classes: see ``shape_table``.
         margin: within which the differences of a flat curve lie, in points.
     """
     variations, runs = set(classes["variation"]), set(classes["runs"])

@@ -179,7 +179,6 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     """Lay out a curve.
 
     Args:
-        curve: the trained checkpoints.
         untrained: accuracy at step 0, NaN when it has no score.
 
     Returns:
@@ -212,7 +211,8 @@ def _add_line(gathered: _ShapeRows, group: str, members: Sequence[Items], cluste
             f"{'are' if left_out > 1 else 'is'} left out of the tests."
         )
     for part in _split_pairs(first.pairs, cluster):
-        _add_curve(gathered, group, part, _select_credits(members, shared, part.chosen), _tokens(first, shared), margin)
+        credits_ = np.stack([one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members])
+        _add_curve(gathered, group, part, credits_, first.tokens[np.searchsorted(first.steps, shared)], margin)
         if part.phenomenon != "all":
             _add_run_onsets(gathered, part, members)
 
@@ -244,17 +244,14 @@ def _add_curve(
 
 def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     test = shape_test(curve, margin=margin)
+    several = curve.seeds > 1
+    over_pairs = change_tests(without_seed_error(curve), margin=margin) if several else [np.nan] * len(_OVER_PAIRS)
     return {
-        **p_values(test), **_p_over_pairs(curve, margin),
+        **p_values(test), **dict(zip(_OVER_PAIRS, over_pairs, strict=True)),
         **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
         **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
         "effective_items": curve.effective_items,
     }  # fmt: skip
-
-
-def _p_over_pairs(curve: Curve, margin: float) -> dict[str, float]:
-    p = change_tests(without_seed_error(curve), margin=margin) if curve.seeds > 1 else [np.nan] * len(ALTERNATIVES)
-    return dict(zip(_OVER_PAIRS, p, strict=True))
 
 
 def _milestone(name: str, found: Milestone) -> dict[str, float]:
@@ -279,16 +276,6 @@ def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
         paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
         clusters = pairs["cluster"][chosen].to_numpy(np.int64)
         yield _CurvePairs(name, chosen, *drawn_together(paradigms, clusters, cluster))
-
-
-def _select_credits(
-    members: Sequence[Items], steps: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.uint8]:
-    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in members])
-
-
-def _tokens(one: Items, steps: npt.NDArray[np.int64]) -> Array:
-    return one.tokens[np.searchsorted(one.steps, steps)]
 
 
 def _turn_of_class(row: Mapping[Any, Any]) -> dict[str, float]:
