@@ -45,7 +45,7 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     from analysis.report.html import report_html
     from analysis.sections import make_sections
 
-    sections = make_sections(read_study(runs, settings))
+    sections = list(make_sections(read_study(runs, settings)))
     drawings = [drawing for section in sections for drawing in section.drawings]
     tables = {name: table for section in sections for name, table in section.tables.items()}
     images = {drawing.name: render(drawing, "png") for drawing in drawings}

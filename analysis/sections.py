@@ -1,6 +1,6 @@
 """Which sections the report has: ZhoBLiMP's tables and figures, then those of the other papers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
@@ -27,6 +27,7 @@ from analysis.pairs.section import filtering_sections, pair_sections
 from analysis.paradigms.excluded import excluded_sections
 from analysis.paradigms.human import human_sections, reference_lines
 from analysis.paradigms.phenomena import phenomenon_sections
+from analysis.plotting.figures import Drawing
 from analysis.plotting.style import chinese_fonts
 from analysis.report.html import ReportSection
 from analysis.scaling.section import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
@@ -69,7 +70,10 @@ def paper_sections(study: Study) -> Iterator[ReportSection]:
         UserError: when a file of the user or of a run is broken, or names what is not there.
     """
     given = study.settings
-    known = _scored_phenomena(study) if given.matches and not study.scores.empty else []
+    known: list[tuple[str, str]] = []
+    if given.matches and not study.scores.empty:
+        rows = last_scored(study.scores)[["benchmark", "phenomenon"]].astype(str).drop_duplicates()
+        known = list(rows.itertuples(index=False, name=None))
     models = read_models(given.models, [run.label for run in study.runs]) if given.models else None
     languages = read_languages(given.languages) if given.languages else None
     factors = read_factors(given.factors) if given.factors else None
@@ -110,73 +114,42 @@ def _sections_of_benchmark(
         yield from factor_sections(scored.benchmark, scored.file_name, {"": last}, None, factors)
 
 
-def _scored_phenomena(study: Study) -> list[tuple[str, str]]:
-    rows = last_scored(study.scores)[["benchmark", "phenomenon"]].astype(str).drop_duplicates()
-    return list(rows.itertuples(index=False, name=None))
-
-
-def make_sections(study: Study) -> list[ReportSection]:
+def make_sections(study: Study) -> Iterator[ReportSection]:
     """Make every figure and table of a study, in the order of the report."""
-    parts = list(_headline_sections(study))
-    for scored in study.benchmarks():
-        parts += [part for make in OF_BENCHMARK for part in make(scored)]
-    return parts + [part for make in OF_STUDY for part in make(study)]
-
-
-def _headline_sections(study: Study) -> Iterable[ReportSection]:
+    linking = study.settings.linking
     if not study.scores.empty:
-        table = headline(study.scores, study.runs, study.settings.linking)
-        yield headline_section(table, study.settings.linking)
-
-
-def _curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Draw the curves of one benchmark; none where it was scored only on models that were not trained here."""
-    rows, drawings = scored.curve_rows(), []
-    if not rows.empty:
-        letters = "".join(map(str, rows["phenomenon"].unique()))
-        has_chinese = any("\u4e00" <= letter <= "\u9fff" for letter in letters)
-        if has_chinese and not chinese_fonts():
-            say(
-                "warning: no font with Chinese characters is installed; such labels show as boxes in the figures "
-                "(Debian: apt-get install fonts-wqy-microhei)"
-            )
-        table = curve_table(rows, scored.study.runs)
-        drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
-        if has_points(table):
-            points = flops_table(table, scored.study.runs)
-            references = reference_lines(scored)
-            drawings += draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.title, references)
-    yield curve_section(scored.benchmark, scored.scorer, drawings)
-
-
-def _linking_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
-
-
-def _loss_sections(study: Study) -> Iterable[ReportSection]:
+        yield headline_section(headline(study.scores, study.runs, linking), linking)
+    for scored in study.benchmarks():
+        yield curve_section(scored.benchmark, scored.scorer, _draw_curves(scored))
+        yield from shape_sections(scored)
+        yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
+        yield from scaling_of_benchmark(scored)
+        yield from bits_of_benchmark(scored)
+        yield from zhoblimp_of_benchmark(scored)
+    yield from paper_sections(study)
     losses = loss_table(study.metrics)
     if not losses.empty:
         yield ReportSection("Training", (draw_loss_curves(losses, "training_curves"),))
-
-
-def _run_sections(study: Study) -> Iterable[ReportSection]:
+    yield from scaling_of_study(study)
+    yield from zhoblimp_of_study(study)
     unvouched = [one for run in study.runs for one in unvouched_files(run)]
-    absent = missing(study.runs, study.scores, study.settings.linking)
-    yield runs_section(provenance(study.runs), absent, unvouched)
+    yield runs_section(provenance(study.runs), missing(study.runs, study.scores, linking), unvouched)
 
 
-OF_BENCHMARK: tuple[Callable[[BenchmarkScores], Iterable[ReportSection]], ...] = (
-    _curve_sections,
-    shape_sections,
-    _linking_sections,
-    scaling_of_benchmark,
-    bits_of_benchmark,
-    zhoblimp_of_benchmark,
-)
-OF_STUDY: tuple[Callable[[Study], Iterable[ReportSection]], ...] = (
-    paper_sections,
-    _loss_sections,
-    scaling_of_study,
-    zhoblimp_of_study,
-    _run_sections,
-)
+def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
+    """Draw the curves of one benchmark; none where it was scored only on models that were not trained here."""
+    rows = scored.curve_rows()
+    if rows.empty:
+        return []
+    letters = "".join(map(str, rows["phenomenon"].unique()))
+    if any("\u4e00" <= letter <= "\u9fff" for letter in letters) and not chinese_fonts():
+        say(
+            "warning: no font with Chinese characters is installed; such labels show as boxes in the figures "
+            "(Debian: apt-get install fonts-wqy-microhei)"
+        )
+    table = curve_table(rows, scored.study.runs)
+    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
+    if has_points(table):
+        points, lines = flops_table(table, scored.study.runs), reference_lines(scored)
+        drawings += draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.title, lines)
+    return drawings

@@ -36,7 +36,20 @@ def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.Data
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
     """Tabulate what made each run, as its run.json says; a value it does not give is an empty string."""
-    return pd.DataFrame([_provenance(run) for run in runs])
+    rows = []
+    for run in runs:
+        record, revision = run.record, str(run.record.get("code_revision") or "")
+        rows.append({
+            "run": run.label, "folder": str(run.folder), "status": run.status, "model": record.get("model", ""),
+            "parameters": run.parameters or "", "tokens": record.get("tokens_budget", ""),
+            "tokenizer": record.get("tokenizer", ""), "data": record.get("data", ""),
+            "seeds": _format_values(record.get("seeds") or {}),
+            "configuration": str(record.get("config_sha256", ""))[:12],
+            "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
+            "versions": _format_values(record.get("versions") or {}),
+            "hardware": _format_values(record.get("hardware") or {}),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
@@ -49,27 +62,6 @@ def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataF
     """
     rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linking)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
-
-
-def _provenance(run: Run) -> dict[str, object]:
-    record = run.record
-    revision = str(record.get("code_revision") or "")
-    versions = record.get("versions") or {}
-    return {
-        "run": run.label,
-        "folder": str(run.folder),
-        "status": run.status,
-        "model": record.get("model", ""),
-        "parameters": run.parameters or "",
-        "tokens": record.get("tokens_budget", ""),
-        "tokenizer": record.get("tokenizer", ""),
-        "data": record.get("data", ""),
-        "seeds": _format_values(record.get("seeds") or {}),
-        "configuration": str(record.get("config_sha256", ""))[:12],
-        "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-        "versions": _format_values(versions),
-        "hardware": _format_values(record.get("hardware") or {}),
-    }
 
 
 def _format_values(values: dict[str, object]) -> str:

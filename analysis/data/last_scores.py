@@ -45,7 +45,7 @@ class ModelScores:
         """Accuracy and certainty of each model on each paradigm.
 
         ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``accuracy``, ``delta_lp`` and ``delta_nll``; for
-        what the certainties are see ``analysis.models.certainty``.
+        what the certainties are see ``analysis.models.categories``.
         """
         levels = levels_of(self.pairs)
         suites = levels.labels.iloc[: levels.paradigms].rename(columns={"paradigm": "suite"})

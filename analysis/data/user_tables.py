@@ -32,8 +32,7 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or stands
             twice, or the parameters are no number above 0.
     """
-    rows = _read_stripped(path, "models", ("model", "family", "parameters"))
-    _check_unique(path, rows, ("model",))
+    rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
     names = set(known)
     for line, row in rows:
         if row["model"] not in names:
@@ -61,8 +60,7 @@ def read_languages(path: Path) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or stands twice, a
             frequency is no number above 0, or a cell of a set says neither yes nor no.
     """
-    rows = _read_stripped(path, "languages", ("language",))
-    _check_unique(path, rows, ("language",))
+    rows = _read_unique(path, "languages", ("language",))
     columns = list(rows[0][1])
     table = pd.DataFrame({"language": [row["language"] for _, row in rows]})
     table["name"] = [row.get("name") or row["language"] for _, row in rows]
@@ -90,8 +88,7 @@ def read_factors(path: Path) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
             the model has beside factors, a pair stands twice, or a cell is no number.
     """
-    rows = _read_stripped(path, "factors", ("benchmark", "pair"))
-    _check_unique(path, rows, ("benchmark", "pair"))
+    rows = _read_unique(path, "factors", ("benchmark", "pair"))
     table = pd.DataFrame({
         "benchmark": [row["benchmark"] for _, row in rows],
         "pair": np.array([_parse_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
@@ -122,8 +119,7 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, a column is missing, a line stands twice, or a
             benchmark that was scored has no such phenomenon.
     """
-    rows = _read_stripped(path, "matches", ("match", "benchmark", "phenomenon"))
-    _check_unique(path, rows, ("match", "benchmark", "phenomenon"))
+    rows = _read_unique(path, "matches", ("match", "benchmark", "phenomenon"))
     scored = set(known)
     benchmarks = {benchmark for benchmark, _ in scored}
     for line, row in rows:
@@ -148,8 +144,7 @@ def read_human(path: Path) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, a column is missing, a paradigm is empty or stands
             twice, or its numbers are no counts of answers.
     """
-    rows = _read_stripped(path, "human", ("UID", "correct", "total"))
-    _check_unique(path, rows, ("UID",))
+    rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
     table = pd.DataFrame({
         "paradigm": [row["UID"] for _, row in rows],
         **{name: [_parse_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
@@ -162,12 +157,12 @@ def read_human(path: Path) -> pd.DataFrame:
     return table
 
 
-def _read_stripped(path: Path, setting: str, required: Sequence[str]) -> Rows:
-    rows = read_rows(path, setting, required)
-    return [(line, {name: cell.strip() for name, cell in row.items()}) for line, row in rows]
-
-
-def _check_unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
+def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequence[str] = ()) -> Rows:
+    """Read rows with the required columns; no two may have equal keys, by default all of these columns."""
+    rows = [
+        (line, {name: cell.strip() for name, cell in row.items()}) for line, row in read_rows(path, setting, required)
+    ]
+    keys = keys or required
     seen: dict[tuple[str, ...], int] = {}
     for line, row in rows:
         key = tuple(row[name] for name in keys)
@@ -177,6 +172,7 @@ def _check_unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
         if key in seen:
             raise UserError(f"{path}:{line}: {', '.join(key)} stands in line {seen[key]} already")
         seen[key] = line
+    return rows
 
 
 def _parse_number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:

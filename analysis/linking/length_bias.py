@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing
@@ -40,17 +39,16 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         run, pairs, scores = one.run, one.pairs, one.scores
         if linking.missing(scores):
             continue
-        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": one.step}
+        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group}
         curve = alpha_curve(pairs, scores, ties_rule=rule)
-        curves.append(curve.assign(benchmark=scored.benchmark, run=run.label, group=run.group, variant=run.variant))
-        best.append(
-            {
-                **named,
-                **_run_settings(run),
-                **_best_alphas(pairs, scores, rule),
-                "sign_flipped": sign_flips(pairs, scores),
-            }
-        )
+        curves.append(curve.assign(**named, variant=run.variant))
+        settings = {
+            "step": one.step, "model": run.model, "parameters": run.parameters,
+            "budget": run.record.get("tokens_budget"), "tokenizer": run.record.get("tokenizer") or "",
+            "data": run.record.get("data") or "",
+        }  # fmt: skip
+        alphas = _best_alphas(pairs, scores, rule)
+        best.append({**named, **settings, **alphas, "sign_flipped": sign_flips(pairs, scores)})
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
 
 
@@ -110,12 +108,6 @@ def _best_alphas(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> d
         for one in found
         for name, value in (("alpha", one.alpha), ("low", one.low), ("high", one.high))
     }
-
-
-def _run_settings(run: Run) -> dict[str, object]:
-    record = run.record
-    named = {key: record.get(key) or "" for key in ("tokenizer", "data")}
-    return {"model": run.model, "parameters": run.parameters, "budget": record.get("tokens_budget"), **named}
 
 
 def _alpha_at_best(part: pd.DataFrame, name: str) -> float:

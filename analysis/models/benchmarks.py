@@ -6,7 +6,6 @@ import pandas as pd
 
 from analysis.data.frames import last_scored, overall
 from analysis.data.study import Study
-from analysis.models.categories import benchmark_table, largest_gaps, matched_phenomena
 from analysis.report.html import Column, ReportSection, TableView
 
 _SPA, _AA = "subject-predicate agreement", "anaphor agreement"
@@ -27,6 +26,50 @@ AGREEMENT = pd.DataFrame(
     columns=["match", "benchmark", "phenomenon"],
 )
 _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
+
+
+def benchmark_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Lay the overall accuracies of models out by benchmark (RuBLiMP, Table 11).
+
+    Args:
+        points: columns ``model``, ``benchmark`` and ``accuracy``.
+
+    Returns:
+        One row per model: ``model``, a column for each benchmark, and ``mean`` over the benchmarks: NaN for a model
+        that was not scored on all of them, as its mean would not compare.
+    """
+    wide = points.pivot_table(index="model", columns="benchmark", values="accuracy", sort=False, observed=True)
+    table = wide.assign(mean=wide.mean(axis=1, skipna=False)).reset_index()
+    table.columns.name = None
+    return table
+
+
+def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFrame:
+    """Set phenomena of several benchmarks that are about the same thing beside each other (RuBLiMP, Table 12).
+
+    Args:
+        points: columns ``model``, ``benchmark``, ``phenomenon``, ``n`` (pairs) and ``accuracy``.
+        matches: columns ``match`` (what they have in common), ``benchmark`` and ``phenomenon``.
+
+    Returns:
+        ``match``, ``model``, ``benchmark``, ``n`` and ``accuracy``, the mean over the pairs of the phenomena matched.
+    """
+    rows = points.merge(matches, on=["benchmark", "phenomenon"])
+    rows = rows.assign(right=rows["accuracy"] * rows["n"])
+    keys = ["match", "model", "benchmark"]
+    table = rows.groupby(keys, as_index=False, sort=False, observed=True)[["n", "right"]].sum()
+    return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
+
+
+def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate how far the benchmarks of a match are apart for each model (RuBLiMP, appendix G.2).
+
+    Returns:
+        ``match``, ``model``, ``benchmarks`` (how many) and ``gap``: highest minus lowest accuracy.
+    """
+    grouped = matched.groupby(["match", "model"], sort=False, observed=True)["accuracy"]
+    table = grouped.agg(["count", "max", "min"]).reset_index().rename(columns={"count": "benchmarks"})
+    return table.assign(gap=table["max"] - table["min"]).drop(columns=["max", "min"])
 
 
 def benchmark_sections(study: Study) -> Iterator[ReportSection]:

@@ -8,9 +8,16 @@ import pandas as pd
 
 from analysis.data.last_scores import ModelScores
 from analysis.data.study import BenchmarkScores
-from analysis.models.categories import CategoryTable, category_table
-from analysis.models.certainty import CERTAINTIES, agreement, box_table, confidence_table
-from analysis.models.chance import count_significant, with_tests
+from analysis.models.categories import (
+    CERTAINTIES,
+    CategoryTable,
+    agreement,
+    box_table,
+    category_table,
+    confidence_table,
+    count_significant,
+    with_tests,
+)
 from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
 from analysis.models.mcnemar import (  # fmt: skip
     BEST_LEVEL,

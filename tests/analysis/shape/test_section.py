@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,12 +8,13 @@ from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.report.html import TableView
-from analysis.sections import OF_BENCHMARK
+from analysis.sections import make_sections
 from analysis.shape.section import shape_sections
 from analysis.shape.tables import reading
+from benchmarks.simulated_curves import SLOW, dip, flat, rising, simulate
 from eval.metrics.significance import holm
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
-from tests.analysis.shape.simulated_curves import SLOW, dip, flat, rising, simulate
+from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 
 STEPS = [0, *(2**power for power in range(12))]
@@ -228,5 +231,7 @@ def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeR
     assert "its class is about these edits only" in note_of(shape)
 
 
-def test_the_report_has_these_sections() -> None:
-    assert shape_sections in OF_BENCHMARK
+def test_the_report_has_these_sections(make_run: MakeRun, tmp_path: Path) -> None:
+    make_line(make_run, 1)
+    headings = [section.heading for section in make_sections(study_of(tmp_path))]
+    assert {f"The shape of learning on {BENCHMARK}", f"Order of acquisition on {BENCHMARK}"} <= set(headings)
