@@ -35,7 +35,7 @@ def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.Data
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate what made each run, as its run.json says; a value it does not give is an empty string."""
+    """Tabulate the settings, code and hardware of each run from its run.json; a missing value is an empty string."""
     rows = []
     for run in runs:
         record, revision = run.record, str(run.record.get("code_revision") or "")
@@ -53,9 +53,9 @@ def provenance(runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """List what is not there: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
+    """List what is missing: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
 
-    A benchmark is missing of a run when others were scored on it.
+    A run misses a benchmark when other runs were scored on it.
 
     Returns:
         Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
@@ -98,7 +98,7 @@ def _find_unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[s
 
 def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
     if own.empty:
-        return []  # said once, of all benchmarks
+        return []  # _find_unscored reports it once for all benchmarks
     left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
     return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
 
@@ -160,13 +160,13 @@ def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> Rep
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    said = [text for text in (_name_length_biased(table),) if text]
+    texts = [text for text in (_name_length_biased(table),) if text]
     view = TableView(note, _LINKING, table, files)
-    return ReportSection(f"Linking functions and length on {benchmark}", (*said, view))
+    return ReportSection(f"Linking functions and length on {benchmark}", (*texts, view))
 
 
 def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> ReportSection:
-    """What made the numbers, what is not there, and what was read as it is."""
+    """The runs, what is missing, and the files that no digest confirms."""
     note = "As run.json of each run says; the full hashes and versions are there."
     absent = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
@@ -183,7 +183,7 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[
 
 
 def _name_length_biased(table: pd.DataFrame) -> str:
-    """Name the rows in which length alone decides; nothing where there are none."""
+    """Name the rows in which length alone decides; an empty string where there are none."""
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
     winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
     if winners.isna().all():

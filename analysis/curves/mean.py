@@ -28,9 +28,6 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     A run's accuracy between two of its checkpoints is interpolated linearly on log tokens; never outside its own range,
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
 
-    Args:
-        scores: as for ``learning.curve_table``.
-
     Returns:
         ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at which some run
         has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` (mean over the runs) and ``sd`` (sample standard
@@ -75,7 +72,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing
     note = (
         f"Accuracy against training tokens, {title}: mean over all sizes and seeds of one tokenizer, text and budget "
         f"at equal tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, "
-        "smoothed likewise; it is no interval of the mean."
+        "smoothed in the same way; it is not a confidence interval of the mean."
     )
     return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 

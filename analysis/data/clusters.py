@@ -1,4 +1,4 @@
-"""Which pairs are drawn together: those of a template that differ in the same way are not independent draws."""
+"""Clusters of pairs for the bootstrap: pairs of a template with the same edit are not independent draws."""
 
 from collections.abc import Sequence
 from functools import lru_cache

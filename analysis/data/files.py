@@ -152,7 +152,7 @@ _KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a mapping o
 
 
 def check_types(path: Path, values: Mapping[str, Any], types: Mapping[str, type], within: str = "") -> None:
-    """Check the values that are there; one that is not given or null is right, and so is a key not in ``types``.
+    """Check the types of values; a missing value, null and a key that is not in ``types`` are accepted.
 
     Args:
         within: what stands before the key in the message.

@@ -54,9 +54,6 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the training metrics of many runs.
 
-    Args:
-        runs: run folders; those without ``metrics.jsonl`` add no rows.
-
     Returns:
         Columns ``run``, ``group`` and ``METRIC_COLUMNS``, one row per run and step.
 
@@ -73,7 +70,6 @@ def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 
     Args:
         frame: rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only.
-        runs: the runs in the frame, and possibly others.
 
     Returns:
         Columns ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low`` and
@@ -97,7 +93,7 @@ def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the overall rows: all pairs of the benchmark, whatever their length (the mean over pairs)."""
+    """Keep the overall rows: the mean over all pairs of the benchmark, of all lengths."""
     return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
 
 

@@ -1,4 +1,4 @@
-"""What several models judged of the same pairs at their last scored checkpoints."""
+"""The scores that several models gave to the same pairs at their last scored checkpoints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from ucurve.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class ModelScores:
-    """Pairs of a benchmark with the judgments of models.
+    """Pairs of a benchmark with the scores of several models.
 
     Attributes:
         pairs: the pair table without identical pairs, one row per pair.
@@ -65,7 +65,7 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
         linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
 
     Returns:
-        The judgments, ties counted by the rule of the study; None where no model's scores are there.
+        The scores, with ties counted by the rule of the study; None where no model's scores are there.
 
     Raises:
         UserError: when a file is broken.
@@ -100,7 +100,7 @@ def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, 
 
 
 def group_languages(scored: Sequence[BenchmarkScores]) -> dict[tuple[str, str], list[BenchmarkScores]]:
-    """Group benchmarks that are languages of one, by the name before the stroke and the scorer."""
+    """Group the languages of a benchmark (``multiblimp/nld``) by its name and the scorer."""
     groups: dict[tuple[str, str], list[BenchmarkScores]] = {}
     for one in scored:
         groups.setdefault((one.benchmark.partition("/")[0], one.scorer), []).append(one)

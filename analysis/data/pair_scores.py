@@ -1,4 +1,4 @@
-"""What every pair counts at every scored checkpoint of a run, from the score files below ``eval/``."""
+"""The credit of every pair at every scored checkpoint of a run, from the score files below ``eval/``."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ HALVES = 2  # half points in a whole one
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What every pair of a benchmark counts at every scored checkpoint of one run.
+    """The credit of every pair of a benchmark at every scored checkpoint of one run.
 
     Attributes:
         steps: int64[steps], ascending; those without a score file are not there.
@@ -50,7 +50,6 @@ def read_runs(
 
     Args:
         rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
-        scorer: the way it was scored.
         cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
 
     Yields:
@@ -124,6 +123,6 @@ def _column_names(linking: Linking) -> list[str]:
 
 
 def _has_columns(path: Path, linking: Linking) -> bool:
-    """Say whether scores hold what a linking function reads; a column without any value does not."""
+    """Return whether scores hold all columns that a linking function reads, with values in them."""
     scores = read_stored(path)
     return all(name in scores for name in _column_names(linking)) and not linking.missing(scores)

@@ -73,7 +73,7 @@ class Run:
 
     @property
     def variant(self) -> str:
-        """What besides size and budget makes the model: its tokenizer and its training text."""
+        """What distinguishes the model besides size and budget: its tokenizer and its training text."""
         named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
         return ", ".join(named) or self.group
 
@@ -106,7 +106,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 
 def unvouched_files(run: Run) -> list[str]:
-    """Name what is read of a run although no digest says that it is what was written."""
+    """List the files of a run that are read although no digest confirms that they are unchanged."""
     record, table = run.folder / RECORD, ACCURACY.path(run.folder)
     found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
     return found + ([f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else [])
@@ -180,9 +180,9 @@ def _read_checked_record(run: Path) -> dict[str, Any]:
 
 def _read_step(checkpoint: Path, named: int) -> int:
     """Return the step of a checkpoint, which its folder's name and its manifest both say."""
-    said = read_manifest(checkpoint, older=True).get("step")
-    if said != named:
-        raise DamagedError(f"{checkpoint / MANIFEST}: of step {said}, in the folder of step {named}")
+    recorded = read_manifest(checkpoint, older=True).get("step")
+    if recorded != named:
+        raise DamagedError(f"{checkpoint / MANIFEST}: of step {recorded}, in the folder of step {named}")
     return named
 
 

@@ -47,7 +47,7 @@ class Study:
 
     @cached_property
     def human(self) -> pd.DataFrame | None:
-        """What the user's file says of people's answers, see ``user_tables.read_human``; None without ``human=``."""
+        """The user's table of human answers, from ``user_tables.read_human``; None without ``human=``."""
         return None if self.settings.human is None else read_human(self.settings.human)
 
     def pairs(self, run: Run, benchmark: str) -> pd.DataFrame | None:

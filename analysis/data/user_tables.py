@@ -29,7 +29,7 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
         ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).
 
     Raises:
-        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or stands
+        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or occurs
             twice, or the parameters are no number above 0.
     """
     rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
@@ -57,7 +57,7 @@ def read_languages(path: Path) -> pd.DataFrame:
         as truth values.
 
     Raises:
-        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or stands twice, a
+        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or occurs twice, a
             frequency is no number above 0, or a cell of a set says neither yes nor no.
     """
     rows = _read_unique(path, "languages", ("language",))
@@ -86,7 +86,7 @@ def read_factors(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
-            the model has beside factors, a pair stands twice, or a cell is no number.
+            the model has beside factors, a pair occurs twice, or a cell is no number.
     """
     rows = _read_unique(path, "factors", ("benchmark", "pair"))
     table = pd.DataFrame({
@@ -116,7 +116,7 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
         The three columns.
 
     Raises:
-        UserError: with file and line, when the file cannot be read, a column is missing, a line stands twice, or a
+        UserError: with file and line, when the file cannot be read, a column is missing, a line occurs twice, or a
             benchmark that was scored has no such phenomenon.
     """
     rows = _read_unique(path, "matches", ("match", "benchmark", "phenomenon"))

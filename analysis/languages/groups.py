@@ -10,9 +10,6 @@ EVERY = "all"
 def resource_splits(frequency: pd.Series) -> pd.Series:
     """Divide languages by how frequent they are (MultiBLiMP, section 7.1).
 
-    Args:
-        frequency: of each language, NaN where it is not known.
-
     Returns:
         ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between, by rank
         among the languages whose frequency is known; an empty string for the others. Equally frequent languages share

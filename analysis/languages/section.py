@@ -38,11 +38,7 @@ def language_sections(
     known = None
     if languages is not None:
         known = languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
-    groups, table, best = (
-        _tabulate_groups(points, known, last),
-        language_table(points, known),
-        best_languages(last),
-    )
+    groups, table, best = (_tabulate_groups(points, known, last), language_table(points, known), best_languages(last))
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
     every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
     ranked = [str(name) for name in every["model"]]

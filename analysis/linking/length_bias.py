@@ -23,7 +23,7 @@ _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
 
 def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute from the stored scores of the last scored checkpoint of every run what alpha does.
+    """Compute the effect of alpha from the stored scores of the last scored checkpoint of every run.
 
     Returns:
         The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each
@@ -87,9 +87,6 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
     A log probability is negative; less its log unigram probability it may be positive, and then dividing by the length
     lowers the value of a longer sentence instead of raising it.
 
-    Args:
-        pairs: the pairs; both members count, those of identical pairs do not.
-
     Returns:
         The share with SLOR above 0, a fraction; NaN without unigram probabilities.
     """
@@ -121,8 +118,9 @@ _BAND = "± 1 sample sd over models"
 _CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accuracy_unequal": "unequal pairs highest"}
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs "
-    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the very pairs it is judged "
-    "by: an oracle, which describes a model and is no result of it. Sign turned: sentences whose SLOR is above 0."
+    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the same pairs "
+    "that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: sentences whose "
+    "SLOR is above 0."
 )
 
 

@@ -62,7 +62,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     """Read which rated sentences are the members of a pair.
 
     Args:
-        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, as they stand in the file of ratings.
+        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, spelled as in the file of ratings.
 
     Returns:
         ``good`` and ``bad``: the places of the sentences, int64[pairs]; of a sentence rated twice, the first.
@@ -89,8 +89,6 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
 
     Args:
         runs: the runs; those without scores of these sentences add no rows.
-        ratings: csv of ``sentence`` and a column of numbers for each rater.
-        pairs: csv of ``good`` and ``bad``, see ``read_rating_pairs``; None for the point-wise correlation alone.
 
     Returns:
         ``rating_correlations`` by ``model`` (line), ``scorer`` and ``step``, the mean over its runs, with ``runs``.

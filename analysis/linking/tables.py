@@ -35,7 +35,7 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compute from the length splits what they come to (ZhoBLiMP, section 4.2 and Table 5).
+    """Compute overall accuracy and length bias from the length splits (ZhoBLiMP, section 4.2 and Table 5).
 
     Args:
         cells: accuracy (``equal``, ``good_longer``, ``bad_longer``) and pairs (``n_equal``, ...) of each split; the

@@ -38,9 +38,6 @@ def with_tests(table: pd.DataFrame) -> pd.DataFrame:
 def count_significant(tested: pd.DataFrame, by: str | list[str], level: float = SIGNIFICANCE) -> pd.DataFrame:
     """Count the accuracies significantly above and below chance.
 
-    Args:
-        level: a test with a smaller p is significant; there is no correction for many tests, as in TSE.
-
     Returns:
         ``by``, ``tests`` (how many), ``above`` and ``below``.
     """

@@ -90,7 +90,7 @@ def draw_scatter(
         compared: from ``mcnemar.mcnemar_table``.
         base: the model on the horizontal axes.
         groups: what a point is: ``"languages"``, ``"paradigms"``.
-        sets: the named set that a group is in; the first three sets have marks of their own.
+        sets: the named set that a group is in; the first three sets get their own marker shape.
     """
     table = _with_model_across(compared, base)
     shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}
@@ -129,9 +129,7 @@ def draw_lines(
 
     Args:
         table: columns ``panel``, ``line``, ``x`` (place), ``accuracy``, ``low`` and ``high``; NaN leaves a gap. The
-            places stand in the order in which they come.
-        x: name of the column of places.
-        line: name of the column that tells the lines apart.
+            places keep the order of the rows.
     """
     panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
     styles = line_styles(table[line].astype(str))

@@ -1,4 +1,4 @@
-"""Models against each other on the same pairs: McNemar's test, the best against the second best, who leads or ties."""
+"""Comparisons of models on the same pairs: McNemar's test, best against second best, counts of first places."""
 
 import re
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
     """Count the groups in which one of two models is significantly better (MultiBLiMP, section 7.2).
 
     Returns:
-        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The better one is that which
-        gets more credit for more pairs, which is what is tested; with ties counted half, accuracy may say otherwise.
+        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The test compares the
+        numbers of pairs on which either model gets more credit; with ties counted half, accuracy may differ.
     """
     significant = compared["p"] < level
     marked = compared.assign(
@@ -68,7 +68,7 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
 
 
 def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Keep the rows about a model and turn them so that it comes first.
+    """Keep the rows about a model and swap the two models of a row where it is the second.
 
     Args:
         compared: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these

@@ -96,7 +96,6 @@ def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame
     Args:
         points: columns ``family``, ``model``, ``suite`` and ``accuracy`` (fraction); a model without a family stands
             for itself.
-        levels: from ``levels_table``; suites without accuracies leave gaps.
 
     Returns:
         ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and

@@ -45,9 +45,6 @@ class FactorModel:
 def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Gather what pairs and scores say of each pair.
 
-    Args:
-        scores: the score table, one row per pair in the same order.
-
     Returns:
         ``phenomenon``; ``sentence`` (the good one); ``delta_lp`` (MultiBLiMP, section 6.3); ``sentence_length`` (scored
         tokens of the good sentence), ``perplexity`` (of the good sentence, per token), ``subword_delta`` (tokens of the

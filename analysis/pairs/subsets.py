@@ -46,11 +46,7 @@ def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd
 
 
 def mpad(accuracies: pd.DataFrame) -> pd.Series:
-    """Return each row's mean pairwise absolute deviation: over all pairs of columns (Swe-BLiMP, section 6).
-
-    Args:
-        accuracies: one row per model and one column per subset.
-    """
+    """Return the mean pairwise absolute deviation of each model's subsets, the columns (Swe-BLiMP, section 6)."""
     columns = [accuracies[one].sub(accuracies[other]).abs() for one, other in combinations(accuracies.columns, 2)]
     return pd.concat(columns, axis=1).mean(axis=1)
 

@@ -1,4 +1,4 @@
-"""Accuracies by paradigm at the last scored checkpoints, and what they come to by phenomenon and overall."""
+"""Accuracies by paradigm at the last scored checkpoints, and their means by phenomenon and overall."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ def line_means(rows: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         ``group``, ``linking``, ``step``, ``tokens``, ``phenomenon``, ``paradigm``, ``runs``, ``n`` and ``accuracy``. Of
-        a line whose runs stand at different steps, those at the last one count.
+        a line whose runs are at different steps, those at the last step count.
     """
     furthest = rows.groupby(["group", "linking"])["step"].transform("max")
     keys = ["group", "linking", "step", "phenomenon", "paradigm"]

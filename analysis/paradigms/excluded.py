@@ -41,7 +41,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
 
 
 def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Return people's agreement with both as a row of ``included_excluded``, over answers as in the paper."""
+    """Return human agreement with both as a row of ``included_excluded``, over answers as in the paper."""
     parts = {"included": included, "excluded": excluded}
     row: dict[str, object] = {"model": "people", "step": float("nan"), "linking": "agreement over answers"}
     for name, part in parts.items():

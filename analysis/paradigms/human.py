@@ -1,4 +1,4 @@
-"""How far people agree with a benchmark, and the reference lines of people and of other models."""
+"""Human agreement with a benchmark, and the reference lines of people and of other models."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     Returns:
         One row per phenomenon, then ``all``: ``paradigms``, ``answered`` (how many of them the file has), ``answers``,
         ``macro`` (mean over paradigms) and ``pooled`` (over all answers; ZhoBLiMP's 93.9 of section 2.3). Both are NaN
-        unless every paradigm has answers, as they would not be about what the models are judged by.
+        unless every paradigm has answers; otherwise they would cover other paradigms than the models' accuracies.
     """
     joined = paradigms.merge(human, on="paradigm", how="left", validate="one_to_one")
     joined["share"] = joined["correct"] / joined["total"]
@@ -67,7 +67,7 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
-    """Return what stands in a benchmark's FLOPs curves as level lines.
+    """Return the level lines of a benchmark's FLOPs curves.
 
     Returns:
         ``reference`` (name), ``phenomenon`` (``all``: overall) and ``accuracy``: people's agreement, the mean over

@@ -13,15 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import (
-    ONE_COLUMN,
-    TWO_COLUMNS,
-    LineStyle,
-    TokenAxis,
-    drawing_style,
-    percent_axis,
-    readable,
-)
+from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, LineStyle, TokenAxis, drawing_style, percent_axis, readable
 
 Panels = Sequence[tuple[str, pd.DataFrame]]  # the title and the rows of each panel
 OVER_RUNS = "1 sample sd over runs"
@@ -54,8 +46,6 @@ def draw_panels(
 
     Args:
         draw: draws the rows of one panel and sets its axes.
-        labels: of the horizontal and of the vertical axis.
-        note: text under the axis label.
         legend: what stands for each line, by its label.
     """
     with drawing_style():
@@ -126,9 +116,7 @@ def overall_and_phenomena(
 
     Args:
         table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
-        name: start of the file names.
         what: what the figures show, e.g. ``"Learning curves"``.
-        draw: makes a figure of rows and their panels.
     """
     overall = table[table["phenomenon"] == "all"]
     drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, [("", overall)]), overall)]

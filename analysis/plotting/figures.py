@@ -74,20 +74,19 @@ class Drawing:
 
 
 def render(drawing: Drawing, kind: Format) -> bytes:
-    """Return the figure as the bytes of a file; the same drawing gives the same bytes."""
+    """Return the figure as the bytes of a file; they are the same for the same drawing."""
     buffer = io.BytesIO()
     dots = _DOTS_PER_PIXEL * drawing.pixels_per_inch
     with drawing_style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # said once, in plain words, elsewhere
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from font"
+        )  # analysis.sections warns once, in plain words
         drawing.figure.savefig(buffer, format=kind, dpi=dots, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 
 def write_drawing(drawing: Drawing, png: bytes, out: Path, formats: Sequence[Format]) -> list[Path]:
     """Write a figure in every format, and its numbers as CSV.
-
-    Args:
-        png: its rendering as PNG, which the report needs too.
 
     Returns:
         The files written.

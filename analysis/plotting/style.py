@@ -1,4 +1,4 @@
-"""The one home of how figures look: colours, sizes, fonts and axes."""
+"""The look of all figures: colors, sizes, fonts and axes."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from ucurve.counts import format_count
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
-# Okabe and Ito's palette, told apart under the common kinds of colour blindness; its yellow is too pale on white.
+# Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
 _CHINESE_FONTS = (
@@ -32,7 +32,7 @@ _CHINESE_FONTS = (
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How one line is told from the others."""
+    """Color and dashes that distinguish a line from the others."""
 
     color: str
     dashes: Any
@@ -76,10 +76,10 @@ def chinese_fonts() -> tuple[str, ...]:
 
 
 def _add_new_fonts() -> None:
-    """Tell matplotlib of fonts that were installed after it listed them, which it does once for all processes."""
+    """Add fonts that were installed after matplotlib made its list, which it makes only once."""
     known = {entry.fname for entry in fontManager.ttflist}
     for path in set(findSystemFonts()) - known:
-        with suppress(OSError, RuntimeError, ValueError):  # what it says of files it cannot read
+        with suppress(OSError, RuntimeError, ValueError):  # raised for files that it cannot read
             fontManager.addfont(path)
 
 
@@ -92,7 +92,7 @@ def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
 
 
 def line_dashes(names: Iterable[str]) -> dict[str, Any]:
-    """Give every name dashes, four kinds in turn, where colours stand for something else."""
+    """Give every name dashes, four kinds in turn, where colors already have another meaning."""
     return {name: _DASHES[index % len(_DASHES)] for index, name in enumerate(dict.fromkeys(names))}
 
 
@@ -141,9 +141,6 @@ def log_axis(
 
     Args:
         values: what will be drawn on it, above 0.
-        label: writes the label of a tick.
-        most_ticks: no more ticks than this have labels.
-        minor: whether there are ticks between those.
     """
     positive = list(values)
     low, high = min(positive), max(positive)

@@ -152,7 +152,7 @@ def _cell(kind: Kind, value: object) -> _Cell:
     missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
     if kind == "text":
         text = str(value)
-        # A browser would break a name, such as a run's, at every hyphen. Chinese text has no spaces and is no name.
+        # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
         is_name = len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)
         return _Cell("–" if missing else text, is_name)
     if value == "" or missing:

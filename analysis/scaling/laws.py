@@ -60,8 +60,6 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
     """Fit E, A and b by Huber's loss of the logarithms (Hoffmann et al. 2022, section 3.3).
 
     Args:
-        flops: training FLOPs, above 0.
-        values: losses, above 0.
         start: parameters to begin at; without it the best of a grid of exponents by median absolute residual.
 
     Returns:
@@ -87,8 +85,6 @@ def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) ->
     """Fit top, slope and middle by least squares.
 
     Args:
-        flops: training FLOPs, above 0.
-        values: accuracies, as fractions.
         start: parameters to begin at; without it the best of a grid of slopes and middles.
 
     Returns:

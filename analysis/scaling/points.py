@@ -1,4 +1,4 @@
-"""What scaling is fitted to: checkpoints with their FLOPs, bits per byte and accuracy."""
+"""The points of the scaling fits: checkpoints with their FLOPs, bits per byte and accuracy."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def points_on_the_way(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep what accuracy is fitted to.
+    """Keep the points that the law of accuracy is fitted to.
 
     Returns:
         The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.

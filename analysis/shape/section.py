@@ -113,8 +113,8 @@ def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSectio
     order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
     pairs = _agreements(scored.study.runs, order, found.run_onsets)
     note = (
-        "Phenomena in the order of their onsets; those never reached come last with one rank. A model stands for its "
-        f"runs that differ in the seed only. {scored.title}."
+        "Phenomena in the order of their onsets; those that are never reached come last and share a rank. A model is "
+        f"the mean of its runs that differ in the seed only. {scored.title}."
     )
     views = [TableView(note, _ORDER, order, {f"acquisition_{scored.file_name}": order})]
     if len(pairs):
@@ -132,7 +132,7 @@ def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFra
 
 
 def test_note(classes: pd.DataFrame, margin: float) -> str:
-    """Say how the classes of a table were found, and what its lines allow to be said.
+    """Describe how the classes of a table were found, and how its lines may be interpreted.
 
     Args:
         margin: within which the differences of a flat curve lie, in points.

@@ -141,9 +141,9 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
-        says nothing about other seeds; and in ``shape`` what may be said: ``U-shaped (this run)`` of a line of one run,
-        ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``, ``undetermined (these runs: rising)``. Then
-        ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
+        says nothing about other seeds; and in ``shape`` the class with its reservations, such as
+        ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p``
+        (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
         U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its
         interval and ``turn_to`` (tokens), NaN for other classes.
     """
