@@ -1,1 +1,5 @@
-"""Run folders to figures, tables and a report. Reads files only; needs no model and no accelerator."""
+"""Turns run folders into figures, tables and a report. Reads files only and needs neither a model nor an accelerator.
+
+Imports ``eval`` and ``ucurve``. ``run`` is the command, ``api`` is for notebooks, ``sections`` has the order of the
+report.
+"""

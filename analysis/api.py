@@ -21,13 +21,14 @@ from analysis.curves.loss import draw_loss_curves, loss_table
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import Scored, Study, read_study
-from analysis.linking.length_bias import length_bias_parts
+from analysis.data.study import BenchmarkScores as Scored
+from analysis.data.study import Study, read_study
+from analysis.linking.length_bias import length_bias_sections as length_bias_parts
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Part
+from analysis.report.html import ReportSection as Part
 from analysis.scaling.section import bits_of_benchmark, scaling_of_benchmark, scaling_of_study
-from analysis.shape.section import shape_parts
+from analysis.shape.section import shape_sections as shape_parts
 from analysis.summary import headline, missing, provenance
 from ucurve.config import check
 

@@ -24,9 +24,6 @@ def analyze_command(values: dict[str, Any]) -> None:
 def analyze(settings: AnalyzeSettings) -> Path:
     """Analyse run folders: write every figure, the CSV behind each, the tables and the report.
 
-    Args:
-        settings: runs, output folder, linking function, benchmark and formats.
-
     Returns:
         The path of ``report.html``.
 
@@ -45,17 +42,17 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
 
     from analysis.data.study import read_study
     from analysis.plotting.figures import render, write_drawing, write_table
-    from analysis.report.report import report_html
-    from analysis.sections import make_parts
+    from analysis.report.html import report_html
+    from analysis.sections import make_sections
 
-    parts = make_parts(read_study(runs, settings))
-    drawings = [drawing for part in parts for drawing in part.drawings]
-    tables = {name: table for part in parts for name, table in part.tables.items()}
+    sections = list(make_sections(read_study(runs, settings)))
+    drawings = [drawing for section in sections for drawing in section.drawings]
+    tables = {name: table for section in sections for name, table in section.tables.items()}
     images = {drawing.name: render(drawing, "png") for drawing in drawings}
     written = [path for one in drawings for path in write_drawing(one, images[one.name], out, settings.formats)]
     written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
     report = out / "report.html"
-    write_text(report, report_html("Learning curves on minimal pairs", [part.section for part in parts], images))
+    write_text(report, report_html("Learning curves on minimal pairs", sections, images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
     say(f"{count}; wrote {len(written)} files and the report to {out}")
     for row in tables.get("headline", pd.DataFrame()).itertuples():

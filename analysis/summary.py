@@ -6,8 +6,9 @@ import pandas as pd
 
 from analysis.data.frames import last_scored, overall, targets
 from analysis.data.runs import Run
+from analysis.linking.tables import linking_by_line
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Column, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import winner_by_length
 from eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import METRICS
@@ -34,61 +35,53 @@ def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.Data
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate what made each run, as its run.json says; a value it does not give is an empty string."""
-    return pd.DataFrame([_provenance(run) for run in runs])
+    """Tabulate the settings, code and hardware of each run from its run.json; a missing value is an empty string."""
+    rows = []
+    for run in runs:
+        record, revision = run.record, str(run.record.get("code_revision") or "")
+        rows.append({
+            "run": run.label, "folder": str(run.folder), "status": run.status, "model": record.get("model", ""),
+            "parameters": run.parameters or "", "tokens": record.get("tokens_budget", ""),
+            "tokenizer": record.get("tokenizer", ""), "data": record.get("data", ""),
+            "seeds": _format_values(record.get("seeds") or {}),
+            "configuration": str(record.get("config_sha256", ""))[:12],
+            "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
+            "versions": _format_values(record.get("versions") or {}),
+            "hardware": _format_values(record.get("hardware") or {}),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """List what is not there: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
+    """List what is missing: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
 
-    A benchmark is missing of a run when others were scored on it.
+    A run misses a benchmark when other runs were scored on it.
 
     Returns:
         Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
     """
-    rows = [(run.label, *problem) for run in runs for problem in _problems(run, scores, linking)]
+    rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linking)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
-def _provenance(run: Run) -> dict[str, object]:
-    record = run.record
-    revision = str(record.get("code_revision") or "")
-    versions = record.get("versions") or {}
-    return {
-        "run": run.label,
-        "folder": str(run.folder),
-        "status": run.status,
-        "model": record.get("model", ""),
-        "parameters": run.parameters or "",
-        "tokens": record.get("tokens_budget", ""),
-        "tokenizer": record.get("tokenizer", ""),
-        "data": record.get("data", ""),
-        "seeds": _listed(record.get("seeds") or {}),
-        "configuration": str(record.get("config_sha256", ""))[:12],
-        "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-        "versions": _listed(versions),
-        "hardware": _listed(record.get("hardware") or {}),
-    }
-
-
-def _listed(values: dict[str, object]) -> str:
+def _format_values(values: dict[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
 
 
-def _problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
     problems = []
     if run.status not in ("finished", "not trained here"):
         problems.append(("finished run", f"status: {run.status}"))
     absent = sorted(set(run.planned) - set(run.saved)) if run.saved else []
     if absent:
-        problems.append(("checkpoints", _steps(absent)))
+        problems.append(("checkpoints", _format_steps(absent)))
     if run.status != "not trained here" and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
     own = scores[scores["run"] == run.label]
-    return problems + _unscored(run, own, linking) + _benchmarks_left_out(own, scores)
+    return problems + _find_unscored(run, own, linking) + _benchmarks_left_out(own, scores)
 
 
-def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
@@ -97,7 +90,7 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
         rows = scores[(scores["benchmark"] == benchmark) & (scores["scorer"] == scorer)]
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
-            problems.append((f"scores on {benchmark}", _steps(unscored)))
+            problems.append((f"scores on {benchmark}", _format_steps(unscored)))
         if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems
@@ -105,80 +98,61 @@ def _unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, s
 
 def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
     if own.empty:
-        return []  # said once, of all benchmarks
+        return []  # _find_unscored reports it once for all benchmarks
     left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
     return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
 
 
-def _steps(steps: Sequence[int], most: int = 12) -> str:
+def _format_steps(steps: Sequence[int], most: int = 12) -> str:
     shown = ", ".join(str(step) for step in steps[:most])
     more = f" and {len(steps) - most} more" if len(steps) > most else ""
     return f"{len(steps)} without: step{'s' if len(steps) > 1 else ''} {shown}{more}"
 
 
 _HEADLINE = (
-    Column("run", "Run"),
-    Column("status", "Status"),
-    Column("benchmark", "Benchmark"),
-    Column("start", "Step 0 (%)", "percent"),
-    Column("accuracy", "Last scored (%)", "percent"),
-    Column("ci_low", "95 % from", "percent"),
-    Column("ci_high", "to", "percent"),
-    Column("n", "Pairs", "count"),
-    Column("ties", "Ties", "count"),
-    Column("ties_rule", "A tie counts"),
-    Column("step", "Step", "count"),
-    Column("tokens", "Tokens", "count"),
+    Column("run", "Run"), Column("status", "Status"), Column("benchmark", "Benchmark"),
+    Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
+    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
+    Column("ties_rule", "A tie counts"), Column("step", "Step", "count"), Column("tokens", "Tokens", "count"),
     Column("checkpoints", "Checkpoints scored", "count"),
-)
+)  # fmt: skip
 _LINKING = (
-    Column("group", "Model"),
-    Column("runs", "Runs", "count"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("ties_rule", "A tie counts"),
-    Column("accuracy", "Accuracy (%)", "percent"),
-    Column("accuracy_sd", "sd", "percent"),
-    Column("equal", "Equal length (%)", "percent"),
-    Column("good_longer", "Good longer (%)", "percent"),
-    Column("bad_longer", "Bad longer (%)", "percent"),
-    Column("delta_acc", "Δacc (points)", "percent"),
-)
+    Column("group", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
+    Column("linking", "Linking function"), Column("ties_rule", "A tie counts"),
+    Column("accuracy", "Accuracy (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
+    Column("equal", "Equal length (%)", "percent"), Column("good_longer", "Good longer (%)", "percent"),
+    Column("bad_longer", "Bad longer (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"),
+)  # fmt: skip
 _RUNS = (
-    Column("run", "Run"),
-    Column("status", "Status"),
-    Column("model", "Model"),
-    Column("parameters", "Parameters", "count"),
-    Column("tokens", "Token budget", "count"),
-    Column("tokenizer", "Tokenizer"),
-    Column("data", "Data"),
-    Column("seeds", "Seeds"),
-    Column("configuration", "Configuration"),
-    Column("code", "Code"),
-    Column("versions", "Versions"),
-    Column("hardware", "Hardware"),
-    Column("folder", "Folder"),
-)
+    Column("run", "Run"), Column("status", "Status"), Column("model", "Model"),
+    Column("parameters", "Parameters", "count"), Column("tokens", "Token budget", "count"),
+    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("seeds", "Seeds"),
+    Column("configuration", "Configuration"), Column("code", "Code"), Column("versions", "Versions"),
+    Column("hardware", "Hardware"), Column("folder", "Folder"),
+)  # fmt: skip
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 
-def headline_section(table: pd.DataFrame, linking: str) -> Section:
+def headline_section(table: pd.DataFrame, linking: str) -> ReportSection:
     """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
     note = (
         f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
-        "is 50 %. Click a heading to sort. Numbers: headline.csv."
+        "is 50 %. Click a heading to sort."
     )
-    return Section("Overall accuracy", (_summary(table), TableView(note, _HEADLINE, table)))
+    view = TableView(note, _HEADLINE, table, {"headline": table})
+    return ReportSection("Overall accuracy", (_describe_accuracies(table), view))
 
 
-def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> Section:
+def curve_section(benchmark: str, scorer: str, drawings: Sequence[Drawing]) -> ReportSection:
     """The figures of one benchmark."""
     nothing = ("No checkpoints of a training run were scored on it: no curves.",)
-    return Section(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
+    return ReportSection(f"Curves on {benchmark} (scored by {scorer})", tuple(drawings) or nothing)
 
 
-def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
-    """The table of linking functions of one benchmark, from ``linking_by_line``."""
+def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> ReportSection:
+    """The table of linking functions of one benchmark, from ``linking_by_run``."""
+    table = linking_by_line(by_run)
+    files = {f"linking_{file_name}": table, f"linking_by_run_{file_name}": by_run}
     note = (
         "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
         "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
@@ -186,17 +160,13 @@ def linking_section(benchmark: str, table: pd.DataFrame) -> Section:
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    said = [text for text in (_length_alone(table),) if text]
-    return Section(f"Linking functions and length on {benchmark}", (*said, TableView(note, _LINKING, table)))
+    texts = [text for text in (_name_length_biased(table),) if text]
+    view = TableView(note, _LINKING, table, files)
+    return ReportSection(f"Linking functions and length on {benchmark}", (*texts, view))
 
 
-def loss_section(drawing: Drawing) -> Section:
-    """The training curves."""
-    return Section("Training", (drawing,))
-
-
-def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> Section:
-    """What made the numbers, what is not there, and what was read as it is."""
+def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str]) -> ReportSection:
+    """The runs, what is missing, and the files that no digest confirms."""
     note = "As run.json of each run says; the full hashes and versions are there."
     absent = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
@@ -207,12 +177,13 @@ def runs_section(runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[
         "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
         f"{'; '.join(unvouched)}."
     )
-    parts = (TableView(note, _RUNS, runs), absent, *([read_as_it_is] if unvouched else []))
-    return Section("The runs, and what is missing", parts)
+    view = TableView(note, _RUNS, runs, {"runs": runs, "missing": missing})
+    content = (view, absent, *([read_as_it_is] if unvouched else []))
+    return ReportSection("The runs, and what is missing", content)
 
 
-def _length_alone(table: pd.DataFrame) -> str:
-    """Name the rows in which length alone decides; nothing where there are none."""
+def _name_length_biased(table: pd.DataFrame) -> str:
+    """Name the rows in which length alone decides; an empty string where there are none."""
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
     winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
     if winners.isna().all():
@@ -228,16 +199,16 @@ def _length_alone(table: pd.DataFrame) -> str:
     )
 
 
-def _summary(table: pd.DataFrame) -> str:
+def _describe_accuracies(table: pd.DataFrame) -> str:
     lines = []
     for benchmark, rows in table.groupby("benchmark"):
         start = rows["start"].dropna()
-        before = f"{_span(start)} before training, " if len(start) else ""
+        before = f"{_format_range(start)} before training, " if len(start) else ""
         runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(f"{benchmark}, {runs}: {before}{_span(rows['accuracy'])} at the last scored checkpoint.")
+        lines.append(f"{benchmark}, {runs}: {before}{_format_range(rows['accuracy'])} at the last scored checkpoint.")
     return " ".join(lines)
 
 
-def _span(values: pd.Series) -> str:
+def _format_range(values: pd.Series) -> str:
     low, high = f"{100 * values.min():.1f}", f"{100 * values.max():.1f}"
     return f"{low} %" if low == high else f"{low} to {high} %"

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.shape.classify import SHAPES, ShapeTest, classify, p_values, shape_test, turn_columns
+from analysis.shape.classify import SHAPES, classify, p_values, shape_test, turn_columns
 from analysis.shape.smoothing import estimate_curve, smoothing_weights
-from tests.analysis.shape.simulated_curves import (
+from benchmarks.simulated_curves import (
     DRIFTING,
     NOISES,
     SLOW,
@@ -79,18 +79,16 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     tests = []
     for number in range(arguments.curves):
         simulated = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
-        tests.append(shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number))
-    table = pd.concat([classify(pd.DataFrame([_row(test, arguments.seeds)])) for test in tests], ignore_index=True)
+        test = shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number)
+        turns = {**turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
+        tests.append(classify(pd.DataFrame([{"runs": arguments.seeds, **p_values(test), **turns}])))
+    table = pd.concat(tests, ignore_index=True)
     shares = {name: float((table["shape"] == name).mean()) for name in SHAPES}
     in_family = float((table["p_u"] <= LEVEL / FAMILY).mean())
     return {
         "curve": scenario.name, "noise": scenario.noise.name, "checkpoints": len(tokens), **shares,
         "U of 16": in_family, **_coverage(scenario, tokens, table),
     }  # fmt: skip
-
-
-def _row(test: ShapeTest, runs: int) -> dict[str, float]:
-    return {"runs": runs, **p_values(test), **turn_columns("dip", test.dip), **turn_columns("bump", test.bump)}
 
 
 def _coverage(scenario: Scenario, tokens: np.ndarray, table: pd.DataFrame) -> dict[str, float]:

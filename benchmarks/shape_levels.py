@@ -149,13 +149,8 @@ def measure_families(noise: Noise, runs: int, arguments: argparse.Namespace) -> 
     """Count the families with a curve that is called U-shaped; all curves of a family share their runs."""
     draw = np.random.default_rng([arguments.seed, runs])
     found = [_has_u(noise, runs, draw, number) for number in range(arguments.curves // 4)]
-    return {
-        "curve": "family of late rises",
-        "noise": noise.name,
-        "pairs": "60 to 480",
-        "runs": runs,
-        "any U": np.mean(found),
-    }
+    named = {"curve": "family of late rises", "noise": noise.name, "pairs": "60 to 480", "runs": runs}
+    return {**named, "any U": np.mean(found)}
 
 
 def _has_u(noise: Noise, runs: int, draw: np.random.Generator, number: int) -> bool:

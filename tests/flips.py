@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
-from analysis.sections import make_parts
+from analysis.sections import make_sections
 from eval.metrics.fitting import FitSettings
 from eval.run import score_run
 from eval.settings import ScoreSettings
@@ -197,7 +197,7 @@ class Flips:
     def analysed(self):
         settings = AnalyzeSettings(runs=str(self.finished), out=str(self.folder / "figures"))
         tables = {}
-        for part in make_parts(read_study(find_runs(settings.runs), settings)):
+        for part in make_sections(read_study(find_runs(settings.runs), settings)):
             tables |= {name: table.to_csv() for name, table in part.tables.items()}
             tables |= {drawing.name: drawing.table.to_csv() for drawing in part.drawings}
         plt.close("all")

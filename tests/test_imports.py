@@ -44,9 +44,9 @@ ORDER = {
     "analysis": [
         "data plotting",
         "report",
-        "curves shape scaling linking models summary",
-        "paradigms pairs languages api",
-        "sections",
+        "curves shape scaling linking models",
+        "paradigms pairs languages summary",
+        "api sections",
         "run",
     ],
     "launch": ["arguments relay slurm", "cost status submitit", "emit publish"],

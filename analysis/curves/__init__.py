@@ -1,1 +1,4 @@
-"""Accuracy and loss against tokens and FLOPs."""
+"""Accuracy and loss against training tokens and FLOPs, one module per figure.
+
+Imports ``data``, ``plotting`` and ``report``.
+"""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from analysis.data.frames import with_gaps
 from analysis.data.runs import Run
-from analysis.plotting.figures import OVER_RUNS, Drawing, Sheet, legend_label, overall_and_phenomena
-from analysis.plotting.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
+from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles
 
 OVER_PAIRS = "95 % interval over pairs"
 _CURVE = ["group", "phenomenon", "step"]
@@ -28,7 +28,7 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         step), ``accuracy`` (their mean), ``low``, ``high``, ``band`` and ``whole`` (all runs of the line have a
         score). The band of a line of several runs is the mean plus and minus one sample standard deviation over
         those with a score, of a line of one run the interval that its accuracy was reported with. A checkpoint
-        without a score keeps its row, with NaN. Lines stand in the order of the runs.
+        without a score keeps its row, with NaN. Lines are in the order of the runs.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
     lines = pd.Categorical(rows["group"], list(dict.fromkeys(run.group for run in runs)))
@@ -48,15 +48,9 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``curve_table``.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each."""
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
-    return overall_and_phenomena(table, name, "Learning curves", note, _draw)
+    return overall_and_phenomena(table, name, "Learning curves", note, _draw_curves)
 
 
 def band_note(table: pd.DataFrame) -> str:
@@ -72,31 +66,16 @@ def band_note(table: pd.DataFrame) -> str:
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
 
 
-def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
-    """Draw one panel for each phenomenon; ``all`` alone is the overall figure."""
-    styles = line_styles(table["group"])
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, runs[group]): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    axis, single = TokenAxis(table["tokens"]), len(phenomena) == 1
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, band_note(table))
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            _draw_panel(axes, table[table["phenomenon"] == phenomenon], styles, axis, marker=2.2 if single else 1.2)
-            axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))  # a lone seed of several has no low
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
-        return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
+def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
+    styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
 
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group].sort_values("tokens")
+            x = axis.places(line["tokens"])
+            draw_line(axes, style, x, line["accuracy"], (line["low"], line["high"]))
+            for whole, face in ((True, style.color), (False, "white")):
+                points = line["accuracy"].where(line["whole"] == whole)
+                axes.plot(x, points, "o", color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6)
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis, marker: float) -> None:
-    for group, style in styles.items():
-        rows = table[table["group"] == group].sort_values("tokens")
-        x = axis.places(rows["tokens"])
-        axes.fill_between(x, rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(x, rows["accuracy"], color=style.colour, linestyle=style.dashes)
-        for whole, face in ((True, style.colour), (False, "white")):
-            points = rows["accuracy"].where(rows["whole"] == whole)
-            axes.plot(x, points, "o", color=style.colour, markerfacecolor=face, markersize=marker, markeredgewidth=0.6)
+    return draw_over_tokens(table, panels, draw, band_note(table), line_legend(styles, table))

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
 
 from analysis.data.frames import BINS_PER_DECADE
-from analysis.plotting.figures import OVER_RUNS, Drawing, Sheet, legend_label
-from analysis.plotting.style import drawing_style, line_styles, log_axis, token_label
+from analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import line_styles, log_axis, token_label
 
 
 def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
@@ -23,7 +22,8 @@ def loss_table(metrics: pd.DataFrame) -> pd.DataFrame:
         runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide: single steps early, hundreds late.
     """
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)]
-    rows = rows.assign(bin=_bins(rows["tokens"]))
+    bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)
+    rows = rows.assign(bin=bins.astype(np.int64))
     by_run = rows.groupby(["group", "run", "bin"], as_index=False, observed=True).agg(
         tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean")
     )
@@ -43,27 +43,14 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
         "Training loss in bits per byte of the text, a unit that runs of different tokenizers share, against training "
         f"tokens. Each point is the mean over the steps within 1/{BINS_PER_DECADE} of a decade of tokens. {band}."
     )
-    return Drawing(name, "Training curves", note, _draw(table, band), table)
-
-
-def _draw(table: pd.DataFrame, band: str) -> Figure:
     styles = line_styles(table["group"])
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, runs[group]): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    with drawing_style():
-        sheet = Sheet(1, legend, band)
-        axes = sheet.panels[0]
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for group, style in styles.items():
-            rows = table[table["group"] == group]
-            axes.fill_between(rows["tokens"], rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
-            axes.plot(rows["tokens"], rows["bits_per_byte"], color=style.colour, linestyle=style.dashes)
-        log_axis(axes, table["tokens"], token_label, most_ticks=7, minor=True)
-        return sheet.finish("Training tokens (log scale)", "Training loss (bits per byte)")
+            line = rows[rows["group"] == group]
+            draw_line(axes, style, line["tokens"], line["bits_per_byte"], (line["low"], line["high"]))
+        log_axis(axes, rows["tokens"], token_label, most_ticks=7, minor=True)
 
-
-def _bins(tokens: pd.Series) -> NDArray[np.int64]:
-    places: NDArray[np.float64] = np.log10(tokens.to_numpy(dtype=np.float64)) * BINS_PER_DECADE
-    return np.rint(places).astype(np.int64)
+    labels = ("Training tokens (log scale)", "Training loss (bits per byte)")
+    figure = draw_panels([("", table)], draw, labels, band, line_legend(styles, table))
+    return Drawing(name, "Training curves", note, figure, table)

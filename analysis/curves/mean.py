@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from analysis.data.frames import with_gaps
 from analysis.data.runs import Run
-from analysis.data.study import Scored
-from analysis.plotting.figures import Drawing, Sheet, overall_and_phenomena
-from analysis.plotting.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
-from analysis.report.report import Part, Section
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles
+from analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
 WIDTH = 0.1  # of the smoother, in decades of tokens
@@ -28,9 +28,6 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     A run's accuracy between two of its checkpoints is interpolated linearly on log tokens; never outside its own range,
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
 
-    Args:
-        scores: as for ``learning_curves.curve_table``.
-
     Returns:
         ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at which some run
         has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` (mean over the runs) and ``sd`` (sample standard
@@ -39,10 +36,10 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         standard deviation, each smoothed by ``smooth``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    families = {run.label: _family(run) for run in runs}
+    families = {run.label: run.group.replace(f"{run.model}-", "", 1) for run in runs}
     rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.model for run in runs}))
     parts = [
-        _mean(part).assign(family=str(family), phenomenon=str(phenomenon))
+        _average_family(part).assign(family=str(family), phenomenon=str(phenomenon))
         for (family, phenomenon), part in rows.groupby(["family", "phenomenon"], sort=False)
         if part["model"].nunique() > 1
     ]
@@ -71,46 +68,36 @@ def smooth(x: Array, y: Array, width: float = WIDTH) -> Array:
 
 
 def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``mean_curves``; must hold at least one row.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the rows of ``mean_curves``, at least one: overall and, where there are phenomena, a panel for each."""
     note = (
         f"Accuracy against training tokens, {title}: mean over all sizes and seeds of one tokenizer, text and budget "
         f"at equal tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, "
-        "smoothed likewise; it is no interval of the mean."
+        "smoothed in the same way; it is not a confidence interval of the mean."
     )
-    return overall_and_phenomena(table, name, "Mean learning curves", note, _draw)
+    return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 
 
-def mean_curve_parts(scored: Scored) -> Iterable[Part]:
+def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the mean curves of one benchmark; none where no sizes share tokenizer, text and budget."""
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
         drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.title)
-        yield Part(Section(f"Mean learning curves on {scored.benchmark}", tuple(drawings)))
+        yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
 
 
-def _family(run: Run) -> str:
-    return run.group.replace(f"{run.model}-", "", 1)
-
-
-def _mean(rows: pd.DataFrame) -> pd.DataFrame:
+def _average_family(rows: pd.DataFrame) -> pd.DataFrame:
     grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
-    values = np.array([_on_grid(part, grid) for _, part in rows.groupby("run", sort=False)])
+    values = np.array([_interpolate(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
-    smoothed, spread = (_smoothed(grid, one) for one in (mean, sd))
+    smoothed, spread = (_smooth_stretches(grid, one) for one in (mean, sd))
     return pd.DataFrame({
         "tokens": grid, "runs": len(values), "models": rows["model"].nunique(), "accuracy": mean, "sd": sd,
         "smoothed": smoothed, "low": smoothed - spread, "high": smoothed + spread,
     })  # fmt: skip
 
 
-def _on_grid(rows: pd.DataFrame, grid: Array) -> Array:
+def _interpolate(rows: pd.DataFrame, grid: Array) -> Array:
     """Interpolate one run's curve; NaN outside its range and, as NaN spreads to its neighbours, within a gap."""
     curve = rows.sort_values("tokens")
     tokens, accuracy = (curve[name].to_numpy(dtype=np.float64) for name in ("tokens", "accuracy"))
@@ -124,7 +111,7 @@ def _on_grid(rows: pd.DataFrame, grid: Array) -> Array:
     return values
 
 
-def _smoothed(grid: Array, values: Array) -> Array:
+def _smooth_stretches(grid: Array, values: Array) -> Array:
     """Smooth every stretch without a gap by itself; step 0 has no place on a log axis and stays as it is."""
     result = values.copy()
     some = ~np.isnan(values) & (grid > 0)
@@ -134,35 +121,18 @@ def _smoothed(grid: Array, values: Array) -> Array:
     return result
 
 
-def _draw(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
+def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles = line_styles(table["family"])
     counts = table.groupby("family", sort=False)[["runs", "models"]].max()
-    legend = {
-        f"{family} ({counts['models'][family]} sizes, {counts['runs'][family]} runs)": Line2D(
-            [], [], color=style.colour, linestyle=style.dashes
-        )
-        for family, style in styles.items()
-    }
-    axis, single = TokenAxis(table["tokens"]), len(phenomena) == 1
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, f"Line: smoothed mean; band: {_BAND}")
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            _draw_panel(axes, table[table["phenomenon"] == phenomenon], styles, axis)
-            axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
-        return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
+    labels = {name: f"{name} ({counts['models'][name]} sizes, {counts['runs'][name]} runs)" for name in styles}
 
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for family, style in styles.items():
+            line = rows[rows["family"] == family]
+            trained, start = line[line["tokens"] > 0], line[line["tokens"] == 0]
+            draw_line(axes, style, trained["tokens"], trained["smoothed"], (trained["low"], trained["high"]))
+            axes.plot(axis.places(line["tokens"]), line["accuracy"], "o", color=style.color, markersize=1.0)
+            axes.vlines(axis.places(start["tokens"]), start["low"], start["high"], color=style.color, linewidth=0.7)
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
-    for family, style in styles.items():
-        rows = table[table["family"] == family]
-        trained = rows[rows["tokens"] > 0]
-        axes.fill_between(
-            trained["tokens"], trained["low"], trained["high"], color=style.colour, alpha=0.18, linewidth=0
-        )
-        axes.plot(trained["tokens"], trained["smoothed"], color=style.colour, linestyle=style.dashes)
-        places = axis.places(rows["tokens"])
-        axes.plot(places, rows["accuracy"], "o", color=style.colour, markersize=1.0)
-        start = (rows["tokens"] == 0).to_numpy()
-        axes.vlines(places[start], rows["low"][start], rows["high"][start], color=style.colour, linewidth=0.7)
+    legend = line_legend({labels[name]: style for name, style in styles.items()})
+    return draw_over_tokens(table, panels, draw, f"Line: smoothed mean; band: {_BAND}", legend)

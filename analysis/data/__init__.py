@@ -1,1 +1,4 @@
-"""Run folders and the user's files to frames. Imports no other folder of this package."""
+"""Reads run folders, score files and the user's tables into data frames.
+
+Imports no other folder of ``analysis``.
+"""

@@ -1,4 +1,4 @@
-"""Which pairs are drawn together: those of a template that differ in the same way are not independent draws."""
+"""Clusters of pairs for the bootstrap: pairs of a template with the same edit are not independent draws."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -53,13 +53,13 @@ def edit(good: str, bad: str) -> tuple[str, str]:
     """
     spaced = " " in good or " " in bad
     one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
-    start = _common(one, other)
-    end = _common(one[start:][::-1], other[start:][::-1])
+    start = _common_length(one, other)
+    end = _common_length(one[start:][::-1], other[start:][::-1])
     between = " " if spaced else ""
     return between.join(one[start : len(one) - end]), between.join(other[start : len(other) - end])
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
     same = (mine == theirs for mine, theirs in zip(one, other, strict=False))
     return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
 

@@ -75,7 +75,9 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
     try:
         frame: pd.DataFrame = pyarrow.json.read_json(pa.BufferReader(data), parse_options=options).to_pandas()
     except pa.ArrowException as error:
-        raise _broken_record(path, data, columns, error) from error
+        for number, problem in _record_problems(data, columns):
+            raise UserError(f"{path}:{number}: {problem}") from error
+        raise UserError(f"{path}: broken JSON lines: {error}") from error
     return frame
 
 
@@ -128,12 +130,6 @@ def _whole_lines(data: bytes) -> bytes:
     return data
 
 
-def _broken_record(path: Path, data: bytes, columns: Mapping[str, Kind], error: Exception) -> UserError:
-    for number, problem in _record_problems(data, columns):
-        return UserError(f"{path}:{number}: {problem}")
-    return UserError(f"{path}: broken JSON lines: {error}")
-
-
 def _record_problems(data: bytes, columns: Mapping[str, Kind]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
@@ -156,11 +152,9 @@ _KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a mapping o
 
 
 def check_types(path: Path, values: Mapping[str, Any], types: Mapping[str, type], within: str = "") -> None:
-    """Check the values that are there; one that is not given or null is right, and so is a key not in ``types``.
+    """Check the types of values; a missing value, null and a key that is not in ``types`` are accepted.
 
     Args:
-        path: the file they were read from.
-        types: the type of the value of each key.
         within: what stands before the key in the message.
 
     Raises:

@@ -1,6 +1,6 @@
 """Run folders to tidy frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import pandas as pd
@@ -47,15 +47,12 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     for run in runs:
         check_summed(run.folder, ACCURACY.path(run.folder))
         if ACCURACY.path(run.folder).is_file():
-            frames.append(_scores(run, where))
-    return _stack(frames, ["run", "group", *SCORE_COLUMNS])
+            frames.append(_with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where)))
+    return _concatenate(frames, ["run", "group", *SCORE_COLUMNS])
 
 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the training metrics of many runs.
-
-    Args:
-        runs: run folders; those without ``metrics.jsonl`` add no rows.
 
     Returns:
         Columns ``run``, ``group`` and ``METRIC_COLUMNS``, one row per run and step.
@@ -64,8 +61,8 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
         UserError: with file and line, when a file is broken.
         DamagedError: when that of a finished run is not what was written.
     """
-    frames = [_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
-    return _stack(frames, ["run", "group", *METRIC_COLUMNS])
+    frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
+    return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 
 
 def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
@@ -73,7 +70,6 @@ def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 
     Args:
         frame: rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only.
-        runs: the runs in the frame, and possibly others.
 
     Returns:
         Columns ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low`` and
@@ -97,15 +93,12 @@ def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the overall rows: all pairs of the benchmark, whatever their length (the mean over pairs)."""
+    """Keep the overall rows: the mean over all pairs of the benchmark, of all lengths."""
     return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
 
 
 def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
-
-    Args:
-        frame: rows of ``score_frame``.
 
     Returns:
         The rows of the first of ``half``, ``wrong`` and ``right`` that all runs with a score were scored under.
@@ -126,21 +119,17 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return sorted(cast(Iterable[tuple[str, str]], pairs))
 
 
-def _scores(run: Run, where: pyarrow.dataset.Expression | None) -> pd.DataFrame:
-    return _named(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where))
-
-
-def _metrics(run: Run) -> pd.DataFrame:
+def _read_metrics(run: Run) -> pd.DataFrame:
     path, digest = run.folder / METRICS, run.record.get(METRICS_SHA256)
     if not path.is_file():
         raise DamagedError(f"{path}: missing; restore it from a copy")
     records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
     if digest not in (None, sha256_file(path)):
         raise DamagedError(f"{path}: not what was written; restore it from a copy")
-    return _named(run, records.drop_duplicates("step", keep="last"))
+    return _with_run_names(run, records.drop_duplicates("step", keep="last"))
 
 
-def _named(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     names = {"run": run.label, "group": run.group}
     columns = {name: pd.Categorical([value] * len(frame), categories=[value]) for name, value in names.items()}
     return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
@@ -151,19 +140,16 @@ def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
     rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
     shared: set[str] = set.intersection(*rules_of.values())
     if not shared:
-        raise UserError(_no_shared_rule(benchmark, rules_of))
+        found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
+        raise UserError(
+            f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give "
+            "the runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of "
+            "runs="
+        )
     return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))
 
 
-def _no_shared_rule(benchmark: str, rules_of: Mapping[str, set[str]]) -> str:
-    found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
-    return (
-        f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give the "
-        "runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of runs="
-    )
-
-
-def _stack(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     """Concatenate frames whose categories differ, keeping the columns categorical."""
     if not frames:
         return pd.DataFrame(columns=list(columns))

@@ -1,4 +1,4 @@
-"""What several models judged of the same pairs at their last scored checkpoints."""
+"""The scores that several models gave to the same pairs at their last scored checkpoints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.files import PAIR_COLUMNS, known_linking
-from analysis.data.study import LastScores, Scored
+from analysis.data.study import BenchmarkScores, LastScores
 from eval.metrics.accuracy import TiesRule, items, pair_credits
 from eval.metrics.levels import levels_of
 from eval.metrics.significance import certainty
@@ -19,8 +19,8 @@ from ucurve.errors import UserError
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Pairs of a benchmark with the judgments of models.
+class ModelScores:
+    """Pairs of a benchmark with the scores of several models.
 
     Attributes:
         pairs: the pair table without identical pairs, one row per pair.
@@ -45,7 +45,7 @@ class Judged:
         """Accuracy and certainty of each model on each paradigm.
 
         ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``accuracy``, ``delta_lp`` and ``delta_nll``; for
-        what the certainties are see ``analysis.models.certainty``.
+        what the certainties are see ``analysis.models.categories``.
         """
         levels = levels_of(self.pairs)
         suites = levels.labels.iloc[: levels.paradigms].rename(columns={"paradigm": "suite"})
@@ -58,14 +58,14 @@ class Judged:
         return pd.concat(parts, ignore_index=True)
 
 
-def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
+def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> ModelScores | None:
     """Read the last scored checkpoint of every model of a benchmark.
 
     Args:
         linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
 
     Returns:
-        The judgments, ties counted by the rule of the study; None where no model's scores are there.
+        The scores, with ties counted by the rule of the study; None where no model's scores are there.
 
     Raises:
         UserError: when a file is broken.
@@ -81,24 +81,17 @@ def last_judged(scored: Scored, linking: str | None = None) -> Judged | None:
         return None
     pairs = stored[0].pairs
     kept = pairs[~identical(pairs)].reset_index(drop=True)
-    alike = [one for one in stored if one.pairs is pairs or _same_pairs(pairs, one.pairs)]
-    tables = {one.run.label: _joined(scored, one, pairs, len(kept)) for one in alike}
+    names = list(PAIR_COLUMNS)
+    alike = [one for one in stored if one.pairs is pairs or one.pairs[names].equals(pairs[names])]
+    tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in alike}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
     credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
-    left_out = tuple(run.label for run in scored.study.runs if _was_scored(run.label, rows) and run.label not in scores)
-    return Judged(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
+    labels = [run.label for run in scored.study.runs]
+    left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
+    return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
 
 
-def _was_scored(run: str, rows: pd.DataFrame) -> bool:
-    return bool((rows["run"] == run).any())
-
-
-def _same_pairs(pairs: pd.DataFrame, others: pd.DataFrame) -> bool:
-    names = list(PAIR_COLUMNS)
-    return others[names].equals(pairs[names])
-
-
-def _joined(scored: Scored, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
+def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
     table = items(pairs, one.scores).reset_index(drop=True)
     if len(table) != expected:
         path = score_path(one.run.folder, scored.benchmark, scored.scorer, one.step)
@@ -106,9 +99,9 @@ def _joined(scored: Scored, one: LastScores, pairs: pd.DataFrame, expected: int)
     return table
 
 
-def families(scored: Sequence[Scored]) -> dict[tuple[str, str], list[Scored]]:
-    """Group benchmarks that are languages of one, by the name before the stroke and the scorer."""
-    groups: dict[tuple[str, str], list[Scored]] = {}
+def group_languages(scored: Sequence[BenchmarkScores]) -> dict[tuple[str, str], list[BenchmarkScores]]:
+    """Group the languages of a benchmark (``multiblimp/nld``) by its name and the scorer."""
+    groups: dict[tuple[str, str], list[BenchmarkScores]] = {}
     for one in scored:
         groups.setdefault((one.benchmark.partition("/")[0], one.scorer), []).append(one)
     return groups

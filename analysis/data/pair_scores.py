@@ -1,4 +1,4 @@
-"""What every pair counts at every scored checkpoint of a run, from the score files below ``eval/``."""
+"""The credit of every pair at every scored checkpoint of a run, from the score files below ``eval/``."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ HALVES = 2  # half points in a whole one
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What every pair of a benchmark counts at every scored checkpoint of one run.
+    """The credit of every pair of a benchmark at every scored checkpoint of one run.
 
     Attributes:
         steps: int64[steps], ascending; those without a score file are not there.
@@ -50,7 +50,6 @@ def read_runs(
 
     Args:
         rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
-        scorer: the way it was scored.
         cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
 
     Yields:
@@ -76,8 +75,6 @@ def read_items(
 
     Args:
         checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
-        scorer: the way it was scored.
-        cluster: which pairs are drawn together.
     """
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     for path in paths:
@@ -90,11 +87,11 @@ def read_items(
     function = known_linking(linking)
     if function is None or not _has_columns(paths[int(there.argmax())], function):
         return None
-    pairs, kept = _pairs(pairs_file, cluster)
+    pairs, kept = _read_pairs(pairs_file, cluster)
     half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
     files = [path for path, present in zip(paths, there, strict=True) if present]
     for row, path in zip(half_points, files, strict=True):
-        row[:] = _half_points(path, pairs, function, rule)[kept]
+        row[:] = _read_half_points(path, pairs, function, rule)[kept]
     chosen = checkpoints[there]
     return Items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
@@ -102,7 +99,7 @@ def read_items(
     )  # fmt: skip
 
 
-def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+def _read_pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the pair table with its clusters and which pairs count: not those of two identical sentences."""
     pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
     kept = ~identical(pairs).to_numpy()
@@ -110,8 +107,8 @@ def _pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
 
 
-def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
-    scores = read_stored(path, ("pair", *_columns(linking)))
+def _read_half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
+    scores = read_stored(path, ("pair", *_column_names(linking)))
     if not np.array_equal(scores["pair"], pairs["pair"]):
         if sorted(scores["pair"]) != sorted(pairs["pair"]):
             raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
@@ -121,11 +118,11 @@ def _half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRu
     return HALVES * pair_credits(scores, linking, rule)
 
 
-def _columns(linking: Linking) -> list[str]:
+def _column_names(linking: Linking) -> list[str]:
     return [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
 
 
 def _has_columns(path: Path, linking: Linking) -> bool:
-    """Say whether scores hold what a linking function reads; a column without any value does not."""
+    """Return whether scores hold all columns that a linking function reads, with values in them."""
     scores = read_stored(path)
-    return all(name in scores for name in _columns(linking)) and not linking.missing(scores)
+    return all(name in scores for name in _column_names(linking)) and not linking.missing(scores)

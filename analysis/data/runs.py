@@ -67,8 +67,13 @@ class Run:
         return total
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its last checkpoint is the end of its training, as far as its record says."""
+        return self.status in ("finished", "unknown")
+
+    @property
     def variant(self) -> str:
-        """What besides size and budget makes the model: its tokenizer and its training text."""
+        """What distinguishes the model besides size and budget: its tokenizer and its training text."""
         named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
         return ", ".join(named) or self.group
 
@@ -93,21 +98,21 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
         UserError: when a pattern matches no run folder, or a file of a run is broken.
         DamagedError: when ``run.json`` or a manifest is not what was written.
     """
-    folders = {folder.resolve(): folder for pattern in patterns for folder in _matching(pattern)}
+    folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
-    labels = _labels([folder.resolve() for folder in ordered])
-    runs = [_read(folder, label) for folder, label in zip(ordered, labels, strict=True)]
-    return _grouped(sorted(runs, key=_by_size))
+    labels = _shortest_labels([folder.resolve() for folder in ordered])
+    runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
+    return _with_groups(sorted(runs, key=_size_and_budget))
 
 
 def unvouched_files(run: Run) -> list[str]:
-    """Name what is read of a run although no digest says that it is what was written."""
+    """List the files of a run that are read although no digest confirms that they are unchanged."""
     record, table = run.folder / RECORD, ACCURACY.path(run.folder)
     found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
     return found + ([f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else [])
 
 
-def _matching(pattern: str) -> list[Path]:
+def _match_runs(pattern: str) -> list[Path]:
     paths = match_folders(pattern)
     found = [path for path in paths if _is_run(path)]
     if not found:
@@ -141,7 +146,7 @@ def _nearest_folder(pattern: str) -> Path | None:
     return None if reached == Path() else reached
 
 
-def _labels(folders: Sequence[Path]) -> list[str]:
+def _shortest_labels(folders: Sequence[Path]) -> list[str]:
     for length in range(1, max(len(folder.parts) for folder in folders) + 1):
         labels = ["/".join(folder.parts[-length:]) for folder in folders]
         if len(set(labels)) == len(labels):
@@ -149,17 +154,19 @@ def _labels(folders: Sequence[Path]) -> list[str]:
     return labels
 
 
-def _read(folder: Path, label: str) -> Run:
+def _read_run(folder: Path, label: str) -> Run:
     there = (folder / RECORD).is_file()
     if not there and (folder / CONFIGURATION).is_file():
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
-    record = _record(folder) if there else {}
+    record = _read_checked_record(folder) if there else {}
     status = str(record.get("status") or "unknown") if record else "not trained here"
     planned = tuple(record.get("checkpoint_steps") or ())
-    return Run(folder, label, label, status, planned, _saved_steps(folder), record)
+    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
+    saved = sorted(_read_step(path, step) for path in whole if (step := parse_step(path.name)) is not None)
+    return Run(folder, label, label, status, planned, tuple(saved), record)
 
 
-def _record(run: Path) -> dict[str, Any]:
+def _read_checked_record(run: Path) -> dict[str, Any]:
     path = run / RECORD
     read_json_object(path)  # says of a broken file in which line
     record = read_run_record(run)
@@ -171,25 +178,20 @@ def _record(run: Path) -> dict[str, Any]:
     return record
 
 
-def _by_size(run: Run) -> tuple[float, float]:
+def _read_step(checkpoint: Path, named: int) -> int:
+    """Return the step of a checkpoint, which its folder's name and its manifest both say."""
+    recorded = read_manifest(checkpoint, older=True).get("step")
+    if recorded != named:
+        raise DamagedError(f"{checkpoint / MANIFEST}: of step {recorded}, in the folder of step {named}")
+    return named
+
+
+def _size_and_budget(run: Run) -> tuple[float, float]:
     budget = run.record.get("tokens_budget")
     return run.parameters or math.inf, math.inf if budget is None else budget
 
 
-def _saved_steps(folder: Path) -> tuple[int, ...]:
-    whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
-    return tuple(sorted(_step_of(path, step) for path in whole if (step := parse_step(path.name)) is not None))
-
-
-def _step_of(checkpoint: Path, named: int) -> int:
-    """Return the step of a checkpoint, which its folder's name and its manifest both say."""
-    said = read_manifest(checkpoint, older=True).get("step")
-    if said != named:
-        raise DamagedError(f"{checkpoint / MANIFEST}: of step {said}, in the folder of step {named}")
-    return named
-
-
-def _grouped(runs: Sequence[Run]) -> list[Run]:
+def _with_groups(runs: Sequence[Run]) -> list[Run]:
     alike: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         alike[run.record.get("cell_sha256") or run.label].append(run)
@@ -205,14 +207,11 @@ def _grouped(runs: Sequence[Run]) -> list[Run]:
 
 
 def _without_repeats(members: list[Run]) -> list[list[Run]]:
-    """Runs of equal seeds are copies of one run, not independent draws: each is a line of its own."""
-    return [members] if len({_seeds(run) for run in members}) == len(members) else [[run] for run in members]
+    """Make each run a line of its own where seeds are equal: copies of one run are not independent draws."""
+    seeds = {json.dumps(run.record.get("seeds"), sort_keys=True) for run in members}
+    return [members] if len(seeds) == len(members) else [[run] for run in members]
 
 
 def _line_name(line: list[Run]) -> str:
     names = {_SEED_IN_NAME.sub("", run.label, count=1) for run in line}
     return names.pop() if len(names) == 1 else line[0].label
-
-
-def _seeds(run: Run) -> str:
-    return json.dumps(run.record.get("seeds"), sort_keys=True)

@@ -22,25 +22,7 @@ def _at_least_one(values: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class AnalyzeSettings:
-    """What to analyse, and where the results go.
-
-    Attributes:
-        runs: one or more patterns of run folders, such as ``runs/*``.
-        out: folder for the figures, their CSV files and the report.
-        linking: linking function of the figures, as named in ``accuracy.csv``.
-        benchmark: the only benchmark to draw; all of them when not given.
-        cluster: which pairs are drawn together where shapes are tested: ``auto`` (the pairs of a paradigm that differ
-            in the same way, where it has few such edits), ``edit``, ``pair``, ``paradigm``, or a column of the pairs.
-        flat_margin: points of accuracy within which all differences of a curve lie that is called flat.
-        human: csv of people's answers by paradigm (``UID, correct, total``), set beside the models.
-        ratings: csv of people's ratings of sentences that were scored with ``fit.on=ratings``.
-        rating_pairs: csv of the rated sentences that are a pair (``good, bad``); goes with ``ratings``.
-        models: csv of the family and parameters of each model (``model, family, parameters``).
-        languages: csv of names, frequencies and sets of languages (``language, name, frequency, ...``).
-        factors: csv of numbers about pairs for the linear model of certainty (``benchmark, pair, ...``).
-        matches: csv of phenomena that several benchmarks share (``match, benchmark, phenomenon``).
-        formats: file formats of the figures, of ``png``, ``svg`` and ``pdf``.
-    """
+    """What to analyze, and where the results go; conf/analyze.yaml describes every key."""
 
     runs: Annotated[tuple[str, ...], BeforeValidator(_as_tuple), AfterValidator(_at_least_one)]
     out: str

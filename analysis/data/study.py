@@ -37,17 +37,17 @@ class Study:
     settings: AnalyzeSettings
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
 
-    def benchmarks(self) -> list["Scored"]:
+    def benchmarks(self) -> list["BenchmarkScores"]:
         """Return every benchmark with each way it was scored."""
         return self._benchmarks
 
     @cached_property
-    def _benchmarks(self) -> list["Scored"]:
-        return [Scored(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+    def _benchmarks(self) -> list["BenchmarkScores"]:
+        return [BenchmarkScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
     @cached_property
     def human(self) -> pd.DataFrame | None:
-        """What the user's file says of people's answers, see ``covariates.read_human``; None without ``human=``."""
+        """The user's table of human answers, from ``user_tables.read_human``; None without ``human=``."""
         return None if self.settings.human is None else read_human(self.settings.human)
 
     def pairs(self, run: Run, benchmark: str) -> pd.DataFrame | None:
@@ -75,7 +75,7 @@ class LastScores:
 
     Attributes:
         pairs: see ``Study.pairs``.
-        scores: see ``stored.stored_scores``.
+        scores: see ``files.stored_scores``.
     """
 
     run: Run
@@ -85,7 +85,7 @@ class LastScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class BenchmarkScores:
     """A benchmark of a study, scored in one way.
 
     Attributes:
@@ -175,13 +175,17 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     scores = score_frame(runs, AGGREGATES)
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
-        raise UserError(_nothing_to_draw(runs))
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise UserError(
+            f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
+            f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
+        )
     if not scores.empty:
-        scores = _chosen(scores, settings)
+        scores = _choose_rows(scores, settings)
     return Study(runs, scores, metrics, settings)
 
 
-def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
+def _choose_rows(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     if settings.benchmark is not None:
         present = set(scores["benchmark"].astype(str))
         if settings.benchmark not in present:
@@ -191,11 +195,3 @@ def _chosen(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     if settings.linking not in functions:
         raise unknown_name("linking function", settings.linking, functions, "linking")
     return one_ties_rule(scores)
-
-
-def _nothing_to_draw(runs: Sequence[Run]) -> str:
-    folders = ", ".join(str(run.folder) for run in runs)
-    return (
-        f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
-        f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
-    )

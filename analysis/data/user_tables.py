@@ -29,11 +29,10 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
         ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).
 
     Raises:
-        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or stands
+        UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or occurs
             twice, or the parameters are no number above 0.
     """
-    rows = _rows(path, "models", ("model", "family", "parameters"))
-    _unique(path, rows, ("model",))
+    rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
     names = set(known)
     for line, row in rows:
         if row["model"] not in names:
@@ -41,7 +40,7 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame({
         "model": [row["model"] for _, row in rows],
         "family": [row["family"] or None for _, row in rows],
-        "parameters": [_number(path, line, row, "parameters", positive=True) for line, row in rows],
+        "parameters": [_parse_number(path, line, row, "parameters", positive=True) for line, row in rows],
     })  # fmt: skip
 
 
@@ -58,21 +57,20 @@ def read_languages(path: Path) -> pd.DataFrame:
         as truth values.
 
     Raises:
-        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or stands twice, a
+        UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or occurs twice, a
             frequency is no number above 0, or a cell of a set says neither yes nor no.
     """
-    rows = _rows(path, "languages", ("language",))
-    _unique(path, rows, ("language",))
+    rows = _read_unique(path, "languages", ("language",))
     columns = list(rows[0][1])
     table = pd.DataFrame({"language": [row["language"] for _, row in rows]})
     table["name"] = [row.get("name") or row["language"] for _, row in rows]
     given = "frequency" in columns
     table["frequency"] = [
-        _number(path, line, row, "frequency", positive=True) if given else math.nan for line, row in rows
+        _parse_number(path, line, row, "frequency", positive=True) if given else math.nan for line, row in rows
     ]
     for name in columns:
         if name not in ("language", "name", "frequency"):
-            table[name] = [_truth(path, line, row, name) for line, row in rows]
+            table[name] = [_parse_truth(path, line, row, name) for line, row in rows]
     return table
 
 
@@ -88,13 +86,12 @@ def read_factors(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
-            the model has beside factors, a pair stands twice, or a cell is no number.
+            the model has beside factors, a pair occurs twice, or a cell is no number.
     """
-    rows = _rows(path, "factors", ("benchmark", "pair"))
-    _unique(path, rows, ("benchmark", "pair"))
+    rows = _read_unique(path, "factors", ("benchmark", "pair"))
     table = pd.DataFrame({
         "benchmark": [row["benchmark"] for _, row in rows],
-        "pair": np.array([_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
+        "pair": np.array([_parse_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
     })  # fmt: skip
     factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
     if not factors:
@@ -104,7 +101,7 @@ def read_factors(path: Path) -> pd.DataFrame:
             f"factors: {path}:1: a factor cannot be called {taken[0]!r}, the model has a column of that name; rename it"
         )
     for name in factors:
-        table[name] = [_factor(path, line, row, name) for line, row in rows]
+        table[name] = [_parse_factor(path, line, row, name) for line, row in rows]
     return table
 
 
@@ -119,11 +116,10 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
         The three columns.
 
     Raises:
-        UserError: with file and line, when the file cannot be read, a column is missing, a line stands twice, or a
+        UserError: with file and line, when the file cannot be read, a column is missing, a line occurs twice, or a
             benchmark that was scored has no such phenomenon.
     """
-    rows = _rows(path, "matches", ("match", "benchmark", "phenomenon"))
-    _unique(path, rows, ("match", "benchmark", "phenomenon"))
+    rows = _read_unique(path, "matches", ("match", "benchmark", "phenomenon"))
     scored = set(known)
     benchmarks = {benchmark for benchmark, _ in scored}
     for line, row in rows:
@@ -148,11 +144,10 @@ def read_human(path: Path) -> pd.DataFrame:
         UserError: with file and line, when the file cannot be read, a column is missing, a paradigm is empty or stands
             twice, or its numbers are no counts of answers.
     """
-    rows = _rows(path, "human", ("UID", "correct", "total"))
-    _unique(path, rows, ("UID",))
+    rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
     table = pd.DataFrame({
         "paradigm": [row["UID"] for _, row in rows],
-        **{name: [_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
+        **{name: [_parse_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
     })  # fmt: skip
     right = table["correct"].between(0, table["total"]) & (table["total"] >= 1)
     for place in table.index[~right]:
@@ -162,12 +157,12 @@ def read_human(path: Path) -> pd.DataFrame:
     return table
 
 
-def _rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
-    rows = read_rows(path, setting, required)
-    return [(line, {name: cell.strip() for name, cell in row.items()}) for line, row in rows]
-
-
-def _unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
+def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequence[str] = ()) -> Rows:
+    """Read rows with the required columns; no two may have equal keys, by default all of these columns."""
+    rows = [
+        (line, {name: cell.strip() for name, cell in row.items()}) for line, row in read_rows(path, setting, required)
+    ]
+    keys = keys or required
     seen: dict[tuple[str, ...], int] = {}
     for line, row in rows:
         key = tuple(row[name] for name in keys)
@@ -177,41 +172,42 @@ def _unique(path: Path, rows: Rows, keys: Sequence[str]) -> None:
         if key in seen:
             raise UserError(f"{path}:{line}: {', '.join(key)} stands in line {seen[key]} already")
         seen[key] = line
+    return rows
 
 
-def _number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:
+def _parse_number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:
     text = row[name]
     if not text:
         return math.nan
-    number = _parsed(float, text)
+    number = _parse_as(float, text)
     if number is None or not math.isfinite(number) or (positive and number <= 0):
         wanted = "a number above 0" if positive else "a number"
         raise UserError(f"{path}:{line}: {name!r} is {text!r}; {wanted} is expected, or nothing")
     return number
 
 
-def _factor(path: Path, line: int, row: dict[str, str], name: str) -> float:
+def _parse_factor(path: Path, line: int, row: dict[str, str], name: str) -> float:
     text = row[name].lower()
     if text in ("yes", "true", "no", "false"):
         return float(_TRUTH[text])
-    return _number(path, line, row, name)
+    return _parse_number(path, line, row, name)
 
 
-def _whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
-    number = _parsed(int, row[name])
+def _parse_whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
+    number = _parse_as(int, row[name])
     if number is None:
         raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a whole number is expected")
     return int(number)
 
 
-def _parsed(kind: Callable[[str], float], text: str) -> float | None:
+def _parse_as(kind: Callable[[str], float], text: str) -> float | None:
     try:
         return kind(text)
     except ValueError:
         return None
 
 
-def _truth(path: Path, line: int, row: dict[str, str], name: str) -> bool:
+def _parse_truth(path: Path, line: int, row: dict[str, str], name: str) -> bool:
     text = row[name].lower()
     if text not in _TRUTH:
         raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a set of languages takes yes or no")

@@ -1,11 +1,10 @@
 """Accuracy per language against how frequent it is, with a fitted logistic curve (MultiBLiMP, Figure 1)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.scaling.laws import logistic_law
 from eval.metrics.accuracy import exact_interval
 from eval.metrics.significance import CHANCE
 
@@ -14,27 +13,8 @@ FEWEST = 5  # languages; the curve has three parameters
 OVER, UNDER = "over", "under"
 
 
-@dataclass(frozen=True)
-class Logistic:
-    """A logistic curve from chance to a ceiling: chance + (top - chance) / (1 + exp(-slope (log10 x - middle))).
-
-    Attributes:
-        top: the ceiling, a fraction from chance to 1.
-        slope: per decade of the covariate.
-        middle: log10 of the covariate half way up.
-    """
-
-    top: float
-    slope: float
-    middle: float
-
-    def at(self, covariate: Array) -> Array:
-        """Return the curve at values above 0."""
-        return _curve(np.log10(covariate), self.top, self.slope, self.middle)
-
-
-def fit_logistic(covariate: Array, accuracy: Array) -> Logistic | None:
-    """Fit a logistic curve of accuracy on the logarithm of a covariate, by least squares.
+def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
+    """Fit ``scaling.laws.logistic_law`` to accuracies over a covariate, by least squares.
 
     MultiBLiMP names the curve and not its form (Figure 1, section 7.3); here it rises from chance, one half, since a
     model that knows nothing guesses.
@@ -44,21 +24,24 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Logistic | None:
         accuracy: float64[languages], fractions.
 
     Returns:
-        The curve; None for fewer than five points, a covariate that does not vary, or where no fit is found.
+        The ceiling (a fraction from chance to 1), the slope per decade and log10 of the covariate half way up; None for
+        fewer than five points, a covariate that does not vary, or where no fit is found.
     """
     from scipy.optimize import curve_fit
+
+    def curve(x: Array, *parameters: float) -> Array:
+        return logistic_law(x, np.array(parameters))
 
     if len(covariate) < FEWEST or np.ptp(covariate) == 0:
         return None
     x = np.log10(covariate)
-    start = (max(0.9, float(accuracy.max()) - 0.01), 1.0, float(np.median(x)))
+    start = (min(max(0.9, float(accuracy.max()) - 0.01), 0.999), 1.0, float(np.median(x)))
     bounds = ([CHANCE, 0.0, float(x.min()) - 10], [1.0, 20.0, float(x.max()) + 10])
-    start = (min(start[0], 0.999), *start[1:])
     try:
-        found, _ = curve_fit(_curve, x, accuracy, p0=start, bounds=bounds, max_nfev=5000)
+        found, _ = curve_fit(curve, covariate, accuracy, p0=start, bounds=bounds, max_nfev=5000)
     except RuntimeError:
         return None
-    return Logistic(*(float(value) for value in found))
+    return np.asarray(found)
 
 
 def residual_table(points: pd.DataFrame) -> pd.DataFrame:
@@ -74,25 +57,18 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
         exact 95 % interval does not reach it, else empty. Largest residual first. Models without a fit have no rows.
     """
     rows = points.dropna(subset=["frequency", "accuracy"])
-    parts = [_residuals(part) for _, part in rows.groupby("model", sort=False, observed=True)]
+    parts = [_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True)]
     columns = ["model", "language", "frequency", "n", "accuracy", "fitted", "residual", "verdict"]
     found = [part for part in parts if part is not None]
     return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
 
 
-def _curve(x: Array, top: float, slope: float, middle: float) -> Array:
-    from scipy.special import expit
-
-    values: Array = CHANCE + (top - CHANCE) * expit(slope * (x - middle))
-    return values
-
-
-def _residuals(part: pd.DataFrame) -> pd.DataFrame | None:
+def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
     frequency, accuracy, n = (part[name].to_numpy(dtype=np.float64) for name in ("frequency", "accuracy", "n"))
     curve = fit_logistic(frequency, accuracy)
     if curve is None:
         return None
-    fitted = curve.at(frequency)
+    fitted = logistic_law(frequency, curve)
     residual = accuracy - fitted
     low, high = exact_interval(accuracy * n, n)
     far = np.abs(residual) > residual.std(ddof=1)

@@ -10,9 +10,6 @@ EVERY = "all"
 def resource_splits(frequency: pd.Series) -> pd.Series:
     """Divide languages by how frequent they are (MultiBLiMP, section 7.1).
 
-    Args:
-        frequency: of each language, NaN where it is not known.
-
     Returns:
         ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between, by rank
         among the languages whose frequency is known; an empty string for the others. Equally frequent languages share
@@ -27,7 +24,7 @@ def group_members(languages: pd.DataFrame) -> pd.DataFrame:
     """List the languages of each group.
 
     Args:
-        languages: from ``covariates.read_languages``, those of the study only: the resource splits are made among them.
+        languages: from ``user_tables.read_languages``, only those of the study: the splits are made among them.
 
     Returns:
         ``group`` and ``language``: the resource splits where frequencies are given, then the named sets.

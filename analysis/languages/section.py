@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
 from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
 from analysis.models.charts import draw_scatter
@@ -17,81 +17,73 @@ from analysis.models.mcnemar import (
     count_best,
     count_better,
     mcnemar_table,
-    turned,
+    with_model_first,
 )
 from analysis.models.side_by_side import MODELS, ROWS, overall_rows
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import drawing_style, log_axis, percent_axis, power_label
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.plotting.facets import draw_panels, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import log_axis, percent_axis, power_label
+from analysis.report.html import Column, ReportSection, TableView
+from analysis.scaling.laws import logistic_law
 
 _PANELS = 8
-_COLOURS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
+_COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
-def language_parts(
-    family: str, file_name: str, title: str, judged: Mapping[str, Judged], languages: pd.DataFrame | None
-) -> Iterator[Part]:
-    """Make the parts of a benchmark with several languages.
-
-    Args:
-        family: its name, ``multiblimp``.
-        file_name: what its files are named after.
-        languages: names, frequencies and sets of languages, where the user gives them.
-    """
-    points = language_points(judged)
-    known = _known(points, languages)
-    groups, table, best = _groups(points, known, judged), language_table(points, known), best_languages(judged)
-    tables = {f"languages_{file_name}": table, f"groups_{file_name}": groups}
-    parts: list[TableView | Drawing] = [_group_view(groups, best), _language_view(table, file_name)]
-    ranked = _ranked(groups)
+def language_sections(
+    family: str, file_name: str, title: str, last: Mapping[str, ModelScores], languages: pd.DataFrame | None
+) -> Iterator[ReportSection]:
+    """Make the parts of a benchmark with several languages."""
+    points = language_points(last)
+    known = None
+    if languages is not None:
+        known = languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
+    groups, table, best = (_tabulate_groups(points, known, last), language_table(points, known), best_languages(last))
+    content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
+    every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
+    ranked = [str(name) for name in every["model"]]
     if len(ranked) > 1:
-        compared = compare_languages(judged, ranked[:MODELS])
-        tables |= {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
-        parts.append(_versus_view(compared, ranked[0]))
-        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _sets(known))
-        parts.append(scatter)
+        compared = compare_languages(last, ranked[:MODELS])
+        files = {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
+        content.append(_versus_view(compared, ranked[0], files))
+        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _first_sets(known))
+        content.append(scatter)
     if known is not None and known["frequency"].notna().any():
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
-        parts += [drawing] if drawing else []
-    yield Part(Section(f"Languages of {family}", tuple(parts)), tables)
+        content += [drawing] if drawing else []
+    yield ReportSection(f"Languages of {family}", tuple(content))
 
 
-def language_points(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def language_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Pool the pairs of each language: ``model``, ``language``, ``n`` and ``accuracy``."""
-    parts = [overall_rows(one.points).assign(language=language) for language, one in judged.items()]
+    parts = [overall_rows(one.points).assign(language=language) for language, one in last.items()]
     return pd.concat(parts, ignore_index=True)
 
 
-def compare_languages(judged: Mapping[str, Judged], models: Sequence[str]) -> pd.DataFrame:
-    """Compare every two of some models in each language they were scored on (``model_comparison.mcnemar_table``)."""
+def compare_languages(last: Mapping[str, ModelScores], models: Sequence[str]) -> pd.DataFrame:
+    """Compare every two of some models in each language they were scored on (``mcnemar.mcnemar_table``)."""
     parts = []
-    for language, one in judged.items():
+    for language, one in last.items():
         credit = one.credit[[model for model in models if model in one.credit]]
         parts.append(mcnemar_table(credit, pd.Series(language, index=credit.index)))
     return pd.concat(parts, ignore_index=True)
 
 
-def best_languages(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def best_languages(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Test in each language the best model against the second best (MultiBLiMP, appendix B.2)."""
-    parts = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in judged.items()]
+    parts = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in last.items()]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
-def phenomenon_points(judged: Mapping[str, Judged]) -> pd.DataFrame:
+def phenomenon_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Pool the languages of each phenomenon: ``model``, ``phenomenon``, ``n`` and ``accuracy`` over pairs."""
-    rows = pd.concat([one.points for one in judged.values()], ignore_index=True)
+    rows = pd.concat([one.points for one in last.values()], ignore_index=True)
     rows = rows.assign(right=rows["accuracy"] * rows["n"])
     table = rows.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", "right"]].sum()
     return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
 
 
-def _known(points: pd.DataFrame, languages: pd.DataFrame | None) -> pd.DataFrame | None:
-    if languages is None:
-        return None
-    return languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
-
-
-def _sets(known: pd.DataFrame | None) -> dict[str, str]:
+def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
     """Return the first named set that each language is in."""
     if known is None:
         return {}
@@ -100,17 +92,17 @@ def _sets(known: pd.DataFrame | None) -> dict[str, str]:
     return dict(zip(named["language"].astype(str), named["group"].astype(str), strict=True))
 
 
-def _groups(points: pd.DataFrame, known: pd.DataFrame | None, judged: Mapping[str, Judged]) -> pd.DataFrame:
+def _tabulate_groups(points: pd.DataFrame, known: pd.DataFrame | None, last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Put groups of languages and phenomena below each other, as MultiBLiMP's Table 3 puts them side by side."""
     table = group_table(points, group_members(known) if known is not None else None)
-    phenomena = phenomenon_points(judged).rename(columns={"phenomenon": "group", "accuracy": "over_pairs"})
+    phenomena = phenomenon_points(last).rename(columns={"phenomenon": "group", "accuracy": "over_pairs"})
     kinds = [table.assign(kind="languages"), phenomena.assign(kind="phenomenon")]
     return pd.concat(kinds, ignore_index=True)[
         ["kind", "model", "group", "languages", "n", "over_pairs", "over_languages"]
     ]
 
 
-def _group_view(table: pd.DataFrame, best: pd.DataFrame) -> TableView:
+def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> TableView:
     wide = table.pivot_table(index="model", columns="group", values="over_pairs", sort=False)
     shown = wide.drop(columns=EVERY).add_prefix("group ").reset_index()
     every = table[table["group"] == EVERY].set_index("model")
@@ -131,7 +123,7 @@ def _group_view(table: pd.DataFrame, best: pd.DataFrame) -> TableView:
         "languages, the next 30 %, and the 10 % most frequent, among the languages scored. #best: languages in which a "
         f"model is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL})."
     )
-    return TableView(note, columns, shown.head(ROWS))
+    return TableView(note, columns, shown.head(ROWS), {f"groups_{file_name}": table})
 
 
 def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
@@ -142,21 +134,20 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
     )
     columns = (
         Column("language", "Code"), Column("name", "Language"), Column("split", "Resources"),
-        Column("n", "Pairs", "count"),
-        Column("mean", "Mean over models (%)", "percent"), Column("leader", "Most accurate"),
-        Column("highest", "its accuracy (%)", "percent"),
+        Column("n", "Pairs", "count"), Column("mean", "Mean over models (%)", "percent"),
+        Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
     )  # fmt: skip
-    note = f"Accuracy by language (MultiBLiMP, Table 5). Every model: languages_{file_name}.csv."
-    return TableView(note, columns, shown)
+    note = "Accuracy by language (MultiBLiMP, Table 5). The CSV has every model."
+    return TableView(note, columns, shown, {f"languages_{file_name}": table})
 
 
-def _versus_view(compared: pd.DataFrame, base: str) -> TableView:
+def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFrame]) -> TableView:
     counts = count_better(compared)
     means = compared.groupby(["first", "second"], as_index=False, sort=False)[
         ["accuracy_first", "accuracy_second"]
     ].mean()
     rows = (
-        turned(counts.merge(means, on=["first", "second"]), base)
+        with_model_first(counts.merge(means, on=["first", "second"]), base)
         .sort_values("accuracy_second", ascending=False, kind="stable")
         .head(ROWS)
     )
@@ -168,15 +159,9 @@ def _versus_view(compared: pd.DataFrame, base: str) -> TableView:
     )  # fmt: skip
     note = (
         f"Languages in which one of two models is significantly better: McNemar's exact test, p < {PAIR_LEVEL}, "
-        "uncorrected (MultiBLiMP, section 7.2). Every two models: mcnemar_languages_..."
+        "uncorrected (MultiBLiMP, section 7.2). The CSV has every two models."
     )
-    return TableView(note, columns, rows)
-
-
-def _ranked(groups: pd.DataFrame) -> list[str]:
-    """Return the models, most accurate over the pairs of all their languages first."""
-    every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
-    return [str(name) for name in every["model"]]
+    return TableView(note, columns, rows, files)
 
 
 def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, title: str) -> Drawing | None:
@@ -190,21 +175,21 @@ def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, titl
         "of the residuals from it whose exact 95 % interval does not reach it."
     )
     named = dict(zip(points["language"].astype(str), points["name"].astype(str), strict=True))
-    with drawing_style():
-        sheet = Sheet(len(models), {}, note)
-        for axes, model in zip(sheet.panels, models, strict=True):
-            _frequency_panel(axes, table[table["model"] == model], named)
-            percent_axis(axes, float(table["accuracy"].min()))
-            log_axis(axes, table["frequency"], power_label, most_ticks=4, minor=False)
-            axes.set_title(model, pad=3, parse_math=False)
-        figure = sheet.finish("Frequency of the language (log scale)", "Accuracy (%)")
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        _draw_languages(axes, rows, named)
+        percent_axis(axes, float(table["accuracy"].min()))
+        log_axis(axes, table["frequency"], power_label, most_ticks=4, minor=False)
+
+    labels = ("Frequency of the language (log scale)", "Accuracy (%)")
+    figure = draw_panels(panels_by(table, "model", models, title=str), draw, labels, note)
     return Drawing(name, "Accuracy and frequency of languages", note, figure, table)
 
 
-def _frequency_panel(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> None:
-    for verdict, colour in _COLOURS.items():
+def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> None:
+    for verdict, color in _COLORS.items():
         part = rows[rows["verdict"] == verdict]
-        axes.plot(part["frequency"], part["accuracy"], "o", color=colour, markersize=2.2)
+        axes.plot(part["frequency"], part["accuracy"], "o", color=color, markersize=2.2)
     for point in rows[rows["verdict"] != ""].to_dict("records"):
         place = (point["frequency"], point["accuracy"])
         axes.annotate(
@@ -214,4 +199,4 @@ def _frequency_panel(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> N
     curve = fit_logistic(frequency, rows["accuracy"].to_numpy(dtype=np.float64))
     assert curve is not None  # it has residuals
     x = np.geomspace(frequency.min(), frequency.max(), 100)
-    axes.plot(x, curve.at(x), color="0.2", linewidth=0.9)
+    axes.plot(x, logistic_law(x, curve), color="0.2", linewidth=0.9)

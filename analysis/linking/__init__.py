@@ -1,1 +1,4 @@
-"""Linking functions, length bias, tokenizers, and people's ratings."""
+"""Linking functions: accuracy by length split, length bias by alpha, tokenizers, and human ratings of sentences.
+
+Imports ``data``, ``plotting`` and ``report``.
+"""

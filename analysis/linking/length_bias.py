@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.data.runs import Run
-from analysis.data.study import Scored, Study
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import LineStyle, drawing_style, line_styles, readable
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.study import BenchmarkScores, Study
+from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import line_styles, readable
+from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import parse_linking, slor
 from eval.metrics.accuracy import TiesRule, items
 from eval.metrics.alpha import alpha_curve, best_alpha
@@ -23,8 +22,8 @@ SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
 _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
 
-def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute from the stored scores of the last scored checkpoint of every run what alpha does.
+def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compute the effect of alpha from the stored scores of the last scored checkpoint of every run.
 
     Returns:
         The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each
@@ -40,18 +39,21 @@ def alpha_tables(scored: Scored) -> tuple[pd.DataFrame, pd.DataFrame]:
         run, pairs, scores = one.run, one.pairs, one.scores
         if linking.missing(scores):
             continue
-        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group, "step": one.step}
+        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group}
         curve = alpha_curve(pairs, scores, ties_rule=rule)
-        curves.append(curve.assign(benchmark=scored.benchmark, run=run.label, group=run.group, variant=run.variant))
-        best.append({**named, **_facts(run), **_best(pairs, scores, rule), "sign_flipped": sign_flips(pairs, scores)})
+        curves.append(curve.assign(**named, variant=run.variant))
+        settings = {
+            "step": one.step, "model": run.model, "parameters": run.parameters,
+            "budget": run.record.get("tokens_budget"), "tokenizer": run.record.get("tokenizer") or "",
+            "data": run.record.get("data") or "",
+        }  # fmt: skip
+        alphas = _best_alphas(pairs, scores, rule)
+        best.append({**named, **settings, **alphas, "sign_flipped": sign_flips(pairs, scores)})
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
 
 
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
     """Average the curves over models.
-
-    Args:
-        curves: of ``alpha_tables``, of any number of benchmarks.
 
     Returns:
         One row per benchmark, ``variant`` (tokenizer and text, or a model from elsewhere) and alpha: ``models``, mean
@@ -74,7 +76,7 @@ def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (benchmark, variant), part in bands.groupby(["benchmark", "variant"], sort=False):
-        best = {f"{name}_alpha": _at_best(part, name) for name in _CURVE}
+        best = {f"{name}_alpha": _alpha_at_best(part, name) for name in _CURVE}
         rows.append({"benchmark": benchmark, "variant": variant, "models": part["models"].iloc[0], **best})
     return pd.DataFrame(rows)
 
@@ -84,9 +86,6 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
 
     A log probability is negative; less its log unigram probability it may be positive, and then dividing by the length
     lowers the value of a longer sentence instead of raising it.
-
-    Args:
-        pairs: the pairs; both members count, those of identical pairs do not.
 
     Returns:
         The share with SLOR above 0, a fraction; NaN without unigram probabilities.
@@ -99,7 +98,7 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
     return float(np.mean([slor(*side) > 0 for side in sides]))
 
 
-def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:
+def _best_alphas(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str, float]:
     found = best_alpha(pairs, scores, ties_rule=rule, samples=SAMPLES)
     return {
         f"{one.criterion}_{name}": value
@@ -108,13 +107,7 @@ def _best(pairs: pd.DataFrame, scores: pd.DataFrame, rule: TiesRule) -> dict[str
     }
 
 
-def _facts(run: Run) -> dict[str, object]:
-    record = run.record
-    named = {key: record.get(key) or "" for key in ("tokenizer", "data")}
-    return {"model": run.model, "parameters": run.parameters, "budget": record.get("tokens_budget"), **named}
-
-
-def _at_best(part: pd.DataFrame, name: str) -> float:
+def _alpha_at_best(part: pd.DataFrame, name: str) -> float:
     values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
     return float("nan") if np.isnan(values).any() else float(part["alpha"].iloc[int(np.argmax(values))])
 
@@ -125,13 +118,13 @@ _BAND = "± 1 sample sd over models"
 _CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accuracy_unequal": "unequal pairs highest"}
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs "
-    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the very pairs it is judged "
-    "by: an oracle, which describes a model and is no result of it. Sign turned: sentences whose SLOR is above 0. "
-    "Numbers: best_alpha.csv; of the mean curves: best_alpha_of_means.csv."
+    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the same pairs "
+    "that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: sentences whose "
+    "SLOR is above 0."
 )
 
 
-def length_bias_parts(study: Study) -> Iterable[Part]:
+def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     """Make the figures and the table of alpha over all benchmarks; none where no scores of sentences are stored."""
     if study.scores.empty:
         return
@@ -142,15 +135,16 @@ def length_bias_parts(study: Study) -> Iterable[Part]:
     bands = alpha_bands(pd.concat(curves, ignore_index=True))
     best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
     drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
-    section = Section("Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _shown(best))))
-    yield Part(section, {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)})
+    files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
+    yield ReportSection(
+        "Length bias by alpha", (*drawings, TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files))
+    )
 
 
 def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
     """Draw a curve against alpha, a panel for each benchmark.
 
     Args:
-        bands: from ``alpha_bands``.
         name: ``accuracy_unequal`` or ``delta_acc``.
     """
     band = f"Band: {_BAND}" if bands[f"{name}_sd"].notna().any() else "No band: one model for each line"
@@ -164,35 +158,25 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
         f"{band}."
     )
     table = bands[["benchmark", "variant", "alpha", "models", name, f"{name}_sd"]]
-    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw(table, name, band), table)
+    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band), table)
 
 
-def _draw(table: pd.DataFrame, name: str, band: str) -> Figure:
-    styles, benchmarks = line_styles(table["variant"]), list(dict.fromkeys(table["benchmark"]))
-    models = table.groupby("variant", sort=False)["models"].max()
-    legend = {
-        f"{variant} ({models[variant]} models)" if models[variant] > 1 else variant: Line2D(
-            [], [], color=style.colour, linestyle=style.dashes
-        )
-        for variant, style in styles.items()
-    }
-    with drawing_style():
-        sheet = Sheet(len(benchmarks), legend, f"Line: mean over models. {band}")
-        for axes, benchmark in zip(sheet.panels, benchmarks, strict=True):
-            _draw_panel(axes, table[table["benchmark"] == benchmark], name, styles)
-            axes.set_title(readable(benchmark) if len(benchmarks) > 1 else "", pad=3, parse_math=False)
-        return sheet.finish("alpha", _Y[name])
+def _draw_bands(table: pd.DataFrame, name: str, band: str) -> Figure:
+    styles, several = line_styles(table["variant"]), table["benchmark"].nunique() > 1
 
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for variant, line in rows.groupby("variant", sort=False):
+            sd = line[f"{name}_sd"]
+            ends = (line[name] - sd, line[name] + sd)
+            draw_line(axes, styles[str(variant)], line["alpha"], line[name], ends, marker="o", markersize=1.5)
+        axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
+        if name == "delta_acc":
+            axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
 
-def _draw_panel(axes: Axes, table: pd.DataFrame, name: str, styles: dict[str, LineStyle]) -> None:
-    for variant, rows in table.groupby("variant", sort=False):
-        style, sd = styles[str(variant)], rows[f"{name}_sd"]
-        axes.fill_between(rows["alpha"], rows[name] - sd, rows[name] + sd, color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(rows["alpha"], rows[name], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.5)
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
-    if name == "delta_acc":
-        axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
+    panels = panels_by(table, "benchmark", title=lambda benchmark: readable(benchmark) if several else "")
+    legend = line_legend(styles, table, "variant", "models")
+    return draw_panels(panels, draw, ("alpha", _Y[name]), f"Line: mean over models. {band}", legend)
 
 
 _COLUMNS = (
@@ -207,15 +191,10 @@ _COLUMNS = (
 )
 
 
-def _shown(best: pd.DataFrame) -> pd.DataFrame:
+def _with_formatted_alphas(best: pd.DataFrame) -> pd.DataFrame:
     """Write each best alpha with its interval."""
-    texts = {
-        name: [_interval(row) for row in best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()]
-        for name in _CRITERIA
-    }
+    texts = {}
+    for name in _CRITERIA:
+        numbers = best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()
+        texts[name] = ["–" if pd.isna(one[0]) else "{:.2f} ({:.2f} to {:.2f})".format(*one) for one in numbers]
     return best.assign(**texts)
-
-
-def _interval(row: Iterable[float]) -> str:
-    alpha, low, high = row
-    return "–" if pd.isna(alpha) else f"{alpha:.2f} ({low:.2f} to {high:.2f})"

@@ -11,7 +11,7 @@ from analysis.data.files import known_linking, scored_steps, stored_pairs, store
 from analysis.data.runs import Run
 from analysis.data.study import Study
 from analysis.linking.tables import linking_order
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import FAMILIES, Linking
 from eval.metrics.ratings import SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, nearest
@@ -21,16 +21,11 @@ from ucurve.storage.tabular import read_rows
 _PAIR_COLUMNS = ("good", "bad")
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 _VIEW = (
-    Column("model", "Model"),
-    Column("runs", "Runs", "count"),
-    Column("scorer", "Scored by"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("sentences", "Sentences", "count"),
-    Column("pointwise", "Point-wise (r x 100)", "percent"),
-    Column("pairs", "Pairs", "count"),
+    Column("model", "Model"), Column("runs", "Runs", "count"), Column("scorer", "Scored by"),
+    Column("step", "Step", "count"), Column("linking", "Linking function"), Column("sentences", "Sentences", "count"),
+    Column("pointwise", "Point-wise (r x 100)", "percent"), Column("pairs", "Pairs", "count"),
     Column("pairwise", "Pair-wise (r x 100)", "percent"),
-)
+)  # fmt: skip
 
 
 def rating_correlations(
@@ -67,7 +62,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     """Read which rated sentences are the members of a pair.
 
     Args:
-        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, as they stand in the file of ratings.
+        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, spelled as in the file of ratings.
 
     Returns:
         ``good`` and ``bad``: the places of the sentences, int64[pairs]; of a sentence rated twice, the first.
@@ -81,7 +76,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     for line, row in rows:
         for sentence in (row["good"], row["bad"]):
             if sentence not in place_of:
-                raise _not_rated(f"{path}:{line}", sentence, place_of)
+                raise _unknown_sentence(f"{path}:{line}", sentence, place_of)
     if len(rows) < 3:
         raise UserError(f"{path}: {len(rows)} pairs; 3 at least are needed")
     return pd.DataFrame({name: np.array([place_of[row[name]] for _, row in rows]) for name in _PAIR_COLUMNS})
@@ -94,8 +89,6 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
 
     Args:
         runs: the runs; those without scores of these sentences add no rows.
-        ratings: csv of ``sentence`` and a column of numbers for each rater.
-        pairs: csv of ``good`` and ``bad``, see ``read_rating_pairs``; None for the point-wise correlation alone.
 
     Returns:
         ``rating_correlations`` by ``model`` (line), ``scorer`` and ``step``, the mean over its runs, with ``runs``.
@@ -108,7 +101,7 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     human = read_ratings(ratings)
     places = None if pairs is None else read_rating_pairs(pairs, human[SENTENCE].tolist())
     linkings = [linking for name in names if (linking := known_linking(name)) is not None]
-    parts = [part for run in runs for part in _of_run(run, human, linkings, places)]
+    parts = [part for run in runs for part in _correlate_run(run, human, linkings, places)]
     if not parts:
         raise UserError(
             f"ratings={ratings}: no run has scores of its sentences; make them with: python score.py run=... "
@@ -122,29 +115,29 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     return means[[column.name for column in _VIEW]]
 
 
-def correlation_parts(study: Study) -> Iterable[Part]:
+def correlation_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of correlations with ratings; none without ``ratings=``."""
     ratings = study.settings.ratings
     if ratings is None:
         return
-    table = correlation_table(study.runs, ratings, _functions(study), study.settings.rating_pairs)
+    table = correlation_table(study.runs, ratings, _linkings_to_compare(study), study.settings.rating_pairs)
     note = (
         "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the "
         "differences within pairs with the differences of ratings (rating_pairs=FILE). Last scored checkpoint, mean "
-        "over the runs that differ in the seed only. Numbers: rating_correlations.csv."
+        "over the runs that differ in the seed only."
     )
-    section = Section("Correlation with human ratings", (TableView(note, _VIEW, table),))
-    yield Part(section, {"rating_correlations": table})
+    view = TableView(note, _VIEW, table, {"rating_correlations": table})
+    yield ReportSection("Correlation with human ratings", (view,))
 
 
-def _functions(study: Study) -> list[str]:
+def _linkings_to_compare(study: Study) -> list[str]:
     """Name the paper's functions and those the study was scored with, such as a MORCELA of its own parameters."""
     scored = set(study.scores["linking"].astype(str)) if len(study.scores) else set()
     known = {name for name in scored if name.partition(":")[0] in FAMILIES}
     return sorted(known | set(_FUNCTIONS), key=linking_order)
 
 
-def _of_run(
+def _correlate_run(
     run: Run, human: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None
 ) -> Iterable[pd.DataFrame]:
     for folder in sorted((run.folder / EVAL).glob("ratings-*")):
@@ -170,7 +163,7 @@ def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> flo
     return float(np.corrcoef(*differences)[0, 1])
 
 
-def _not_rated(place: str, sentence: str, rated: Iterable[str]) -> UserError:
+def _unknown_sentence(place: str, sentence: str, rated: Iterable[str]) -> UserError:
     close = nearest(sentence, rated)
     hint = f" Did you mean {close!r}?" if close else ""
     return UserError(f"{place}: {sentence!r} is no sentence of the file of ratings.{hint}")

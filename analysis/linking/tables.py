@@ -17,9 +17,6 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
-    Args:
-        scores: rows of ``score_frame``, all linking functions and splits.
-
     Returns:
         One row per run, benchmark, scorer and linking function: ``step``, ``tokens``, ``n`` (pairs), ``ties``,
         ``ties_rule`` (what a tie counts), ``accuracy`` (all pairs), then accuracy and pairs of each length split, and
@@ -34,11 +31,11 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     for split in SPLITS:
         part = rows[rows["split"] == split][[*on, "accuracy", "n"]]
         whole = whole.merge(part.rename(columns={"accuracy": split, "n": f"n_{split}"}), on=on, how="left")
-    return _ordered(whole.assign(delta_acc=_biases(whole)), "run")
+    return _order_rows(whole.assign(delta_acc=_length_biases(whole)), "run")
 
 
 def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compute from the length splits what they come to (ZhoBLiMP, section 4.2 and Table 5).
+    """Compute overall accuracy and length bias from the length splits (ZhoBLiMP, section 4.2 and Table 5).
 
     Args:
         cells: accuracy (``equal``, ``good_longer``, ``bad_longer``) and pairs (``n_equal``, ...) of each split; the
@@ -52,7 +49,7 @@ def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
     right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)
     total = n.sum(axis=1)
     accuracy = right.sum(axis=1) / np.where(total > 0, total, np.nan)
-    return cells.assign(accuracy=accuracy, delta_acc=_biases(cells))
+    return cells.assign(accuracy=accuracy, delta_acc=_length_biases(cells))
 
 
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +64,7 @@ def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
         runs=("run", "count"), accuracy=("accuracy", "mean"), accuracy_sd=("accuracy", "std"), **means
     )
-    return _ordered(table, "group")
+    return _order_rows(table, "group")
 
 
 def linking_order(name: str) -> tuple[int, float, str]:
@@ -76,17 +73,17 @@ def linking_order(name: str) -> tuple[int, float, str]:
     place = _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
     defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
     first = next(iter((*parameters, *defaults)), 0.0)
-    return place, _number(first), name
+    return place, _parse_number(first), name
 
 
-def _number(parameter: object) -> float:
+def _parse_number(parameter: object) -> float:
     try:
         return float(str(parameter))
     except ValueError:
         return math.inf
 
 
-def _biases(cells: pd.DataFrame) -> list[float]:
+def _length_biases(cells: pd.DataFrame) -> list[float]:
     return [_delta(row) for row in cells[list(SPLITS)].itertuples(index=False, name=None)]
 
 
@@ -97,7 +94,7 @@ def _delta(row: Sequence[float]) -> float:
     return float(delta_acc(good_longer, bad_longer, equal))
 
 
-def _ordered(table: pd.DataFrame, line: str) -> pd.DataFrame:
+def _order_rows(table: pd.DataFrame, line: str) -> pd.DataFrame:
     """Order by benchmark, then by line as the lines come in, then the linking functions as the paper does."""
     placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
     ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place"])

@@ -7,9 +7,9 @@ import pandas as pd
 
 from analysis.data.files import check_types
 from analysis.data.runs import Run
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import SPLITS, linking_by_run, linking_order, with_overall
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.files import read_json_object
 from ucurve.storage.run_folder import TOKENIZER, own_faults, refuse_faults
@@ -19,11 +19,8 @@ _TUNED, _OWN = "morcela:", "morcela:own"
 _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def expand_grid(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
+def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
-
-    Args:
-        by_run: from ``tables.linking_by_run``.
 
     Returns:
         One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall
@@ -32,22 +29,22 @@ def expand_grid(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
         one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     named = [run for run in runs if run.record.get("tokenizer")]
-    facts = {"setting": {run.label: _setting(run) for run in named}}
-    facts["tokenizer"] = {run.label: str(run.record["tokenizer"]) for run in named}
-    cells = with_overall(by_run.assign(**{name: by_run["run"].map(values) for name, values in facts.items()}))
+    tokenizers = {run.label: str(run.record["tokenizer"]) for run in named}
+    settings = {run.label: run.group.replace(f"-{tokenizers[run.label]}-", "-", 1) for run in named}
+    runs_of_rows = by_run["run"]
+    cells = with_overall(by_run.assign(setting=runs_of_rows.map(settings), tokenizer=runs_of_rows.map(tokenizers)))
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
     keys = [*_CONDITION, "tokenizer"]
     return (
-        _own_parameters(cells).groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **counts, **means)
+        _name_own_parameters(cells)
+        .groupby(keys, as_index=False, sort=False)
+        .agg(runs=("run", "nunique"), **counts, **means)
     )
 
 
 def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
-
-    Args:
-        cells: from ``expand_grid``.
 
     Returns:
         One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
@@ -79,25 +76,26 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(all=table[list(SPLITS)].sum(axis=1))
 
 
-def tokenizer_parts(scored: Scored) -> Iterable[Part]:
+def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
-    cells = expand_grid(linking_by_run(scored.rows), scored.study.runs)
+    cells = average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs)
     table = over_tokenizers(cells)
     if table.empty:
         return
     pairs = pairs_by_tokenizer(cells)
-    names = [f"linking_tokenizers_{scored.file_name}", f"length_pairs_{scored.file_name}"]
     note = (
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
         "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
         f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
-        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}. "
-        f"Numbers: {names[0]}.csv."
+        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}."
     )
-    counted = f"Pairs by length split, counted in the tokens of each tokenizer. Numbers: {names[1]}.csv."
-    views = (TableView(note, _columns(cells["tokenizer"].tolist()), table), TableView(counted, _PAIRS, pairs))
-    section = Section(f"Linking functions over tokenizers on {scored.benchmark}", views)
-    yield Part(section, dict(zip(names, (table, pairs), strict=True)))
+    columns = _tokenizer_columns(cells["tokenizer"].tolist())
+    counted = "Pairs by length split, counted in the tokens of each tokenizer."
+    views = (
+        TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}),
+        TableView(counted, _PAIRS, pairs, {f"length_pairs_{scored.file_name}": pairs}),
+    )
+    yield ReportSection(f"Linking functions over tokenizers on {scored.benchmark}", views)
 
 
 _PAIRS = (
@@ -107,7 +105,7 @@ _PAIRS = (
 )
 
 
-def _columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
+def _tokenizer_columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
     first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
     splits = [
         Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
@@ -118,7 +116,7 @@ def _columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
     return (*first, *splits, *last)
 
 
-def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
+def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     tuned = cells[cells["linking"].str.startswith(_TUNED)]
     condition = [name for name in _CONDITION if name != "linking"]
     of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
@@ -128,22 +126,15 @@ def _own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
 
 
-def _setting(run: Run) -> str:
-    return run.group.replace(f"-{run.record['tokenizer']}-", "-", 1)
-
-
 _COUNTS = ("all", "single_character", "multi_character")
 _VIEW = (
-    Column("tokenizer", "Tokenizer"),
-    Column("data", "Data"),
-    Column("all", "All tokens", "count"),
+    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("all", "All tokens", "count"),
     Column("single_character", "One Chinese character", "count"),
-    Column("multi_character", "Longer, with a Chinese character", "count"),
-    Column("runs", "Runs", "count"),
-)
+    Column("multi_character", "Longer, with a Chinese character", "count"), Column("runs", "Runs", "count"),
+)  # fmt: skip
 _NOTE = (
     "Tokens by kind, as tokenizer/statistics.json of the runs says. The last two kinds count only tokens that contain "
-    "a Chinese character; digits, letters, punctuation and special tokens are in neither. Numbers: tokenizers.csv."
+    "a Chinese character; digits, letters, punctuation and special tokens are in neither."
 )
 
 
@@ -158,26 +149,24 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
         UserError: when a ``tokenizer/statistics.json`` is broken.
         DamagedError: when one is not what was written.
     """
-    rows = [_row(run) for run in runs if run.record.get("tokenizer")]
+    rows = [
+        {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or "", **_read_token_counts(run)}
+        for run in runs
+        if run.record.get("tokenizer")
+    ]
     table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
     keys = list(table.columns)
     return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
 
 
-def tokenizer_table_parts(study: Study) -> Iterable[Part]:
+def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of tokenizers; none where no run names its own."""
     table = tokenizer_table(study.runs)
     if not table.empty:
-        yield Part(Section("Tokenizers", (TableView(_NOTE, _VIEW, table),)), {"tokenizers": table})
+        yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
 
 
-def _row(run: Run) -> dict[str, Any]:
-    counts = _counts(run)
-    named = {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or ""}
-    return named | {name: counts.get(name, float("nan")) for name in _COUNTS}
-
-
-def _counts(run: Run) -> dict[str, Any]:
+def _read_token_counts(run: Run) -> dict[str, Any]:
     path = run.folder / TOKENIZER / STATISTICS
     refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():

@@ -1,1 +1,4 @@
-"""Models side by side."""
+"""Models side by side: tests against chance and against each other, categories, sizes, prompts, several benchmarks.
+
+Imports ``data``, ``plotting`` and ``report``.
+"""

@@ -6,8 +6,7 @@ import pandas as pd
 
 from analysis.data.frames import last_scored, overall
 from analysis.data.study import Study
-from analysis.models.categories import benchmark_table, largest_gaps, matched_phenomena
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 _SPA, _AA = "subject-predicate agreement", "anaphor agreement"
 # What RuBLiMP's Table 12 sets side by side, by our names of benchmarks and phenomena.
@@ -29,25 +28,69 @@ AGREEMENT = pd.DataFrame(
 _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
 
 
-def benchmark_parts(study: Study) -> Iterator[Part]:
+def benchmark_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Lay the overall accuracies of models out by benchmark (RuBLiMP, Table 11).
+
+    Args:
+        points: columns ``model``, ``benchmark`` and ``accuracy``.
+
+    Returns:
+        One row per model: ``model``, a column for each benchmark, and ``mean`` over the benchmarks: NaN for a model
+        that was not scored on all of them, as its mean would not compare.
+    """
+    wide = points.pivot_table(index="model", columns="benchmark", values="accuracy", sort=False, observed=True)
+    table = wide.assign(mean=wide.mean(axis=1, skipna=False)).reset_index()
+    table.columns.name = None
+    return table
+
+
+def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFrame:
+    """Set phenomena of several benchmarks that are about the same thing beside each other (RuBLiMP, Table 12).
+
+    Args:
+        points: columns ``model``, ``benchmark``, ``phenomenon``, ``n`` (pairs) and ``accuracy``.
+        matches: columns ``match`` (what they have in common), ``benchmark`` and ``phenomenon``.
+
+    Returns:
+        ``match``, ``model``, ``benchmark``, ``n`` and ``accuracy``, the mean over the pairs of the phenomena matched.
+    """
+    rows = points.merge(matches, on=["benchmark", "phenomenon"])
+    rows = rows.assign(right=rows["accuracy"] * rows["n"])
+    keys = ["match", "model", "benchmark"]
+    table = rows.groupby(keys, as_index=False, sort=False, observed=True)[["n", "right"]].sum()
+    return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
+
+
+def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate how far the benchmarks of a match are apart for each model (RuBLiMP, appendix G.2).
+
+    Returns:
+        ``match``, ``model``, ``benchmarks`` (how many) and ``gap``: highest minus lowest accuracy.
+    """
+    grouped = matched.groupby(["match", "model"], sort=False, observed=True)["accuracy"]
+    table = grouped.agg(["count", "max", "min"]).reset_index().rename(columns={"count": "benchmarks"})
+    return table.assign(gap=table["max"] - table["min"]).drop(columns=["max", "min"])
+
+
+def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; none where there is one benchmark."""
-    table = benchmark_table(_pooled(overall(_last(study))))
+    table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study))))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
         return
     columns = (Column("model", "Model"), *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
     note = (
         f"Overall accuracy over pairs at the last scored checkpoint under {study.settings.linking}, and its mean over "
-        "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. Numbers: "
-        "benchmarks.csv. A benchmark of many languages is one column, over the pairs of all of them."
+        "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. A "
+        "benchmark of many languages is one column, over the pairs of all of them."
     )
-    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table)
-    yield Part(Section("Models by benchmark", (view,)), {"benchmarks": table})
+    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table, {"benchmarks": table})
+    yield ReportSection("Models by benchmark", (view,))
 
 
-def match_parts(study: Study, matches: pd.DataFrame | None) -> Iterator[Part]:
+def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
-    rows = _last(study)
+    rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
     table = matched_phenomena(rows, AGREEMENT if matches is None else matches)
     shared = table.groupby("match")["benchmark"].nunique()
@@ -64,13 +107,13 @@ def match_parts(study: Study, matches: pd.DataFrame | None) -> Iterator[Part]:
     source = "RuBLiMP's agreement phenomena (Table 12)" if matches is None else "the file matches="
     note = (
         f"One phenomenon in several benchmarks, as matched by {source}, under {study.settings.linking}: mean over its "
-        "pairs, and the gap between the benchmarks where a model is best and worst. Numbers: matched_phenomena.csv."
+        "pairs, and the gap between the benchmarks where a model is best and worst."
     )
-    view = TableView(note, columns, shown)
-    yield Part(Section("One phenomenon in several benchmarks", (view,)), {"matched_phenomena": shown})
+    view = TableView(note, columns, shown, {"matched_phenomena": shown})
+    yield ReportSection("One phenomenon in several benchmarks", (view,))
 
 
-def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
+def _pool_languages(rows: pd.DataFrame) -> pd.DataFrame:
     """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
     family = rows["benchmark"].str.partition("/")[0]
     languages = rows["benchmark"].groupby(family).transform("nunique")
@@ -81,7 +124,7 @@ def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(accuracy=table["right"] / table["n"])
 
 
-def _last(study: Study) -> pd.DataFrame:
+def _last_rows_by_model(study: Study) -> pd.DataFrame:
     """Return the last aggregate rows of every run under the linking function of the figures, as ``model``."""
     rows = last_scored(study.scores[study.scores["linking"] == study.settings.linking])
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)

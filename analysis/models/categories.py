@@ -1,8 +1,49 @@
-"""Category by model tables, and one phenomenon across benchmarks (Swe-BLiMP, RuBLiMP)."""
+"""What models do by category: accuracy with intervals and tests (TSE), tables and certainty (Swe-BLiMP, MultiBLiMP).
+
+``delta_lp`` is ln P(good) - ln P(bad), summed over tokens (MultiBLiMP, section 6.3: Delta). ``delta_nll`` is
+ln PPL(bad) - ln PPL(good), per token (Swe-BLiMP, section 6: Delta NLL). Both come from ``eval/statistics.csv``.
+"""
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from matplotlib.cbook import boxplot_stats
+from scipy.stats import pearsonr, spearmanr
+
+from eval.metrics.accuracy import exact_interval
+from eval.metrics.significance import binomial_tests
+
+SIGNIFICANCE = 0.05
+CERTAINTIES = {"delta_lp": "nats per sentence", "delta_nll": "nats per token"}
+
+
+def with_tests(table: pd.DataFrame) -> pd.DataFrame:
+    """Add to accuracies what the pairs they stand on can tell.
+
+    Args:
+        table: columns ``n`` (pairs) and ``accuracy`` (fraction), among others.
+
+    Returns:
+        The table with ``ci_low`` and ``ci_high``, the exact 95 % interval of Clopper and Pearson (TSE, Figure 1), and
+        ``p_above`` and ``p_below`` of the one-sided exact binomial tests against chance, uncorrected (section 5.1).
+    """
+    n = table["n"].to_numpy(dtype=np.float64)
+    right = table["accuracy"].to_numpy(dtype=np.float64) * n
+    low, high = exact_interval(right, n)
+    _, above, below = binomial_tests(right, n)
+    return table.assign(ci_low=low, ci_high=high, p_above=above, p_below=below)
+
+
+def count_significant(tested: pd.DataFrame, by: str | list[str], level: float = SIGNIFICANCE) -> pd.DataFrame:
+    """Count the accuracies significantly above and below chance.
+
+    Returns:
+        ``by``, ``tests`` (how many), ``above`` and ``below``.
+    """
+    marked = tested.assign(above=tested["p_above"] < level, below=tested["p_below"] < level)
+    grouped = marked.groupby(by, sort=False, observed=True)
+    return grouped.agg(tests=("p_above", "count"), above=("above", "sum"), below=("below", "sum")).reset_index()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,48 +84,59 @@ def category_table(points: pd.DataFrame) -> CategoryTable:
     return CategoryTable(rows, means, float(means.mean()), float(means.std(ddof=0)))
 
 
-def benchmark_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Lay the overall accuracies of models out by benchmark (RuBLiMP, Table 11).
+def box_table(points: pd.DataFrame, value: str = "delta_nll") -> pd.DataFrame:
+    """Summarise each category by one box over the models (Swe-BLiMP, Figure 2).
 
     Args:
-        points: columns ``model``, ``benchmark`` and ``accuracy``.
+        points: columns ``suite``, ``model`` and ``value``, one row per category and model; NaN is left out.
 
     Returns:
-        One row per model: ``model``, a column for each benchmark, and ``mean`` over the benchmarks: NaN for a model
-        that was not scored on all of them, as its mean would not compare.
+        One row per category, highest median first: ``category``, ``models``, ``q1``, ``median``, ``q3``,
+        ``whisker_low`` and ``whisker_high`` (the last values within 1.5 interquartile ranges of the box), ``outliers``
+        (names of the models beyond them, separated by semicolons).
     """
-    wide = points.pivot_table(index="model", columns="benchmark", values="accuracy", sort=False, observed=True)
-    table = wide.assign(mean=wide.mean(axis=1, skipna=False)).reset_index()
-    table.columns.name = None
-    return table
+    rows = [
+        _box_statistics(str(suite), part, value)
+        for suite, part in points.dropna(subset=value).groupby("suite", sort=False)
+    ]
+    columns = ["category", "models", "q1", "median", "q3", "whisker_low", "whisker_high", "outliers"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
 
 
-def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFrame:
-    """Set phenomena of several benchmarks that are about the same thing beside each other (RuBLiMP, Table 12).
+def confidence_table(points: pd.DataFrame, value: str = "delta_nll") -> pd.DataFrame:
+    """Average certainty and accuracy over the models in each category (Swe-BLiMP, Figure 3).
 
     Args:
-        points: columns ``model``, ``benchmark``, ``phenomenon``, ``n`` (pairs) and ``accuracy``.
-        matches: columns ``match`` (what they have in common), ``benchmark`` and ``phenomenon``.
+        points: columns ``suite``, ``model``, ``accuracy`` and ``value``; only rows that have both count.
 
     Returns:
-        ``match``, ``model``, ``benchmark``, ``n`` and ``accuracy``, the mean over the pairs of the phenomena matched.
+        ``category``, ``models``, ``value`` under its own name, and ``accuracy``.
     """
-    rows = points.merge(matches, on=["benchmark", "phenomenon"])
-    rows = rows.assign(right=rows["accuracy"] * rows["n"])
-    keys = ["match", "model", "benchmark"]
-    table = rows.groupby(keys, as_index=False, sort=False, observed=True)[["n", "right"]].sum()
-    return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
+    rows = points.dropna(subset=[value, "accuracy"])
+    grouped = rows.groupby("suite", as_index=False, sort=False, observed=True)
+    table = grouped.agg(models=("accuracy", "count"), accuracy=("accuracy", "mean"), **{value: (value, "mean")})
+    return table.rename(columns={"suite": "category"})[["category", "models", value, "accuracy"]]
 
 
-def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate how far the benchmarks of a match are apart for each model (RuBLiMP, appendix G.2).
-
-    Args:
-        matched: from ``matched_phenomena``.
+def agreement(table: pd.DataFrame, value: str = "delta_nll") -> tuple[float, float]:
+    """Correlate certainty and accuracy over categories.
 
     Returns:
-        ``match``, ``model``, ``benchmarks`` (how many) and ``gap``: highest minus lowest accuracy.
+        Pearson's r and Spearman's rho; NaN for fewer than three categories or where one of them does not vary.
     """
-    grouped = matched.groupby(["match", "model"], sort=False, observed=True)["accuracy"]
-    table = grouped.agg(["count", "max", "min"]).reset_index().rename(columns={"count": "benchmarks"})
-    return table.assign(gap=table["max"] - table["min"]).drop(columns=["max", "min"])
+    if len(table) < 3 or table[value].nunique() < 2 or table["accuracy"].nunique() < 2:
+        return float("nan"), float("nan")
+    x, y = table[value].to_numpy(dtype=np.float64), table["accuracy"].to_numpy(dtype=np.float64)
+    return float(pearsonr(x, y).statistic), float(spearmanr(x, y).statistic)
+
+
+def _box_statistics(suite: str, part: pd.DataFrame, value: str) -> dict[str, object]:
+    values = part[value].to_numpy(dtype=np.float64)
+    box = boxplot_stats(values, whis=1.5)[0]
+    beyond = (values < box["whislo"]) | (values > box["whishi"])
+    return {
+        "category": suite, "models": len(part), "q1": box["q1"], "median": box["med"], "q3": box["q3"],
+        "whisker_low": box["whislo"], "whisker_high": box["whishi"],
+        "outliers": "; ".join(sorted(part["model"][beyond].astype(str))),
+    }  # fmt: skip

@@ -12,23 +12,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.models.mcnemar import PAIR_LEVEL, turned
-from analysis.plotting.figures import Drawing, NamedRows, Sheet
+from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
+from analysis.plotting.facets import draw_panels, line_legend, panels_by
+from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles, percent_axis
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
 PANELS = 8
-_COLOURS = {"": "0.6", "base": "#0072B2", "other": "#D55E00"}  # by the model that is significantly better
+_COLORS = {"": "0.6", "base": "#0072B2", "other": "#D55E00"}  # by the model that is significantly better
 _SHAPES = "^sD"
 
 
 def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Drawing:
-    """Draw accuracies by suite and model (TSE, Figure 1).
-
-    Args:
-        tested: from ``intervals.with_tests``, with ``suite`` and ``model``.
-        level: what a suite is: ``"paradigm"``, ``"phenomenon"``.
-    """
+    """Draw accuracies by suite and model (TSE, Figure 1)."""
     models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
     shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
     shown += ", below it the exact 95 % interval over pairs" if len(models) <= WITH_INTERVALS else ""
@@ -42,12 +38,7 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
 
 
 def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str, unit: str) -> Drawing:
-    """Draw one box over models for each category (Swe-BLiMP, Figure 2).
-
-    Args:
-        boxes: from ``certainty.box_table``.
-        points: what the boxes are made of: ``suite`` and ``delta_nll``.
-    """
+    """Draw one box over models for each category (Swe-BLiMP, Figure 2)."""
     note = (
         f"Certainty by category, {title}: ln PPL(bad) - ln PPL(good), mean over the pairs of a category. One box over "
         "the models: quartiles and median; whiskers reach the last model within 1.5 interquartile ranges; circles are "
@@ -62,7 +53,7 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
         rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         rows.axes.bxp(
             stats, positions=range(len(stats)), orientation="horizontal", widths=0.6, showfliers=False,
-            medianprops={"color": _COLOURS["other"], "linewidth": 1.2}, manage_ticks=False,
+            medianprops={"color": _COLORS["other"], "linewidth": 1.2}, manage_ticks=False,
         )  # fmt: skip
         beyond = points.merge(boxes.rename_axis("row").reset_index(), left_on="suite", right_on="category")
         inside = beyond["delta_nll"].between(beyond["whisker_low"], beyond["whisker_high"])
@@ -73,24 +64,20 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
 
 
 def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tuple[float, float]) -> Drawing:
-    """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3).
-
-    Args:
-        table: from ``certainty.confidence_table``.
-        correlations: Pearson's r and Spearman's rho.
-    """
+    """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3)."""
     r, rho = correlations
     note = (
         f"Certainty against accuracy, {title}. Each point is a category, both means over the models. Pearson's r = "
         f"{r:.2f}, Spearman's rho = {rho:.2f} over {len(table)} categories."
     )
-    with drawing_style():
-        sheet = Sheet(1, {}, "Points: categories, means over the models")
-        axes = sheet.panels[0]
-        axes.plot(table["delta_nll"], table["accuracy"], "o", color=_COLOURS["base"], markersize=2.8, alpha=0.8)
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        axes.plot(rows["delta_nll"], rows["accuracy"], "o", color=_COLORS["base"], markersize=2.8, alpha=0.8)
         axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-        percent_axis(axes, float(table["accuracy"].min()))
-        figure = sheet.finish("Certainty (nats per token)", "Accuracy (%)")
+        percent_axis(axes, float(rows["accuracy"].min()))
+
+    labels = ("Certainty (nats per token)", "Accuracy (%)")
+    figure = draw_panels([("", table)], draw, labels, "Points: categories, means over the models")
     return Drawing(name, "Certainty against accuracy", note, figure, table)
 
 
@@ -100,12 +87,12 @@ def draw_scatter(
     """Draw one model against others over languages or paradigms (MultiBLiMP, Figure 4).
 
     Args:
-        compared: from ``model_comparison.mcnemar_table``.
+        compared: from ``mcnemar.mcnemar_table``.
         base: the model on the horizontal axes.
         groups: what a point is: ``"languages"``, ``"paradigms"``.
-        sets: the named set that a group is in; the first three sets have marks of their own.
+        sets: the named set that a group is in; the first three sets get their own marker shape.
     """
-    table = _against(compared, base)
+    table = _with_model_across(compared, base)
     shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}
     table["set"] = [(sets or {}).get(group, "") for group in table["group"]]
     table["set"] = table["set"].where(table["set"].isin(list(shapes)), "")
@@ -114,16 +101,24 @@ def draw_scatter(
         f"Accuracy of {base} (across) against other models (up), {title}. Each point is one of the {groups}; coloured "
         f"where McNemar's exact test finds one model better (two-sided, p < {PAIR_LEVEL}, uncorrected). Dotted: equal."
     )
-    legend = {f"{base} better": _marker(_COLOURS["base"]), "the other better": _marker(_COLOURS["other"])}
-    legend |= {"no significant difference": _marker(_COLOURS[""])}
+    legend = {f"{base} better": _marker(_COLORS["base"]), "the other better": _marker(_COLORS["other"])}
+    legend |= {"no significant difference": _marker(_COLORS[""])}
     legend |= {f"in {name}": _marker("0.3", shape) for name, shape in shapes.items() if name}
     low = float(min(table["accuracy_base"].min(), table["accuracy_other"].min()))
-    with drawing_style():
-        sheet = Sheet(len(others), legend, f"Each point: one of the {groups}")
-        for axes, other in zip(sheet.panels, others, strict=True):
-            _scatter_panel(axes, table[table["other"] == other], low, shapes)
-            axes.set_title(other, pad=3, parse_math=False)
-        figure = sheet.finish(f"Accuracy of {base} (%)", "Accuracy of the other (%)")
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for better, color in _COLORS.items():
+            for own, shape in shapes.items():
+                part = rows[(rows["better"] == better) & (rows["set"] == own)]
+                axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=color, markersize=2.4, alpha=0.8)
+        percent_axis(axes, low)
+        axes.set_xlim(axes.get_ylim())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+        axes.plot([0, 1], [0, 1], ":", color="0.4", linewidth=0.7, zorder=0)
+
+    labels = (f"Accuracy of {base} (%)", "Accuracy of the other (%)")
+    panels = panels_by(table, "other", others, title=str)
+    figure = draw_panels(panels, draw, labels, f"Each point: one of the {groups}", legend)
     return Drawing(name, f"{base} against other models", note, figure, table)
 
 
@@ -134,38 +129,28 @@ def draw_lines(
 
     Args:
         table: columns ``panel``, ``line``, ``x`` (place), ``accuracy``, ``low`` and ``high``; NaN leaves a gap. The
-            places stand in the order in which they come.
-        x: name of the column of places.
-        line: name of the column that tells the lines apart.
+            places keep the order of the rows.
     """
-    panels, places = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table[x].astype(str)))
+    panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
     styles = line_styles(table[line].astype(str))
-    legend = {name: Line2D([], [], color=style.colour, linestyle=style.dashes) for name, style in styles.items()}
     at = {place: number for number, place in enumerate(places)}
-    with drawing_style():
-        sheet = Sheet(len(panels), legend, note)
-        for axes, panel in zip(sheet.panels, panels, strict=True):
-            for own, style in styles.items():
-                rows = table[(table["panel"] == panel) & (table[line].astype(str) == own)]
-                xs = rows[x].astype(str).map(at)
-                bars = [(rows["accuracy"] - rows["low"]).clip(lower=0), (rows["high"] - rows["accuracy"]).clip(lower=0)]
-                axes.errorbar(
-                    xs, rows["accuracy"], yerr=np.array(bars, dtype=np.float64), color=style.colour,
-                    linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
-                )  # fmt: skip
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            slanted = max(map(len, places)) > 6
-            crowded = max(map(len, places)) * len(places) * min(len(panels), 4) > 120
-            axes.set_xticks(
-                range(len(places)),
-                places,
-                rotation=45 * slanted,
-                ha="right" if slanted else "center",
-                fontsize=4.6 if crowded else 5.5,
-            )
-            axes.set_title(str(panel), pad=3, parse_math=False)
-        figure = sheet.finish(*labels)
-    return Drawing(name, title, note, figure, table)
+    lowest, longest = float(table[["low", "accuracy"]].min().min()), max(map(len, places))
+    crowded = longest * len(places) * min(len(panels), 4) > 120
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for model, style in styles.items():
+            own = rows[rows[line].astype(str) == model]
+            bars = [(own["accuracy"] - own["low"]).clip(lower=0), (own["high"] - own["accuracy"]).clip(lower=0)]
+            axes.errorbar(
+                own[x].astype(str).map(at), own["accuracy"], yerr=np.array(bars, dtype=np.float64), color=style.color,
+                linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
+            )  # fmt: skip
+        percent_axis(axes, lowest)
+        rotation, side = (45, "right") if longest > 6 else (0, "center")
+        size = 4.6 if crowded else 5.5
+        axes.set_xticks(range(len(places)), places, rotation=rotation, ha=side, fontsize=size)
+
+    return Drawing(name, title, note, draw_panels(panels, draw, labels, note, line_legend(styles)), table)
 
 
 def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str], note: str) -> Figure:
@@ -184,10 +169,10 @@ def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str]
         places = {suite: place for place, suite in enumerate(suites)}
         across = {model: place for place, model in enumerate(models)}
         for cell in tested.dropna(subset="accuracy").to_dict("records"):
-            colour = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
+            color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
             axes.text(
                 across[cell["model"]], places[cell["suite"]], _cell_text(cell, intervals=intervals), ha="center",
-                va="center", fontsize=4.8, color=colour, linespacing=1.0,
+                va="center", fontsize=4.8, color=color, linespacing=1.0,
             )  # fmt: skip
     return rows.finish("")
 
@@ -197,24 +182,13 @@ def _cell_text(cell: Mapping[Hashable, Any], *, intervals: bool) -> str:
     return f"{text}\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}" if intervals else text
 
 
-def _against(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    rows = turned(compared, base)
+def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    rows = with_model_first(compared, base)
     ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
     named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
     named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}
     return rows.rename(columns=named).assign(better=np.where(rows["p"] < PAIR_LEVEL, ahead, ""))
 
 
-def _scatter_panel(axes: Axes, rows: pd.DataFrame, low: float, shapes: Mapping[str, str]) -> None:
-    for better, colour in _COLOURS.items():
-        for name, shape in shapes.items():
-            part = rows[(rows["better"] == better) & (rows["set"] == name)]
-            axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=colour, markersize=2.4, alpha=0.8)
-    percent_axis(axes, low)
-    axes.set_xlim(axes.get_ylim())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
-    axes.plot([0, 1], [0, 1], ":", color="0.4", linewidth=0.7, zorder=0)
-
-
-def _marker(colour: str, shape: str = "o") -> Line2D:
-    return Line2D([], [], color=colour, marker=shape, linestyle="", markersize=3)
+def _marker(color: str, shape: str = "o") -> Line2D:
+    return Line2D([], [], color=color, marker=shape, linestyle="", markersize=3)

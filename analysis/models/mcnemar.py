@@ -1,4 +1,4 @@
-"""Models against each other on the same pairs: McNemar's test, the best against the second best, who leads or ties."""
+"""Comparisons of models on the same pairs: McNemar's test, best against second best, counts of first places."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         One row per group and two models: ``group``, ``first``, ``second``, ``n``, ``accuracy_first``,
         ``accuracy_second``, ``first_better``, ``second_better`` (pairs) and ``p``, two-sided and uncorrected.
     """
-    parts = [_compared(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
+    parts = [_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
     columns = ["group", "first", "second", "n", "accuracy_first", "accuracy_second", "first_better", "second_better"]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
     p = mcnemar(*(table[name].to_numpy(dtype=np.float64) for name in ("first_better", "second_better")))
@@ -52,13 +52,9 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFrame:
     """Count the groups in which one of two models is significantly better (MultiBLiMP, section 7.2).
 
-    Args:
-        compared: from ``mcnemar_table``.
-        level: a test with a smaller p is significant.
-
     Returns:
-        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The better one is that which
-        gets more credit for more pairs, which is what is tested; with ties counted half, accuracy may say otherwise.
+        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The test compares the
+        numbers of pairs on which either model gets more credit; with ties counted half, accuracy may differ.
     """
     significant = compared["p"] < level
     marked = compared.assign(
@@ -71,8 +67,8 @@ def count_better(compared: pd.DataFrame, level: float = PAIR_LEVEL) -> pd.DataFr
     )
 
 
-def turned(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Keep the rows about a model and turn them so that it comes first.
+def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    """Keep the rows about a model and swap the two models of a row where it is the second.
 
     Args:
         compared: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these
@@ -85,11 +81,7 @@ def turned(compared: pd.DataFrame, base: str) -> pd.DataFrame:
 
 
 def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Test in every group the best model against the second best (MultiBLiMP, footnote 3 and appendix B.2).
-
-    Args:
-        credit: as for ``mcnemar_table``.
-        by: as for ``mcnemar_table``.
+    """Test in every group of ``mcnemar_table`` the best model against the second best (MultiBLiMP, appendix B.2).
 
     Returns:
         ``group``, ``n``, ``model`` (the most accurate), ``accuracy``, ``second``, ``accuracy_second``, ``model_better``
@@ -97,7 +89,7 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         A group that one model alone was scored on has no row. Among equally accurate models the first column comes
         first; then p is 1 unless there are ties.
     """
-    rows = [_best(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
+    rows = [_best_against_second(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
     columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better", "p"]
     return pd.DataFrame([row for row in rows if row], columns=columns)
 
@@ -109,7 +101,6 @@ def count_best(best: pd.DataFrame, models: Sequence[str], level: float = BEST_LE
         best: columns ``model``, ``model_better``, ``second_better`` and ``p``, as ``best_by_group`` gives them. Where
             the second gets more credit for more pairs, the test does not speak for the model.
         models: all models, so that one that leads nowhere has 0.
-        level: a test with a smaller p is significant.
 
     Returns:
         int by model.
@@ -132,7 +123,7 @@ def leads_or_ties(accuracies: pd.DataFrame) -> pd.Series:
     return leading.sum().astype(int)
 
 
-def _compared(name: str, part: pd.DataFrame) -> pd.DataFrame:
+def _compare_in_group(name: str, part: pd.DataFrame) -> pd.DataFrame:
     scored = part.loc[:, part.notna().all()]
     values = scored.to_numpy(dtype=np.float64)
     better, accuracy, models = better_counts(values), values.mean(axis=0), list(scored.columns)
@@ -145,7 +136,7 @@ def _compared(name: str, part: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _best(name: str, part: pd.DataFrame) -> dict[str, object]:
+def _best_against_second(name: str, part: pd.DataFrame) -> dict[str, object]:
     scored = part.loc[:, part.notna().all()]
     if scored.shape[1] < 2:
         return {}

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.last_scores import last_judged
-from analysis.data.study import Scored, Study
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.last_scores import load_last_scores
+from analysis.data.study import BenchmarkScores, Study
+from analysis.report.html import Column, ReportSection, TableView
 from eval.store.checksums import check_scores, read_key
 from eval.store.scores import score_path
 
@@ -40,28 +40,27 @@ def add_average(differences: pd.DataFrame) -> pd.DataFrame:
 
 _PERPLEXITY = ("ppl", "mean_lp", "nll")  # the first that was asked for; the first two decide every pair alike
 _COLUMNS = (
-    Column("model", "Model"),
-    Column("perplexity", "Perplexity (%)", "percent"),
+    Column("model", "Model"), Column("perplexity", "Perplexity (%)", "percent"),
     Column("delta_grammaticality", "Δ grammaticality (points)", "percent"),
     Column("delta_acceptability", "Δ acceptability (points)", "percent"),
-)
+)  # fmt: skip
 
 
-def prompt_parts(study: Study) -> Iterator[Part]:
+def prompt_sections(study: Study) -> Iterator[ReportSection]:
     """Compare prompts with perplexity on every benchmark that was scored both ways."""
     scored = study.benchmarks()
     asked = {one.benchmark: one for one in scored if one.scorer == "prompt"}
     for plain in (one for one in scored if one.scorer == "sentence" and one.benchmark in asked):
-        yield from _part(plain, asked[plain.benchmark])
+        yield from _compare_prompts(plain, asked[plain.benchmark])
 
 
-def _part(plain: Scored, asked: Scored) -> Iterator[Part]:
+def _compare_prompts(plain: BenchmarkScores, asked: BenchmarkScores) -> Iterator[ReportSection]:
     function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
-    accuracies = {name: _macro(asked, name) for name in PROMPTS}
+    accuracies = {name: _macro_accuracy(asked, name) for name in PROMPTS}
     if function is None or all(values.empty for values in accuracies.values()):
         return
-    points = pd.DataFrame({"perplexity": _macro(plain, function), **accuracies}).dropna(how="any")
-    excluded = [model for model in points.index if _excluded(asked, str(model))]
+    points = pd.DataFrame({"perplexity": _macro_accuracy(plain, function), **accuracies}).dropna(how="any")
+    excluded = [model for model in points.index if _is_excluded(asked, str(model))]
     points = points.drop(index=excluded)
     if points.empty:
         return
@@ -73,18 +72,18 @@ def _part(plain: Scored, asked: Scored) -> Iterator[Part]:
     if excluded:
         note += f" Left out for over 10 % invalid answers (footnote 4): {', '.join(map(str, excluded))}."
     name = plain.benchmark.replace("/", "-")
-    view = TableView(f"{note} Numbers: prompts_{name}.csv.", _COLUMNS, table)
-    yield Part(Section(f"Perplexity and prompts on {plain.benchmark}", (view,)), {f"prompts_{name}": table})
+    view = TableView(note, _COLUMNS, table, {f"prompts_{name}": table})
+    yield ReportSection(f"Perplexity and prompts on {plain.benchmark}", (view,))
 
 
-def _macro(scored: Scored, linking: str) -> pd.Series:
-    judged = last_judged(scored, linking)
-    if judged is None:
+def _macro_accuracy(scored: BenchmarkScores, linking: str) -> pd.Series:
+    last = load_last_scores(scored, linking)
+    if last is None:
         return pd.Series(dtype="float64")
-    return judged.credit.groupby(judged.pairs["paradigm"].to_numpy()).mean().mean()
+    return last.credit.groupby(last.pairs["paradigm"].to_numpy()).mean().mean()
 
 
-def _excluded(asked: Scored, model: str) -> bool:
+def _is_excluded(asked: BenchmarkScores, model: str) -> bool:
     """Say whether the record of a score calls its model excluded."""
     run = next(run for run in asked.study.runs if run.label == model)
     step = int(asked.rows.loc[asked.rows["run"] == model, "step"].max())

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.last_scores import Judged
-from analysis.data.study import Scored
-from analysis.models.categories import CategoryTable, category_table
-from analysis.models.certainty import CERTAINTIES, agreement, box_table, confidence_table
-from analysis.models.chance import count_significant, with_tests
+from analysis.data.last_scores import ModelScores
+from analysis.data.study import BenchmarkScores
+from analysis.models.categories import (
+    CERTAINTIES,
+    CategoryTable,
+    agreement,
+    box_table,
+    category_table,
+    confidence_table,
+    count_significant,
+    with_tests,
+)
 from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
 from analysis.models.mcnemar import (  # fmt: skip
     BEST_LEVEL,
@@ -20,42 +27,31 @@ from analysis.models.mcnemar import (  # fmt: skip
     count_better,
     leads_or_ties,
     mcnemar_table,
-    turned,
+    with_model_first,
 )
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
 _SUMMARY = (
-    Column("model", "Model"),
-    Column("accuracy", "Over pairs (%)", "percent"),
+    Column("model", "Model"), Column("accuracy", "Over pairs (%)", "percent"),
     Column("over_paradigms", "Over paradigms (%)", "percent"),
-    Column("over_phenomena", "Over phenomena (%)", "percent"),
-    Column("above", "Above chance", "count"),
-    Column("below", "Below chance", "count"),
-    Column("leads_or_ties", "Leads or ties", "count"),
-    Column("best", "Significantly best", "count"),
-    Column("delta_lp", "Δ (nats per sentence)", "number"),
+    Column("over_phenomena", "Over phenomena (%)", "percent"), Column("above", "Above chance", "count"),
+    Column("below", "Below chance", "count"), Column("leads_or_ties", "Leads or ties", "count"),
+    Column("best", "Significantly best", "count"), Column("delta_lp", "Δ (nats per sentence)", "number"),
     Column("delta_nll", "ΔNLL (nats per token)", "number"),
-)
+)  # fmt: skip
 _CATEGORIES = (
-    Column("category", "Paradigm"),
-    Column("mean", "Mean (%)", "percent"),
-    Column("sd", "sd", "percent"),
-    Column("leader", "Most accurate"),
-    Column("highest", "its accuracy (%)", "percent"),
-)
+    Column("category", "Paradigm"), Column("mean", "Mean (%)", "percent"), Column("sd", "sd", "percent"),
+    Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
+)  # fmt: skip
 _VERSUS = (
-    Column("first", "Model"),
-    Column("second", "Other model"),
-    Column("accuracy_first", "Model (%)", "percent"),
-    Column("accuracy_second", "Other (%)", "percent"),
-    Column("first_better", "Pairs the model wins", "count"),
-    Column("second_better", "Pairs the other wins", "count"),
-    Column("p", "p", "p"),
+    Column("first", "Model"), Column("second", "Other model"), Column("accuracy_first", "Model (%)", "percent"),
+    Column("accuracy_second", "Other (%)", "percent"), Column("first_better", "Pairs the model wins", "count"),
+    Column("second_better", "Pairs the other wins", "count"), Column("p", "p", "p"),
     Column("groups_first", "Paradigms: model better", "count"),
     Column("groups_second", "Paradigms: other better", "count"),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +75,14 @@ class Comparison:
     by_paradigm: pd.DataFrame
 
 
-def compare_models(judged: Judged) -> Comparison:
+def compare_models(last: ModelScores) -> Comparison:
     """Compute everything that the part shows; McNemar's tests are between ``MODELS`` of the models."""
-    tested = with_tests(judged.points)
+    tested = with_tests(last.points)
     categories = category_table(tested)
-    paradigm = judged.pairs["paradigm"]
-    best = best_by_group(judged.credit, paradigm)
-    summary = _summary(judged, tested, categories, best)
-    leading = judged.credit[list(summary["model"][:MODELS])]
+    paradigm = last.pairs["paradigm"]
+    best = best_by_group(last.credit, paradigm)
+    summary = _summarize_models(last, tested, categories, best)
+    leading = last.credit[list(summary["model"][:MODELS])]
     by_paradigm = mcnemar_table(leading, paradigm)
     versus = mcnemar_table(leading, pd.Series("all", index=leading.index)).drop(columns="group")
     counts = count_better(by_paradigm).rename(
@@ -96,23 +92,16 @@ def compare_models(judged: Judged) -> Comparison:
     return Comparison(tested, categories, summary, best, versus, by_paradigm)
 
 
-def comparison_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Make the part of a benchmark with several models; none for one model."""
-    if len(judged.models) < 2:
+    if len(last.models) < 2:
         return
-    compared, name = compare_models(judged), scored.file_name
-    first, last = _summary_view(scored, judged, compared.summary), (_category_view(compared), _versus_view(compared))
-    wide = compared.categories.rows
-    tables = {
-        f"models_{name}": compared.summary, f"paradigms_by_model_{name}": wide, f"best_{name}": compared.best,
-        f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm,
-    }  # fmt: skip
-    yield Part(
-        Section(
-            f"Models side by side on {scored.benchmark}{_by(scored)}", (first, *_drawings(scored, compared), *last)
-        ),
-        tables,
-    )
+    compared, name = compare_models(last), scored.file_name
+    views = (_category_view(compared, name), _versus_view(compared, name))
+    by = "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
+    summary = _summary_view(scored, last, compared)
+    heading = f"Models side by side on {scored.benchmark}{by}"
+    yield ReportSection(heading, (summary, *_draw_models(scored, compared), *views))
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
@@ -130,44 +119,47 @@ def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
     return with_tests(table.assign(suite=table["phenomenon"])), "phenomenon"
 
 
-def _summary(judged: Judged, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame) -> pd.DataFrame:
-    pairs, phenomenon = judged.pairs, judged.pairs["phenomenon"].to_numpy()
+def _summarize_models(
+    last: ModelScores, tested: pd.DataFrame, categories: CategoryTable, best: pd.DataFrame
+) -> pd.DataFrame:
+    pairs, phenomenon = last.pairs, last.pairs["phenomenon"].to_numpy()
     counts = count_significant(tested, "model").set_index("model")
     n = tested.set_index("model")["n"].groupby(level=0).sum()
     table = pd.DataFrame({
-        "accuracy": judged.credit.mean(),
+        "accuracy": last.credit.mean(),
         "over_paradigms": categories.means,
-        "over_phenomena": judged.credit.groupby(phenomenon).mean().mean(),
+        "over_phenomena": last.credit.groupby(phenomenon).mean().mean(),
         "paradigms": pairs["paradigm"].nunique(),
         "above": counts["above"],
         "below": counts["below"],
-        "leads_or_ties": leads_or_ties(categories.rows[judged.models]),
-        "best": count_best(best, judged.models),
+        "leads_or_ties": leads_or_ties(categories.rows[last.models]),
+        "best": count_best(best, last.models),
         **{name: (tested[name] * tested["n"]).groupby(tested["model"]).sum() / n for name in CERTAINTIES},
-    }).reindex(judged.models)  # fmt: skip
+    }).reindex(last.models)  # fmt: skip
     return table.sort_values("accuracy", ascending=False, kind="stable").reset_index(names="model")
 
 
-def _summary_view(scored: Scored, judged: Judged, summary: pd.DataFrame) -> TableView:
+def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> TableView:
+    summary, name = compared.summary, scored.file_name
     note = (
         f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
         f"{summary['paradigms'].iloc[0]} paradigms and over the phenomena. Paradigms significantly above and below "
         "chance by one-sided exact binomial tests at p < .05, uncorrected; in which a model leads or ties; in which it "
         f"is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL}). Δ is the mean "
         "difference of the log probabilities of a pair, summed over tokens (MultiBLiMP); ΔNLL is the same per token "
-        f"(Swe-BLiMP). Numbers: models_{scored.file_name}.csv."
+        f"(Swe-BLiMP)."
     )
-    if judged.left_out:
-        note += f" Without stored scores of these pairs, so not in this table: {', '.join(judged.left_out)}."
-    return TableView(note, _SUMMARY, summary.head(ROWS))
+    if last.left_out:
+        note += f" Without stored scores of these pairs, so not in this table: {', '.join(last.left_out)}."
+    return TableView(note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best})
 
 
-def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
+def _draw_models(scored: BenchmarkScores, compared: Comparison) -> list[Drawing]:
     leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
     rows, level = at_level(compared.tested, SUITES)
     rows = rows[rows["model"].isin(leading)]
     title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
-    drawings = [draw_heat_map(_ordered(rows, leading), level, f"heat_map_{name}", scored.title)]
+    drawings = [draw_heat_map(_order_cells(rows, leading), level, f"heat_map_{name}", scored.title)]
     drawings.append(draw_scatter(compared.by_paradigm, leading[0], "paradigms", f"against_{name}", scored.title))
     certain = compared.tested.dropna(subset="delta_nll")
     if len(leading) > 2 and not certain.empty:
@@ -179,7 +171,7 @@ def _drawings(scored: Scored, compared: Comparison) -> list[Drawing]:
     return drawings
 
 
-def _ordered(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def _order_cells(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Order models by accuracy and suites by their mean, easiest first."""
     mean = rows.groupby("suite", sort=False)["accuracy"].transform("mean")
     place = rows["model"].map({model: place for place, model in enumerate(models)})
@@ -187,7 +179,7 @@ def _ordered(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     return ordered.drop(columns=["_mean", "_place"]).reset_index(drop=True)
 
 
-def _category_view(compared: Comparison) -> TableView:
+def _category_view(compared: Comparison, name: str) -> TableView:
     table, models = compared.categories.rows, list(compared.summary["model"])
     values = table[models]
     shown = table[["category", "mean", "sd"]].assign(leader=values.idxmax(axis=1), highest=values.max(axis=1))
@@ -199,22 +191,23 @@ def _category_view(compared: Comparison) -> TableView:
     if len(shown) > ROWS:
         note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
         shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
-    return TableView(note, _CATEGORIES, shown)
+    return TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table})
 
 
-def _versus_view(compared: Comparison) -> TableView:
+def _versus_view(compared: Comparison, name: str) -> TableView:
     base = str(compared.summary["model"].iloc[0])
-    rows = turned(compared.versus, base).sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
+    rows = (
+        with_model_first(compared.versus, base)
+        .sort_values("accuracy_second", ascending=False, kind="stable")
+        .head(ROWS)
+    )
     note = (
         "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
         f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "
-        "a tie a pair counts for the model that gets more credit. Every two models: the CSV files mcnemar_..."
+        "a tie a pair counts for the model that gets more credit. The CSV files have every two models."
     )
-    return TableView(note, _VERSUS, rows)
-
-
-def _by(scored: Scored) -> str:
-    return "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
+    files = {f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm}
+    return TableView(note, _VERSUS, rows, files)
 
 
 def overall_rows(points: pd.DataFrame) -> pd.DataFrame:

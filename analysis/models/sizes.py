@@ -5,16 +5,18 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.data.runs import Run
-from analysis.data.study import Scored
+from analysis.data.study import BenchmarkScores
 from analysis.models.charts import draw_lines
 from analysis.models.side_by_side import at_level
-from analysis.plotting.figures import Drawing, Sheet
-from analysis.plotting.style import drawing_style, line_styles, log_axis, percent_axis, power_label, readable
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.plotting.facets import draw_panels, panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.counts import format_count
 
 AVERAGE = "average"
@@ -36,7 +38,7 @@ def slope_table(points: pd.DataFrame) -> pd.DataFrame:
     rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
     groups = rows.groupby(["family", "suite"], sort=False, observed=True)
     lines = [
-        {"family": family, "suite": suite, "models": len(part), "slope": _slope(part)}
+        {"family": family, "suite": suite, "models": len(part), "slope": _fit_slope(part)}
         for (family, suite), part in groups
         if part["parameters"].nunique() > 1
     ]
@@ -45,9 +47,6 @@ def slope_table(points: pd.DataFrame) -> pd.DataFrame:
 
 def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
     """Lay slopes out as TSE's Table 1 does.
-
-    Args:
-        slopes: from ``slope_table``.
 
     Returns:
         One row per suite: ``suite``, a column for each family, and ``average``, the mean over the families that have a
@@ -61,7 +60,7 @@ def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _slope(part: pd.DataFrame) -> float:
+def _fit_slope(part: pd.DataFrame) -> float:
     x = part["parameters"].to_numpy(dtype=np.float64) / _PER
     y = part["accuracy"].to_numpy(dtype=np.float64) * 100
     centred = x - x.mean()
@@ -97,7 +96,6 @@ def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame
     Args:
         points: columns ``family``, ``model``, ``suite`` and ``accuracy`` (fraction); a model without a family stands
             for itself.
-        levels: from ``levels_table``; suites without accuracies leave gaps.
 
     Returns:
         ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and
@@ -120,7 +118,6 @@ def mean_change(points: pd.DataFrame, before: str, after: str, pairs: int = 1000
 
     Args:
         points: columns ``model``, ``suite`` and ``accuracy`` (fraction).
-        after: another suite; only models with both count.
 
     Returns:
         The mean change, in pairs out of ``pairs``; NaN where no model has both.
@@ -148,7 +145,7 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
 _PANELS, _ROWS = 16, 60
 
 
-def models_of(runs: list[Run]) -> pd.DataFrame:
+def find_families(runs: Sequence[Run]) -> pd.DataFrame:
     """Say of runs which family they belong to: those alike in tokenizer, data and token budget, sizes apart.
 
     Returns:
@@ -165,9 +162,9 @@ def models_of(runs: list[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 
 
-def slope_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+def slope_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Fit accuracy on parameters within families; none where no family has two sizes."""
-    points = judged.points.merge(models, on="model", how="left")
+    points = last.points.merge(models, on="model", how="left")
     slopes = slope_table(points)
     if slopes.empty:
         return
@@ -178,30 +175,33 @@ def slope_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterato
     up = int((table[AVERAGE] > 0).sum())
     note = (
         "Slope of a least squares line of accuracy on the number of parameters, in percentage points per 10^9 "
-        f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms. Numbers: "
-        f"slopes_{name}.csv."
+        f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms."
     )
     shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
-    parts = (TableView(note, columns, shown), _draw_slopes(points, f"parameters_{name}", scored.title))
-    yield Part(Section(f"Accuracy and model size on {scored.benchmark}", parts), {f"slopes_{name}": table})
+    view = TableView(note, columns, shown, {f"slopes_{name}": table})
+    drawing = _draw_slopes(points, f"parameters_{name}", scored.title)
+    yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
 
 
-def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> Iterator[Part]:
+def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; none for other benchmarks than TSE's."""
     series = TSE_LEVELS.get(scored.benchmark)
     if series is None:
         return
     levels = levels_table(series)
-    points = judged.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
+    points = last.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
         return
+    mark = last.pairs.get("human_check_failed")  # TSE, section 3.5
+    names = [] if mark is None else list(last.pairs.loc[mark.astype(bool), "paradigm"].unique())
+    failed = f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
     note = (
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
         "A line is the mean over the versions of a family; bars: 1.96 standard errors of that mean either way, as in "
         "the paper. With 2, 3 or 4 versions such bars hold the mean in 70, 81 or 86 % of cases, not in 95."
-        f"{_failed(judged)}"
+        f"{failed}"
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
@@ -212,16 +212,9 @@ def complexity_parts(scored: Scored, judged: Judged, models: pd.DataFrame) -> It
         Column("predicate", "Predicate"), Column("before", "From"), Column("after", "To"),
         Column("change", "Change in correct selections per 1,000", "number"),
     )  # fmt: skip
-    view = TableView("Mean change over all models from each level to the next.", columns, steps)
-    section = Section(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
-    yield Part(section, {f"complexity_steps_{name}": steps})
-
-
-def _failed(judged: Judged) -> str:
-    """Name the suites that are marked as having failed people's check (TSE, section 3.5)."""
-    mark = judged.pairs.get("human_check_failed")
-    names = [] if mark is None else list(judged.pairs.loc[mark.astype(bool), "paradigm"].unique())
-    return f" Suites that failed the paper's check by people: {', '.join(names)}." if names else ""
+    change = "Mean change over all models from each level to the next."
+    view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
+    yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
 
 
 def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:
@@ -231,24 +224,22 @@ def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:
     about = points[["model", "family", "parameters"]].drop_duplicates()
     rows = rows.merge(about, on="model").dropna(subset=["family", "parameters"])
     styles = line_styles(rows["family"])
-    legend = {name: Line2D([], [], color=style.colour, marker="o", markersize=3) for name, style in styles.items()}
+    legend = {name: Line2D([], [], color=style.color, marker="o", markersize=3) for name, style in styles.items()}
     note = (
         f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares within a family, "
         "which are straight in parameters and so bend on this logarithmic axis."
     )
-    suites = list(rows["suite"].unique())
-    with drawing_style():
-        sheet = Sheet(len(suites), legend, note)
-        for axes, suite in zip(sheet.panels, suites, strict=True):
-            for family, style in styles.items():
-                part = rows[(rows["suite"] == suite) & (rows["family"] == family)]
-                axes.plot(part["parameters"], part["accuracy"], "o", color=style.colour, markersize=2.5)
-                if part["parameters"].nunique() > 1:
-                    x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
-                    line = np.polyfit(part["parameters"] / 1e9, part["accuracy"], 1)
-                    axes.plot(x, np.polyval(line, x / 1e9), color=style.colour, linestyle=style.dashes, linewidth=0.8)
-            percent_axis(axes, float(rows["accuracy"].min()))
-            log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
-            axes.set_title(readable(suite), pad=3, parse_math=False)
-        figure = sheet.finish("Parameters (log scale)", "Accuracy (%)")
+
+    def draw(axes: Axes, suite: pd.DataFrame) -> None:
+        for family, style in styles.items():
+            part = suite[suite["family"] == family]
+            axes.plot(part["parameters"], part["accuracy"], "o", color=style.color, markersize=2.5)
+            if part["parameters"].nunique() > 1:
+                x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
+                line = np.polyfit(part["parameters"] / _PER, part["accuracy"], 1)
+                axes.plot(x, np.polyval(line, x / _PER), color=style.color, linestyle=style.dashes, linewidth=0.8)
+        percent_axis(axes, float(rows["accuracy"].min()))
+        log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
+
+    figure = draw_panels(panels_by(rows, "suite"), draw, ("Parameters (log scale)", "Accuracy (%)"), note, legend)
     return Drawing(name, "Accuracy and parameters", note, figure, rows)

@@ -1,1 +1,4 @@
-"""Kinds of pairs: lengths, subsets, filtering, factors of certainty."""
+"""Accuracy by properties of pairs: length, attractors, subsets, MIN-K% filtering, and factors of certainty.
+
+Imports ``data``, ``plotting``, ``report`` and ``models``.
+"""

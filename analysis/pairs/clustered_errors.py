@@ -1,4 +1,4 @@
-"""Errors of a linear model where observations come in clusters, such as the pairs of a language or of a sentence."""
+"""Cluster-robust standard errors of a linear model, e.g. for pairs that share a language or a sentence."""
 
 import math
 from collections.abc import Iterator

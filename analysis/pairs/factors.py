@@ -8,22 +8,17 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.last_scores import Judged
+from analysis.data.last_scores import ModelScores
 from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.linking import nll_per_token
 from eval.metrics.accuracy import CONFIDENCE
 
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
-PUBLISHED = (
-    "distance",
-    "has_attractors",
-    "congruent_attractors",
-    "incongruent_attractors",
-)  # where a benchmark has them
+PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_attractors")  # in some benchmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +44,6 @@ class FactorModel:
 
 def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Gather what pairs and scores say of each pair.
-
-    Args:
-        scores: the score table, one row per pair in the same order.
 
     Returns:
         ``phenomenon``; ``sentence`` (the good one); ``delta_lp`` (MultiBLiMP, section 6.3); ``sentence_length`` (scored
@@ -98,7 +90,7 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
 
     rows = table[[*NO_FACTORS, *factors]].replace([np.inf, -np.inf], np.nan).dropna()
     phenomena = pd.get_dummies(rows[PHENOMENON], dtype=np.float64)
-    design, left_out = _independent(phenomena, rows, factors)
+    design, left_out = _independent_columns(phenomena, rows, factors)
     if len(rows) <= design.shape[1]:
         return None
     fit = OLS(rows[RESPONSE].to_numpy(np.float64), design.to_numpy(), hasconst=True).fit()
@@ -118,7 +110,7 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
 
 
-def _independent(
+def _independent_columns(
     phenomena: pd.DataFrame, rows: pd.DataFrame, factors: Sequence[str]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Add the standardised factors one by one, those left out that the columns before them determine."""
@@ -144,25 +136,28 @@ _MODELS = 2  # drawn; the paper's figure has its two best models
 _ROWS = 60
 
 
-def factor_parts(
-    name: str, file_name: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
-) -> Iterator[Part]:
+def factor_sections(
+    name: str,
+    file_name: str,
+    last: dict[str, ModelScores],
+    languages: pd.DataFrame | None,
+    factors: pd.DataFrame | None,
+) -> Iterator[ReportSection]:
     """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
 
     Args:
-        name: of the benchmark, or of the family of languages.
-        file_name: what its files are named after.
         judged: the judgments by language; of a benchmark of one language, one.
-        languages: with frequencies, from ``covariates.read_languages``.
-        factors: from ``covariates.read_factors``.
+        languages: with frequencies, from ``user_tables.read_languages``.
+        factors: from ``user_tables.read_factors``.
 
     Yields:
         The part, where there is a factor beyond what the scores themselves hold.
     """
-    shared = [model for model in _models(judged) if all(model in one.credit for one in judged.values())]
+    accuracy = pd.concat([one.credit for one in last.values()]).mean().sort_values(ascending=False, kind="stable")
+    shared = [str(model) for model in accuracy.index if all(model in one.credit for one in last.values())]
     fitted = {}
     for model in shared:
-        table = factor_table(model, judged, languages, factors)
+        table = factor_table(model, last, languages, factors)
         terms = [column for column in table.columns if column not in NO_FACTORS]
         if set(terms) <= set(OF_SCORES):
             return
@@ -170,38 +165,29 @@ def factor_parts(
         if fit is not None:
             fitted[model] = fit
     if fitted:
-        yield _part(name, file_name, fitted)
+        yield _factor_section(name, file_name, fitted)
 
 
 def factor_table(
-    model: str, judged: dict[str, Judged], languages: pd.DataFrame | None, factors: pd.DataFrame | None
+    model: str, last: dict[str, ModelScores], languages: pd.DataFrame | None, factors: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Gather Delta and the factors of all pairs of one model; the language's frequency enters as its logarithm."""
     parts = []
     frequency = None if languages is None else languages.set_index("language")["frequency"]
-    for language, one in judged.items():
+    for language, one in last.items():
         part = pair_factors(one.pairs, one.scores[model]).assign(**{LANGUAGE: language})
         if frequency is not None and frequency.notna().any():
             part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
         if factors is not None:
-            part = _with_factors(part, one, factors)
+            own = factors[factors["benchmark"] == one.benchmark].drop(columns="benchmark")
+            joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
+            part = part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)
     return table.dropna(axis="columns", how="all")
 
 
-def _with_factors(part: pd.DataFrame, one: Judged, given: pd.DataFrame) -> pd.DataFrame:
-    own = given[given["benchmark"] == one.benchmark].drop(columns="benchmark")
-    joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
-    return part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
-
-
-def _models(judged: dict[str, Judged]) -> list[str]:
-    accuracy = pd.concat([one.credit for one in judged.values()]).mean()
-    return [str(name) for name in accuracy.sort_values(ascending=False, kind="stable").index]
-
-
-def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
+def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
     facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
         [fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts}) for model, fit in fitted.items()]
@@ -214,23 +200,22 @@ def _part(name: str, file_name: str, fitted: dict[str, FactorModel]) -> Part:
         "factors scaled to mean 0 and sample standard deviation 1 (MultiBLiMP, section 7.3). A beta is in nats for one "
         "standard deviation of its factor, with its 95 % interval; a phenomenon's is the Δ at the means of the "
         "factors. Language frequency enters as its logarithm. Perplexity, sentence length and subword delta are of the "
-        f"model's own tokens. {_clustering(table)}"
+        f"model's own tokens. {_clustering_note(table)}"
     )
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
     shown = (
         Column("model", "Model"), Column("term", "Term"), Column("beta", "Beta (nats)", "number"),
-        Column("low", "95 % from", "number"), Column("high", "to", "number"), Column("p", "p", "p"),
-        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
-        Column("r_squared", "R² (%)", "percent"),
+        *interval_columns("number"), Column("p", "p", "p"), Column("n", "Pairs", "count"),
+        Column("clusters", "Clusters", "count"), Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
     drawn = list(fitted)[:_MODELS]
-    drawing = _draw(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
-    view = TableView(f"{note} Numbers: factor_models_{file_name}.csv.", shown, table.head(_ROWS))
-    return Part(Section(f"What drives certainty on {name}", (drawing, view)), {f"factor_models_{file_name}": table})
+    drawing = _draw_betas(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
+    view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})
+    return ReportSection(f"What drives certainty on {name}", (drawing, view))
 
 
-def _clustering(table: pd.DataFrame) -> str:
+def _clustering_note(table: pd.DataFrame) -> str:
     """Say what intervals and p take as independent, and why one may be missing."""
     what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
     clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
@@ -242,7 +227,7 @@ def _clustering(table: pd.DataFrame) -> str:
     return note + gap
 
 
-def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
+def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
     styles = line_styles(models)
     with drawing_style():
@@ -253,14 +238,7 @@ def _draw(table: pd.DataFrame, name: str, note: str) -> Drawing:
             height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
             bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
             rows.axes.errorbar(
-                part["beta"],
-                height,
-                xerr=bars,
-                fmt="o",
-                color=style.colour,
-                markersize=2.6,
-                elinewidth=0.8,
-                label=model,
+                part["beta"], height, xerr=bars, fmt="o", color=style.color, markersize=2.6, elinewidth=0.8, label=model
             )
         rows.axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_MODELS, borderpad=0.2)
         figure = rows.finish("Beta (nats; factors: per standard deviation)")

@@ -11,8 +11,8 @@ DRAWS = 100
 def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
     """Choose in each paradigm the pairs whose good sentence no model seems to have seen (RuBLiMP, section 2.4).
 
-    A threshold t on MIN-K% PROB leaves the sentences on which every model is below it; the search for the t that leaves
-    ``size`` different sentences comes to taking those whose highest value over the models is lowest.
+    A threshold t on MIN-K% PROB leaves the sentences on which every model is below it; searching for the t that
+    leaves ``size`` different sentences is the same as taking those whose highest value over the models is lowest.
 
     Args:
         good: columns ``paradigm`` and ``good`` (sentence), one row per pair.
@@ -33,7 +33,6 @@ def reference_accuracies(
     """Average the accuracy of each model over random samples of the pool (RuBLiMP, section 4).
 
     Args:
-        credit: one row per pair and one column per model.
         size: pairs drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
 
     Returns:
@@ -62,9 +61,7 @@ def filtering_table(
     """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
 
     Args:
-        good: as for ``keep_unseen``.
         mink: by K, the MIN-K% PROB of the good sentences by model.
-        credit: one row per pair and one column per model.
         draws: random samples of the reference.
 
     Returns:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.models.chance import with_tests
+from analysis.models.categories import with_tests
 
 GROUPS = 7
 # Paradigms that differ in the attractor alone, by what they test (RuBLiMP, section 5: Attractors Confuse LMs).

@@ -1,124 +1,101 @@
 """The parts about kinds of pairs: length and domain, attractors, MIN-K% filtering, subsets (RuBLiMP, Swe-BLiMP)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.last_scores import Judged
-from analysis.data.study import Scored
+from analysis.data.last_scores import ModelScores
+from analysis.data.study import BenchmarkScores
 from analysis.models.charts import draw_lines
 from analysis.pairs.filtering import DRAWS, default_size, filtering_table
 from analysis.pairs.length_groups import ATTRACTORS, length_table, paradigm_differences
 from analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
 _DIFFERENCES = (
-    Column("what", "Agreement in"),
-    Column("model", "Model"),
-    Column("without", "Without attractor (%)", "percent"),
-    Column("with_it", "With attractor (%)", "percent"),
-    Column("difference", "Difference (points)", "percent"),
-    Column("low", "95 % from", "percent"),
-    Column("high", "to", "percent"),
-)
+    Column("what", "Agreement in"), Column("model", "Model"), Column("without", "Without attractor (%)", "percent"),
+    Column("with_it", "With attractor (%)", "percent"), Column("difference", "Difference (points)", "percent"),
+    *interval_columns("percent"),
+)  # fmt: skip
 _FILTERING = (
-    Column("model", "Model"),
-    Column("k", "K (%)", "count"),
-    Column("pairs", "Pairs kept", "count"),
-    Column("reference", "Random pairs (%)", "percent"),
-    Column("filtered", "Filtered pairs (%)", "percent"),
+    Column("model", "Model"), Column("k", "K (%)", "count"), Column("pairs", "Pairs kept", "count"),
+    Column("reference", "Random pairs (%)", "percent"), Column("filtered", "Filtered pairs (%)", "percent"),
     Column("delta", "Δ (points)", "percent"),
-)
+)  # fmt: skip
 
 
-def pair_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Make those parts that the columns of a benchmark's pairs and scores have data for."""
-    yield from _lengths(scored, judged)
-    yield from _attractors(scored, judged)
-    yield from _subsets(scored, judged)
+    yield from _length_sections(scored, last)
+    yield from _attractor_sections(scored, last)
+    yield from _subset_sections(scored, last)
 
 
-def filtering_parts(scored: Scored, judged: Judged) -> Iterator[Part]:
+def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
     if scored.scorer != "mink":
         return
-    size, name = default_size(judged.pairs["paradigm"]), scored.file_name
-    mink = {k: _column(judged, f"mink{k}_good") for k in _stored(judged)}
-    table = filtering_table(judged.pairs, mink, judged.credit, size)
+    size = default_size(last.pairs["paradigm"])
+    columns = set.intersection(*(set(scores.columns) for scores in last.scores.values()))
+    ks = sorted(int(found[1]) for name in columns if (found := _MINK.fullmatch(name)))
+    mink = {k: pd.DataFrame({model: last.scores[model][f"mink{k}_good"] for model in last.models}) for k in ks}
+    table = filtering_table(last.pairs, mink, last.credit, size)
     note = (
         f"Pairs of each paradigm whose good sentence all models find least familiar by MIN-K% PROB ({size} of each, "
         f"half of the smallest paradigm), against the mean over {DRAWS} random samples of as many (RuBLiMP, section 4, "
         "Figure 3). Below 0: filtering makes the pairs harder. The pool is the benchmark itself; RuBLiMP, as "
-        f"published, is filtered already. Numbers: filtering_{name}.csv."
+        "published, is filtered already."
     )
-    view = TableView(note, _FILTERING, table)
-    yield Part(Section(f"MIN-K% filtering of {scored.benchmark}", (view,)), {f"filtering_{name}": table})
+    view = TableView(note, _FILTERING, table, {f"filtering_{scored.file_name}": table})
+    yield ReportSection(f"MIN-K% filtering of {scored.benchmark}", (view,))
 
 
-def leading(credit: pd.DataFrame, most: int = LINES) -> list[str]:
-    """Return the most accurate models, the first ``most`` of them."""
-    return [str(name) for name in credit.mean().sort_values(ascending=False, kind="stable").index[:most]]
-
-
-def _lengths(scored: Scored, judged: Judged) -> Iterator[Part]:
-    if "domain" not in judged.pairs:
+def _length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    if "domain" not in last.pairs:
         return
-    table, name = length_table(judged.pairs, judged.credit), scored.file_name
-    shown = table[table["model"].isin(leading(judged.credit))]
+    table, name = length_table(last.pairs, last.credit), scored.file_name
+    leading = last.credit.mean().sort_values(ascending=False, kind="stable").index[:LINES]
+    shown = table[table["model"].isin(list(leading))]
     shown = shown.rename(columns={"domain": "panel", "ci_low": "low", "ci_high": "high"})
     note = (
         f"Accuracy by length of the good sentence in words and signs, {scored.title}, a panel for each domain. The "
         "groups are of as equal size as equal lengths staying together allows, over all domains (RuBLiMP, Figures 4 to "
-        f"6); bars: exact 95 % interval over pairs.{_most(judged)}"
+        f"6); bars: exact 95 % interval over pairs."
     )
+    if len(last.models) > LINES:
+        note += f" The {LINES} most accurate of {len(last.models)} models."
     labels = ("Length (words and signs)", "Accuracy (%)")
     drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.benchmark}", note, labels)
-    section = Section(f"Length and domain on {scored.benchmark}", (drawing,))
-    yield Part(section, {f"length_groups_{name}": table})
+    yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
 
 
-def _attractors(scored: Scored, judged: Judged) -> Iterator[Part]:
+def _attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     pairs = ATTRACTORS.get(scored.benchmark.partition("@")[0])
-    table = paradigm_differences(judged.points, pairs) if pairs else pd.DataFrame()
+    table = paradigm_differences(last.points, pairs) if pairs else pd.DataFrame()
     if table.empty:
         return
     note = (
         "Paradigms with an attractor between subject and predicate against those without (RuBLiMP, section 5); "
         "Newcombe's 95 % interval for the difference of two independent shares."
     )
-    view = TableView(note, _DIFFERENCES, table)
-    yield Part(Section(f"Attractors on {scored.benchmark}", (view,)), {f"attractors_{scored.file_name}": table})
+    view = TableView(note, _DIFFERENCES, table, {f"attractors_{scored.file_name}": table})
+    yield ReportSection(f"Attractors on {scored.benchmark}", (view,))
 
 
-def _subsets(scored: Scored, judged: Judged) -> Iterator[Part]:
-    made = judged.pairs.get(HANDMADE)
+def _subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    made = last.pairs.get(HANDMADE)
     if made is None or made.isna().any() or not 0 < made.astype(bool).sum() < len(made):
         return
-    table, name = subset_table(judged.pairs, judged.credit), scored.file_name
+    table = subset_table(last.pairs, last.credit)
     columns = (Column("model", "Model"), *(Column(subset, f"{subset} (%)", "percent") for subset in SUBSETS))
     note = (
         "Macro accuracy on the hand-made pairs, on ten random others and fifty random pairs of each category, and on "
         "all (Swe-BLiMP, section 6). MPAD: mean absolute difference over the six pairs of subsets, in points; its mean "
-        f"over the models is {100 * table['mpad'].mean():.2f}. The random pairs are the same for all models. Numbers: "
-        f"subsets_{name}.csv."
+        f"over the models is {100 * table['mpad'].mean():.2f}. The random pairs are the same for all models."
     )
-    view = TableView(note, (*columns, Column("mpad", "MPAD (points)", "percent")), table)
-    yield Part(Section(f"Stability over subsets of {scored.benchmark}", (view,)), {f"subsets_{name}": table})
-
-
-def _stored(judged: Judged) -> list[int]:
-    """Return the K that the scores of all models have."""
-    columns = set.intersection(*(set(scores.columns) for scores in judged.scores.values()))
-    return sorted(int(found[1]) for name in columns if (found := _MINK.fullmatch(name)))
-
-
-def _column(judged: Judged, name: str) -> pd.DataFrame:
-    return pd.DataFrame({model: judged.scores[model][name] for model in judged.models})
-
-
-def _most(judged: Judged, most: int = LINES) -> str:
-    models: Sequence[str] = judged.models
-    return f" The {most} most accurate of {len(models)} models." if len(models) > most else ""
+    columns = (*columns, Column("mpad", "MPAD (points)", "percent"))
+    view = TableView(note, columns, table, {f"subsets_{scored.file_name}": table})
+    yield ReportSection(f"Stability over subsets of {scored.benchmark}", (view,))

@@ -34,10 +34,6 @@ def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
 def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Compute the macro accuracy of every model on every subset.
 
-    Args:
-        pairs: as for ``subset_masks``.
-        credit: one row per pair, with the index of ``pairs``, and one column per model.
-
     Returns:
         One row per model: ``model``, the four subsets (mean over categories) and ``mpad``.
     """
@@ -50,11 +46,7 @@ def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame, seed: int = 0) -> pd
 
 
 def mpad(accuracies: pd.DataFrame) -> pd.Series:
-    """Return each row's mean pairwise absolute deviation: over all pairs of columns (Swe-BLiMP, section 6).
-
-    Args:
-        accuracies: one row per model and one column per subset.
-    """
+    """Return the mean pairwise absolute deviation of each model's subsets, the columns (Swe-BLiMP, section 6)."""
     columns = [accuracies[one].sub(accuracies[other]).abs() for one, other in combinations(accuracies.columns, 2)]
     return pd.concat(columns, axis=1).mean(axis=1)
 

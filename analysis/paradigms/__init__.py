@@ -1,1 +1,4 @@
-"""Accuracy by paradigm and phenomenon, beside people."""
+"""Accuracy by paradigm and phenomenon, with human agreement and the excluded paradigms of a benchmark.
+
+Imports ``data``, ``report`` and ``linking``.
+"""

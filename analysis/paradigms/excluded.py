@@ -4,41 +4,33 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.data.study import Scored, Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import linking_order
-from analysis.paradigms.human import human_of
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.human import load_human_agreement
+from analysis.report.html import Column, ReportSection, TableView
 
 _SUFFIX = "-excluded"
 _VIEW = (
-    Column("model", "Model"),
-    Column("step", "Step", "count"),
-    Column("linking", "Linking function"),
-    Column("paradigms_included", "Paradigms included", "count"),
-    Column("paradigms_excluded", "excluded", "count"),
-    Column("included", "Included (%)", "percent"),
-    Column("excluded", "Excluded (%)", "percent"),
+    Column("model", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"),
+    Column("paradigms_included", "Paradigms included", "count"), Column("paradigms_excluded", "excluded", "count"),
+    Column("included", "Included (%)", "percent"), Column("excluded", "Excluded (%)", "percent"),
     Column("difference", "Difference (points)", "percent"),
-)
+)  # fmt: skip
 _NOTE = (
     "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
 )
 
 
 def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Set the accuracy on a benchmark beside that on the paradigms left out of it.
-
-    Args:
-        included: from ``paradigms.by_level``, of the benchmark.
-        excluded: likewise, of what was left out.
+    """Join ``accuracy.by_level`` of a benchmark with that of the paradigms left out of it.
 
     Returns:
         One row per model and linking function that has both at one step: ``model``, ``step``, ``linking``,
         ``paradigms_included``, ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their
         ``difference``.
     """
-    parts = {"included": _overall(included), "excluded": _overall(excluded)}
+    parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
     renamed = [
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
     ]
@@ -49,12 +41,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
 
 
 def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Return people's agreement with both as a row of ``included_excluded``, over answers as in the paper.
-
-    Args:
-        included: from ``human.human_agreement``, of the benchmark.
-        excluded: likewise, of what was left out.
-    """
+    """Return human agreement with both as a row of ``included_excluded``, over answers as in the paper."""
     parts = {"included": included, "excluded": excluded}
     row: dict[str, object] = {"model": "people", "step": float("nan"), "linking": "agreement over answers"}
     for name, part in parts.items():
@@ -64,38 +51,33 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
 
 
-def excluded_parts(study: Study) -> Iterable[Part]:
+def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        other = scored.get((_excluded(benchmark), scorer))
-        table = pd.DataFrame() if other is None else _table(one, other)
+        name, mark, size = benchmark.partition("@")  # of a subset, NAME@N
+        other = scored.get((name + _SUFFIX + mark + size, scorer))
+        table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
-            name = f"excluded_{one.file_name}"
-            view = TableView(f"{_NOTE} {_ties(one)}; {_ties(other)}. Numbers: {name}.csv.", _VIEW, table)
-            yield Part(Section(f"Excluded paradigms of {benchmark}", (view,)), {name: table})
+            files = {f"excluded_{one.file_name}": table}
+            view = TableView(f"{_NOTE} {_ties_note(one)}; {_ties_note(other)}.", _VIEW, table, files)
+            yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
 
 
-def _excluded(benchmark: str) -> str:
-    """Name what was left out of a benchmark, or of the subset ``NAME@N`` of one."""
-    name, mark, size = benchmark.partition("@")
-    return name + _SUFFIX + mark + size
-
-
-def _ties(scored: Scored) -> str:
+def _ties_note(scored: BenchmarkScores) -> str:
     return f"{scored.benchmark}: ties counted {scored.rows['ties_rule'].iloc[0]}"
 
 
-def _table(included: Scored, excluded: Scored) -> pd.DataFrame:
+def _compare_benchmarks(included: BenchmarkScores, excluded: BenchmarkScores) -> pd.DataFrame:
     linkings = sorted(set(included.rows["linking"].astype(str)))
     levels = [by_level(line_means(last_paradigm_rows(scored, linkings))) for scored in (included, excluded)]
-    human = [human_of(scored) for scored in (included, excluded)]
+    human = [load_human_agreement(scored) for scored in (included, excluded)]
     table = included_excluded(*levels)
     if table.empty or human[0] is None or human[1] is None:
         return table
     return pd.concat([human_row(human[0], human[1]), table], ignore_index=True)
 
 
-def _overall(levels: pd.DataFrame) -> pd.DataFrame:
+def _overall_rows(levels: pd.DataFrame) -> pd.DataFrame:
     rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
     return rows.rename(columns={"group": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]

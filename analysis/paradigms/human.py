@@ -1,39 +1,28 @@
-"""How far people agree with a benchmark, and the reference lines of people and of other models."""
+"""Human agreement with a benchmark, and the reference lines of people and of other models."""
 
 from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.data.study import Scored, Study
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.study import BenchmarkScores, Study
+from analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError
 
 _VIEW = (
-    Column("benchmark", "Benchmark"),
-    Column("phenomenon", "Phenomenon"),
-    Column("paradigms", "Paradigms", "count"),
-    Column("answered", "of them with answers", "count"),
-    Column("answers", "Answers", "count"),
-    Column("macro", "Mean over paradigms (%)", "percent"),
-    Column("pooled", "Over answers (%)", "percent"),
-)
-_NOTE = (
-    "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty. "
-    "Numbers: human_agreement.csv."
-)
+    Column("benchmark", "Benchmark"), Column("phenomenon", "Phenomenon"), Column("paradigms", "Paradigms", "count"),
+    Column("answered", "of them with answers", "count"), Column("answers", "Answers", "count"),
+    Column("macro", "Mean over paradigms (%)", "percent"), Column("pooled", "Over answers (%)", "percent"),
+)  # fmt: skip
+_NOTE = "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty."
 
 
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
     """Summarise people's agreement by phenomenon, joined by the name of the paradigm.
 
-    Args:
-        human: from ``covariates.read_human``.
-        paradigms: ``paradigm`` and ``phenomenon`` of a benchmark.
-
     Returns:
         One row per phenomenon, then ``all``: ``paradigms``, ``answered`` (how many of them the file has), ``answers``,
         ``macro`` (mean over paradigms) and ``pooled`` (over all answers; ZhoBLiMP's 93.9 of section 2.3). Both are NaN
-        unless every paradigm has answers, as they would not be about what the models are judged by.
+        unless every paradigm has answers; otherwise they would cover other paradigms than the models' accuracies.
     """
     joined = paradigms.merge(human, on="paradigm", how="left", validate="one_to_one")
     joined["share"] = joined["correct"] / joined["total"]
@@ -48,7 +37,7 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     return table.drop(columns="correct").reset_index()
 
 
-def human_of(scored: Scored) -> pd.DataFrame | None:
+def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
     """Return people's agreement with a benchmark; None without ``human=``, or when it has none of its paradigms."""
     human = scored.study.human
     if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
@@ -56,7 +45,7 @@ def human_of(scored: Scored) -> pd.DataFrame | None:
     return human_agreement(human, scored.paradigms)
 
 
-def human_parts(study: Study) -> Iterable[Part]:
+def human_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of people's agreement with every benchmark that ``human=`` is about.
 
     Raises:
@@ -64,7 +53,7 @@ def human_parts(study: Study) -> Iterable[Part]:
     """
     if study.settings.human is None or study.scores.empty:
         return
-    tables = [(scored.benchmark, human_of(scored)) for scored in study.benchmarks()]
+    tables = [(scored.benchmark, load_human_agreement(scored)) for scored in study.benchmarks()]
     found = [table.assign(benchmark=name) for name, table in tables if table is not None]
     if not found:
         names = ", ".join(dict.fromkeys(name for name, _ in tables))
@@ -74,11 +63,11 @@ def human_parts(study: Study) -> Iterable[Part]:
         )
     table = pd.concat(found, ignore_index=True).drop_duplicates()
     table = table[[column.name for column in _VIEW]]
-    yield Part(Section("Agreement of people", (TableView(_NOTE, _VIEW, table),)), {"human_agreement": table})
+    yield ReportSection("Agreement of people", (TableView(_NOTE, _VIEW, table, {"human_agreement": table}),))
 
 
-def reference_lines(scored: Scored) -> pd.DataFrame:
-    """Return what stands in a benchmark's FLOPs curves as level lines.
+def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
+    """Return the level lines of a benchmark's FLOPs curves.
 
     Returns:
         ``reference`` (name), ``phenomenon`` (``all``: overall) and ``accuracy``: people's agreement, the mean over
@@ -87,7 +76,7 @@ def reference_lines(scored: Scored) -> pd.DataFrame:
     rows = scored.rows
     models = rows[(rows["step"] == -1) & (rows["linking"] == scored.linking) & (rows["split"] == "all")]
     table = models[["run", "phenomenon", "accuracy"]].rename(columns={"run": "reference"})
-    people = human_of(scored)
+    people = load_human_agreement(scored)
     if people is not None:
         levels = people.rename(columns={"macro": "accuracy"})[["phenomenon", "accuracy"]].dropna()
         table = pd.concat([levels.assign(reference="human"), table])

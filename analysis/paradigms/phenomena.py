@@ -5,21 +5,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.study import Scored
-from analysis.paradigms.human import human_of
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.study import BenchmarkScores
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.human import load_human_agreement
+from analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
 _NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]
 
 
 def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """Lay out phenomena by model.
-
-    Args:
-        levels: from ``paradigms.by_level``.
-        linking: linking function of the phenomena.
+    """Lay out ``accuracy.by_level`` by phenomenon and model, the phenomena under one linking function.
 
     Returns:
         ``phenomenon``, ``linking``, ``aggregate`` (what the accuracy is a mean over), ``paradigms`` (how many), and a
@@ -47,7 +43,6 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
     Args:
         table: with a column of accuracies for each model and, where there are answers of people, ``human``.
-        models: the columns of the models.
 
     Returns:
         The table with ``best`` (the first of several, empty without an accuracy), and with ``gap``, human minus the
@@ -66,10 +61,6 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     """Add people's agreement to the phenomena and to the overall rows that are means over paradigms.
 
-    Args:
-        table: from ``phenomenon_table``.
-        human: from ``human.human_agreement``.
-
     Returns:
         The table with ``human`` (mean over paradigms) and ``human_pooled`` (over answers).
     """
@@ -80,7 +71,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     return merged
 
 
-def phenomenon_parts(scored: Scored) -> Iterable[Part]:
+def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
@@ -88,27 +79,22 @@ def phenomenon_parts(scored: Scored) -> Iterable[Part]:
     rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
-    levels, human = _in_order(by_level(rows), scored), human_of(scored)
+    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
+    levels = by_level(rows).sort_values("group", key=lambda groups: groups.map(order), kind="stable")
+    human = load_human_agreement(scored)
     table = phenomenon_table(levels, scored.linking)
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
-    lines = _lines(own, models)
-    view = TableView(_note(scored, lines, human is not None), _columns(models, table), table)
-    name = f"phenomena_{scored.file_name}"
-    yield Part(Section(f"Phenomena of {scored.benchmark}", (view,)), {name: table, f"{name}_models": lines})
+    lines = own.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
+    lines = lines.reindex(models).rename_axis("model").reset_index()
+    files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
+    view = TableView(
+        _phenomenon_note(scored, lines, human is not None), _phenomenon_columns(models, table), table, files
+    )
+    yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
 
 
-def _in_order(levels: pd.DataFrame, scored: Scored) -> pd.DataFrame:
-    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
-    return levels.sort_values("group", key=lambda groups: groups.map(order), kind="stable")
-
-
-def _lines(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    lines = rows.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
-    return lines.reindex(list(models)).rename_axis("model").reset_index()
-
-
-def _note(scored: Scored, lines: pd.DataFrame, people: bool) -> str:
+def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, people: bool) -> str:
     seeds = ", the mean over the runs that differ in the seed only" if (lines["runs"] > 1).any() else ""
     text = (
         f"Accuracy in percent at the last scored checkpoint{seeds}; {scored.title}. A phenomenon is the mean over its "
@@ -119,11 +105,10 @@ def _note(scored: Scored, lines: pd.DataFrame, people: bool) -> str:
             " Human: agreement of people, the mean over paradigms, and over all answers. Gap, in percentage points: "
             "human minus the best model of the row."
         )
-    name = f"phenomena_{scored.file_name}"
-    return f"{text} Numbers: {name}.csv; steps of the models: {name}_models.csv."
+    return text
 
 
-def _columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
+def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
     first = [
         Column("phenomenon", "Phenomenon"),
         Column("linking", "Linking function"),

@@ -1,1 +1,4 @@
-"""How figures look. Imports no other folder of this package."""
+"""The style of figures, the layout of their panels and rows, and the files they are written to.
+
+Imports no other folder of ``analysis``.
+"""

@@ -1,17 +1,14 @@
-"""Figures as objects: sheets of panels or of named rows, and the files they are written to."""
+"""Figures as objects, the files they are written to, and the layout of a figure whose rows have names."""
 
 import io
-import math
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -21,13 +18,6 @@ from ucurve.storage.files import new_file, write_text
 
 Format = Literal["png", "svg", "pdf"]
 
-# The layout is fixed in inches rather than solved for: it never overlaps, repeats exactly, and draws in a quarter of
-# the time of a layout engine.
-_ACROSS = 4
-_LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16
-_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
-_UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
-_LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
 _PIXELS_PER_INCH = 110  # on a screen, a little larger than in print
 _PIXELS_PER_INCH_ALONE = 180  # of one panel, which would take up a third of the page's width
 _DOTS_PER_PIXEL = 20 / 11  # screens have up to two; 200 dots per inch of sheets
@@ -83,114 +73,20 @@ class Drawing:
         return render(self, "png"), {"width": self.pixels_wide}
 
 
-def phenomena_of(table: pd.DataFrame) -> list[str]:
-    """Return the names of the phenomena in a table, the overall rows and unnamed ones left out."""
-    return sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
-
-
-def overall_and_phenomena(
-    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Sequence[str]], Figure]
-) -> list[Drawing]:
-    """Draw the overall figure and, where there are phenomena, the one with a panel for each.
-
-    Args:
-        table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
-        name: start of the file names.
-        what: what the figures show, e.g. ``"Learning curves"``.
-        draw: makes a figure of rows, with a panel for each phenomenon given.
-    """
-    overall = table[table["phenomenon"] == "all"]
-    drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, ["all"]), overall)]
-    phenomena = phenomena_of(table)
-    if phenomena:
-        panels = table[table["phenomenon"].isin(phenomena)]
-        drawings.append(Drawing(f"{name}_phenomena", f"{what} by phenomenon", note, draw(panels, phenomena), panels))
-    return drawings
-
-
-class Sheet:
-    """A figure of equal panels with shared axes, one legend below, and one note that says how to read it.
-
-    Attributes:
-        figure: the figure: one column wide for one panel, two columns for more.
-        panels: its panels, row by row.
-    """
-
-    def __init__(self, panels: int, legend: Mapping[str, Artist], note: str) -> None:
-        """Lay out a sheet.
-
-        Args:
-            legend: what stands for each line, by its label.
-            note: text under the axis label.
-        """
-        self._legend = legend
-        across = min(panels, _ACROSS)
-        self._rows = math.ceil(panels / across)
-        width = ONE_COLUMN if panels == 1 else TWO_COLUMNS
-        self._note = textwrap.wrap(note, int(_NOTE_CHARACTERS * width))
-        self._per_row = max(1, int(_LEGEND_CHARACTERS * width / (7 + max(map(len, legend), default=0))))
-        panel = (width - _LEFT - _RIGHT - (across - 1) * _BETWEEN_COLUMNS) / across
-        height = min(2.0, 0.68 * panel)
-        bottom = self._legend_height + _NOTE_LINE * len(self._note) + _UNDER_PANELS
-        top = _TOP + (_TITLE if panels > 1 else 0)
-        total = bottom + self._rows * height + (self._rows - 1) * _BETWEEN_ROWS + top
-        self.figure = Figure(figsize=(width, total))
-        FigureCanvasAgg(self.figure)
-        self.figure.subplots_adjust(
-            _LEFT / width, bottom / total, 1 - _RIGHT / width, 1 - top / total,
-            _BETWEEN_COLUMNS / panel, _BETWEEN_ROWS / height,
-        )  # fmt: skip
-        self.panels = self._make_panels(panels, across)
-
-    def finish(self, x_label: str, y_label: str) -> Figure:
-        """Add labels, note and legend, and return the figure."""
-        width, height = self.figure.get_size_inches()
-        base = self._legend_height / height
-        middle = (_LEFT + width - _RIGHT) / 2 / width
-        above_note = base + (_NOTE_LINE * len(self._note) + 0.03) / height
-        self.figure.text(middle, above_note, x_label, ha="center", va="bottom")
-        note = "\n".join(self._note)
-        self.figure.text(0.5, base, note, ha="center", va="bottom", fontsize=6, color="0.25", linespacing=1.1)
-        centre = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
-        self.figure.text(_EDGE / width, centre, y_label, rotation=90, ha="left", va="center")
-        if self._legend:
-            legend = self.figure.legend(
-                list(self._legend.values()), list(self._legend), loc="lower center", ncols=self._per_row,
-                bbox_to_anchor=(0.5, 0), borderpad=0.2, labelspacing=0.25, handlelength=2.2,
-            )  # fmt: skip
-            for text in legend.get_texts():
-                text.set_parse_math(False)
-        return self.figure
-
-    @property
-    def _legend_height(self) -> float:
-        return _LEGEND_LINE * math.ceil(len(self._legend) / self._per_row) + _EDGE
-
-    def _make_panels(self, count: int, across: int) -> list[Axes]:
-        grid = self.figure.subplots(self._rows, across, sharex=True, sharey=True, squeeze=False)
-        panels = list(grid.flat)
-        for spare in panels[count:]:
-            spare.set_axis_off()
-        for axes in panels[max(0, count - across) : count]:  # with nothing below them
-            axes.xaxis.set_tick_params(labelbottom=True)
-        return panels[:count]
-
-
 def render(drawing: Drawing, kind: Format) -> bytes:
-    """Return the figure as the bytes of a file; the same drawing gives the same bytes."""
+    """Return the figure as the bytes of a file; they are the same for the same drawing."""
     buffer = io.BytesIO()
     dots = _DOTS_PER_PIXEL * drawing.pixels_per_inch
     with drawing_style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # said once, in plain words, elsewhere
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from font"
+        )  # analysis.sections warns once, in plain words
         drawing.figure.savefig(buffer, format=kind, dpi=dots, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 
 def write_drawing(drawing: Drawing, png: bytes, out: Path, formats: Sequence[Format]) -> list[Path]:
     """Write a figure in every format, and its numbers as CSV.
-
-    Args:
-        png: its rendering as PNG, which the report needs too.
 
     Returns:
         The files written.
@@ -234,7 +130,9 @@ class NamedRows:
         self.figure = Figure(figsize=(TWO_COLUMNS, self._height))
         FigureCanvasAgg(self.figure)
         self._middle = (left + TWO_COLUMNS - _ROWS_RIGHT) / 2 / TWO_COLUMNS
-        self.axes = self._panel(left, row * max(len(names), 3))
+        place = (left / TWO_COLUMNS, self._bottom / self._height)
+        size = ((TWO_COLUMNS - left - _ROWS_RIGHT) / TWO_COLUMNS, row * max(len(names), 3) / self._height)
+        self.axes = self.figure.add_axes((*place, *size))
         self.axes.set_ylim(len(names) - 0.5, -0.5)
         self.axes.set_yticks(range(len(names)), [_shortened(name, left) for name in names], parse_math=False)
         self.axes.tick_params(axis="y", length=0)
@@ -249,21 +147,8 @@ class NamedRows:
         )
         return self.figure
 
-    def _panel(self, left: float, height: float) -> Axes:
-        place = (left / TWO_COLUMNS, self._bottom / self._height)
-        size = ((TWO_COLUMNS - left - _ROWS_RIGHT) / TWO_COLUMNS, height / self._height)
-        return self.figure.add_axes((*place, *size))
-
 
 def _shortened(name: str, left: float) -> str:
     most = int((left - 0.1) / _LETTER)
     shown = readable(name)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-OVER_RUNS = "1 sample sd over runs"
-
-
-def legend_label(group: str, runs: int) -> str:
-    """Name a line, with the number of its runs where there are several."""
-    return f"{group} ({runs} runs)" if runs > 1 else group

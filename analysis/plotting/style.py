@@ -1,4 +1,4 @@
-"""The one home of how figures look: colours, sizes, fonts and axes."""
+"""The look of all figures: colors, sizes, fonts and axes."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,8 +20,8 @@ from ucurve.counts import format_count
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
-# Okabe and Ito's palette, told apart under the common kinds of colour blindness; its yellow is too pale on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
@@ -32,9 +32,9 @@ _CHINESE_FONTS = (
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How one line is told from the others."""
+    """Color and dashes that distinguish a line from the others."""
 
-    colour: str
+    color: str
     dashes: Any
 
 
@@ -76,27 +76,27 @@ def chinese_fonts() -> tuple[str, ...]:
 
 
 def _add_new_fonts() -> None:
-    """Tell matplotlib of fonts that were installed after it listed them, which it does once for all processes."""
+    """Add fonts that were installed after matplotlib made its list, which it makes only once."""
     known = {entry.fname for entry in fontManager.ttflist}
     for path in set(findSystemFonts()) - known:
-        with suppress(OSError, RuntimeError, ValueError):  # what it says of files it cannot read
+        with suppress(OSError, RuntimeError, ValueError):  # raised for files that it cannot read
             fontManager.addfont(path)
 
 
 def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
     """Give every name a style of its own: colours first, then dashes (28 styles in all)."""
     return {
-        name: LineStyle(_COLOURS[index % len(_COLOURS)], _DASHES[index // len(_COLOURS) % len(_DASHES)])
+        name: LineStyle(_COLORS[index % len(_COLORS)], _DASHES[index // len(_COLORS) % len(_DASHES)])
         for index, name in enumerate(dict.fromkeys(names))
     }
 
 
-def dashes_of(names: Iterable[str]) -> dict[str, Any]:
-    """Give every name dashes, four kinds in turn, where colours stand for something else."""
+def line_dashes(names: Iterable[str]) -> dict[str, Any]:
+    """Give every name dashes, four kinds in turn, where colors already have another meaning."""
     return {name: _DASHES[index % len(_DASHES)] for index, name in enumerate(dict.fromkeys(names))}
 
 
-def size_colours(sizes: Sequence[str]) -> dict[str, str]:
+def size_colors(sizes: Sequence[str]) -> dict[str, str]:
     """Give model sizes, smallest first, colours from light to dark that keep their order in grey."""
     places = np.linspace(0.85, 0.0, len(sizes)) if len(sizes) > 1 else [0.4]
     return {size: to_hex(colormaps["viridis"](float(place))) for size, place in zip(sizes, places, strict=True)}
@@ -123,7 +123,7 @@ class TokenAxis:
 
     def apply(self, axes: Axes, most_ticks: int, *, minor: bool) -> None:
         """Set scale, limits, ticks and the break mark of one panel; the arguments are those of ``log_axis``."""
-        _scale(axes, self.zero, self._last)
+        _set_log_scale(axes, self.zero, self._last)
         ticks = log_ticks(self._first, self._last, most_ticks)
         labels = ["0", *(token_label(tick) for tick in ticks)]
         _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self._first, self._last) if minor else [])
@@ -141,14 +141,11 @@ def log_axis(
 
     Args:
         values: what will be drawn on it, above 0.
-        label: writes the label of a tick.
-        most_ticks: no more ticks than this have labels.
-        minor: whether there are ticks between those.
     """
     positive = list(values)
     low, high = min(positive), max(positive)
     ticks = log_ticks(low, high, most_ticks)
-    _scale(axes, low, high)
+    _set_log_scale(axes, low, high)
     _set_ticks(axes, ticks, [label(tick) for tick in ticks], _minor_ticks(low, high) if minor else [])
 
 
@@ -181,7 +178,7 @@ def power_label(value: float) -> str:
     return f"${times}10^{{{int(power)}}}$"
 
 
-def _scale(axes: Axes, low: float, high: float) -> None:
+def _set_log_scale(axes: Axes, low: float, high: float) -> None:
     axes.set_xscale("log")
     margin = (high / low) ** 0.05 if high > low else 2.0
     axes.set_xlim(low / margin, high * margin)

@@ -1,1 +1,4 @@
-"""Sections to one HTML page. Imports ``analysis.plotting``."""
+"""Sections of texts, tables and figures, and the HTML page that they make (Jinja2 templates).
+
+Imports ``plotting``.
+"""

@@ -1,1 +1,4 @@
-"""Laws fitted over FLOPs, and accuracy against bits per byte."""
+"""Scaling laws fitted over FLOPs, and accuracy against bits per byte.
+
+Imports ``data``, ``plotting`` and ``report``.
+"""

@@ -60,8 +60,6 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
     """Fit E, A and b by Huber's loss of the logarithms (Hoffmann et al. 2022, section 3.3).
 
     Args:
-        flops: training FLOPs, above 0.
-        values: losses, above 0.
         start: parameters to begin at; without it the best of a grid of exponents by median absolute residual.
 
     Returns:
@@ -77,7 +75,7 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
         rooted, scale = _huber_root(errors)
         return rooted, slopes * scale[:, None]
 
-    begin = _power_start(places, values) if start is None else _around(start, centre)
+    begin = _power_start(places, values) if start is None else _centered(start, centre)
     low, high = np.array([target.min() - 10, target.min() - 20, 1e-3]), np.array([target.max(), target.max() + 5, 3.0])
     found = _fit_within(model, begin, low, high)
     return np.array([np.exp(found[0]), np.exp(found[1] + found[2] * centre), found[2]])
@@ -87,8 +85,6 @@ def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) ->
     """Fit top, slope and middle by least squares.
 
     Args:
-        flops: training FLOPs, above 0.
-        values: accuracies, as fractions.
         start: parameters to begin at; without it the best of a grid of slopes and middles.
 
     Returns:
@@ -138,17 +134,22 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
         if rows["flops"].nunique() >= FEWEST_POINTS:
             flops, values = (rows[name].to_numpy(dtype=np.float64) for name in ("flops", "value"))
             fitted = law.fit(flops, values, None)
-            drawn = np.array([fitted, *_draws(law, flops, values, fitted, samples, seed)])[1:]  # keeps three columns
-            parameters.append(_parameters(law, flops, values, fitted, drawn).assign(line=line))
+            drawn = np.array([fitted, *_bootstrap_fits(law, flops, values, fitted, samples, seed)])[
+                1:
+            ]  # keeps three columns
+            parameters.append(_parameter_table(law, flops, values, fitted, drawn).assign(line=line))
             curves += [rows[["line", "flops", "value"]].assign(source="observed")]
-            curves += [_curve(law, flops, fitted, drawn).assign(line=line, source="fit")]
+            grid = np.geomspace(flops.min(), flops.max(), _GRID)
+            low, high = _percentile_bounds(law.curve(grid, drawn))
+            fit = pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
+            curves += [fit.assign(line=line, source="fit")]
     return (
         _stacked(parameters, ["line", "points", "rmse", "parameter", "value", "low", "high"]),
         _stacked(curves, ["line", "source", "flops", "value", "low", "high"]),
     )
 
 
-def _draws(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:
+def _bootstrap_fits(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:
     different, cell = np.unique(flops, return_inverse=True)
     if len(different) < FEWEST_FOR_INTERVALS:
         return
@@ -160,20 +161,14 @@ def _draws(law: Law, flops: Array, values: Array, fitted: Array, samples: int, s
             yield law.fit(flops[places], values[places], fitted)
 
 
-def _parameters(law: Law, flops: Array, values: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
-    low, high = _bounds(drawn)
+def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
+    low, high = _percentile_bounds(drawn)
     error = float(np.sqrt(np.mean((law.curve(flops, fitted) - values) ** 2)))
     table = pd.DataFrame({"parameter": law.parameters, "value": fitted, "low": low, "high": high})
     return table.assign(points=len(flops), rmse=error)
 
 
-def _curve(law: Law, flops: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
-    grid = np.geomspace(flops.min(), flops.max(), _GRID)
-    low, high = _bounds(law.curve(grid, drawn))
-    return pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
-
-
-def _bounds(drawn: Array) -> Array:
+def _percentile_bounds(drawn: Array) -> Array:
     if not len(drawn):
         return np.full((2, drawn.shape[-1]), np.nan)
     bounds: Array = np.percentile(drawn, _LEVELS, axis=0)
@@ -236,7 +231,7 @@ def _power_start(places: Array, values: Array) -> Array:
     return best
 
 
-def _around(parameters: Array, centre: float) -> Array:
+def _centered(parameters: Array, centre: float) -> Array:
     irreducible, scale, exponent = parameters
     return np.array([np.log(irreducible), np.log(scale) - exponent * centre, exponent])
 

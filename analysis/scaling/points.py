@@ -1,4 +1,4 @@
-"""What scaling is fitted to: checkpoints with their FLOPs, bits per byte and accuracy."""
+"""The points of the scaling fits: checkpoints with their FLOPs, bits per byte and accuracy."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def checkpoint_bits(metrics: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """
     columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte"]
     by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
-    tables = [_bits(by_run[run.label], run) for run in runs if run.label in by_run and run.parameters]
+    tables = [_bits_at_checkpoints(by_run[run.label], run) for run in runs if run.label in by_run and run.parameters]
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
@@ -41,7 +41,7 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     Returns:
         The rows with the column ``line``.
     """
-    last = {run.label: max(run.planned or run.saved, default=None) for run in runs if _has_ended(run)}
+    last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
     return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))
 
@@ -52,10 +52,7 @@ def points_on_the_way(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep what accuracy is fitted to.
-
-    Args:
-        rows: ``Scored.curve_rows()``.
+    """Keep the points that the law of accuracy is fitted to.
 
     Returns:
         The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.
@@ -66,10 +63,6 @@ def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Join accuracies with bits per byte at equal steps and average the runs of each line.
-
-    Args:
-        rows: ``Scored.curve_rows()``.
-        bits: from ``checkpoint_bits``.
 
     Returns:
         Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``
@@ -95,11 +88,7 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     return table.drop(columns="sd").sort_values(["group", "phenomenon", "step"], ignore_index=True)
 
 
-def _has_ended(run: Run) -> bool:
-    return run.status in ("finished", "unknown")
-
-
-def _bits(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
+def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
     checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
     tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)

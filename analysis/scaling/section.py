@@ -1,26 +1,17 @@
 """Figures, tables and parts of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from analysis.data.study import Scored, Study
-from analysis.plotting.figures import OVER_RUNS, Drawing, Sheet, legend_label, overall_and_phenomena
-from analysis.plotting.style import (
-    LineStyle,
-    dashes_of,
-    drawing_style,
-    line_styles,
-    log_axis,
-    percent_axis,
-    power_label,
-    readable,
-)
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.study import BenchmarkScores, Study
+from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import LineStyle, line_dashes, line_styles, log_axis, percent_axis, power_label
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling.points import (
     FINISHED,
@@ -33,15 +24,10 @@ from analysis.scaling.points import (
 )
 
 _FITS = (
-    Column("fitted_to", "Fitted to"),
-    Column("line", "Line"),
-    Column("points", "Points", "count"),
-    Column("parameter", "Parameter"),
-    Column("value", "Value", "number"),
-    Column("low", "95 % from", "number"),
-    Column("high", "to", "number"),
+    Column("fitted_to", "Fitted to"), Column("line", "Line"), Column("points", "Points", "count"),
+    Column("parameter", "Parameter"), Column("value", "Value", "number"), *interval_columns("number"),
     Column("rmse", "Root mean square error", "number"),
-)
+)  # fmt: skip
 _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}
 
 
@@ -55,63 +41,56 @@ class _Measure(NamedTuple):
     law: Law
 
 
-def scaling_of_study(study: Study) -> Iterable[Part]:
+def scaling_of_study(study: Study) -> Iterable[ReportSection]:
     """Fit bits per byte over FLOPs; no part where no line has points enough."""
     heading, label = "Scaling of bits per byte", "Training loss (bits per byte)"
     measure = _Measure("scaling_bits_per_byte", heading, heading, label, POWER_LAW)
     points = checkpoint_bits(study.metrics, study.runs).rename(columns={"bits_per_byte": "value"})
-    return _fit_parts(measure, points, study)
+    return _fit_sections(measure, points, study)
 
 
-def scaling_of_benchmark(scored: Scored) -> Iterable[Part]:
+def scaling_of_benchmark(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; no part where no line has points enough."""
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.title}"
     heading = f"Scaling of accuracy on {scored.benchmark}"
     measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
-    return _fit_parts(measure, accuracy_points(scored.curve_rows()), scored.study)
+    return _fit_sections(measure, accuracy_points(scored.curve_rows()), scored.study)
 
 
-def bits_of_benchmark(scored: Scored) -> Iterable[Part]:
+def bits_of_benchmark(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Set accuracy against bits per byte; no part where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
         drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.title)
-        yield Part(Section(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings)))
+        yield ReportSection(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings))
 
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str) -> Drawing:
     """Draw fitted curves through their points.
 
     Args:
-        curves: the second table of ``fit_tables``.
-        title: what it shows, for people.
-        note: what was fitted, for people.
         label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
     """
-    styles = line_styles(curves["line"].astype(str))
-    marks = _marks(curves)
-    legend = {line: Line2D([], [], color=style.colour, linestyle=style.dashes) for line, style in styles.items()}
-    with drawing_style():
-        sheet = Sheet(1, legend, marks)
-        axes = sheet.panels[0]
+    styles, marks = line_styles(curves["line"].astype(str)), _describe_marks(curves)
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for line, style in styles.items():
-            _draw_fit(axes, curves[curves["line"].astype(str) == line], style)
-        log_axis(axes, curves["flops"], power_label, most_ticks=6, minor=True)
+            own = rows[rows["line"].astype(str) == line]
+            observed, fit = (own[own["source"] == source] for source in ("observed", "fit"))
+            axes.plot(observed["flops"], observed["value"], "o", color=style.color, markersize=1.8, alpha=0.6)
+            draw_line(axes, style, fit["flops"], fit["value"], (fit["low"], fit["high"]))
+        log_axis(axes, rows["flops"], power_label, most_ticks=6, minor=True)
         if "%" in label:
-            percent_axis(axes, float(curves[["value", "low"]].min().min()))
-        figure = sheet.finish("Training FLOPs (6ND, log scale)", label)
+            percent_axis(axes, float(rows[["value", "low"]].min().min()))
+
+    labels = ("Training FLOPs (6ND, log scale)", label)
+    figure = draw_panels([("", curves)], draw, labels, marks, line_legend(styles))
     return Drawing(name, title, f"{note} {marks}.", figure, curves)
 
 
 def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each.
-
-    Args:
-        table: from ``accuracy_against_bits``.
-        name: start of the file names.
-        title: benchmark and linking function, for people.
-    """
+    """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each."""
     note = (
         f"Accuracy against training loss in bits per byte, {title}. {_against_bits_note(table)} Bits per byte are the "
         "mean over the steps of the last 1/30 of a decade of tokens before a checkpoint; step 0 has none."
@@ -119,7 +98,7 @@ def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> li
     return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, _draw_against_bits)
 
 
-def _fit_parts(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterable[Part]:
+def _fit_sections(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterable[ReportSection]:
     found, drawings = [], []
     finished, on_the_way = finished_points(points, study.runs), points_on_the_way(points)
     for kind, rows in ((FINISHED, finished), (ON_THE_WAY, on_the_way)):
@@ -130,8 +109,8 @@ def _fit_parts(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterabl
             drawings.append(draw_scaling(curves, name, title, _fit_note(measure.law, kind), measure.label))
     if found:
         table = pd.concat(found, ignore_index=True)
-        view = TableView(_table_note(measure), _FITS, table)
-        yield Part(Section(measure.heading, (*drawings, view)), {f"{measure.name}_fits": table})
+        view = TableView(_table_note(measure.law), _FITS, table, {f"{measure.name}_fits": table})
+        yield ReportSection(measure.heading, (*drawings, view))
 
 
 def _fit_note(law: Law, kind: str) -> str:
@@ -143,18 +122,18 @@ def _fit_note(law: Law, kind: str) -> str:
     return f"Fit of {law.formula}, C in FLOPs, to {what[kind]}."
 
 
-def _table_note(measure: _Measure) -> str:
+def _table_note(law: Law) -> str:
     return (
-        f"{measure.law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
+        f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
         "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
         f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
         "would be far too narrow. Checkpoints of one run depend on each other: intervals over them are about a third "
         f"to a half as wide as they should be (simulated, docs/analysis.md). Lines with fewer than {FEWEST_POINTS} "
-        f"different FLOPs are not fitted. Numbers: {measure.name}_fits.csv."
+        f"different FLOPs are not fitted."
     )
 
 
-def _marks(curves: pd.DataFrame) -> str:
+def _describe_marks(curves: pd.DataFrame) -> str:
     """Say what dots, line and band are; a line with few different FLOPs has no band."""
     fits = curves[curves["source"] == "fit"]
     banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()
@@ -165,48 +144,30 @@ def _marks(curves: pd.DataFrame) -> str:
     return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
-def _draw_fit(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
-    observed, fit = (rows[rows["source"] == source] for source in ("observed", "fit"))
-    axes.fill_between(fit["flops"], fit["low"], fit["high"], color=style.colour, alpha=0.18, linewidth=0)
-    axes.plot(observed["flops"], observed["value"], "o", color=style.colour, markersize=1.8, alpha=0.6)
-    axes.plot(fit["flops"], fit["value"], color=style.colour, linestyle=style.dashes)
+def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
+    styles, bits = _styles_by_variant(table), table["bits_per_byte"]
+    lowest = float(table[["low", "accuracy"]].min().min())
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group].sort_values("step")
+            band = (line["low"], line["high"])
+            draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker="o", markersize=1.2)
+        axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
+        percent_axis(axes, lowest)
+
+    labels = ("Training loss (bits per byte, falling to the right)", "Accuracy (%)")
+    return draw_panels(panels, draw, labels, _against_bits_note(table), line_legend(styles, table))
 
 
-def _draw_against_bits(table: pd.DataFrame, phenomena: Sequence[str]) -> Figure:
-    styles = _styles(table)
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, runs[group]): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    bits = table["bits_per_byte"]
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, _against_bits_note(table))
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            rows = table[table["phenomenon"] == phenomenon]
-            for group, style in styles.items():
-                _draw_line(axes, rows[rows["group"] == group], style)
-            axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            axes.set_title("" if phenomenon == "all" else readable(phenomenon), pad=3, parse_math=False)
-        return sheet.finish("Training loss (bits per byte, falling to the right)", "Accuracy (%)")
-
-
-def _draw_line(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
-    ordered = rows.sort_values("step")
-    x = ordered["bits_per_byte"]
-    axes.fill_between(x, ordered["low"], ordered["high"], color=style.colour, alpha=0.18, linewidth=0)
-    axes.plot(x, ordered["accuracy"], color=style.colour, linestyle=style.dashes, marker="o", markersize=1.2)
-
-
-def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
+def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
     """Give each tokenizer and text a colour and each size dashes; of one tokenizer and text, each size its colour."""
     if table["variant"].nunique() == 1:
         return line_styles(table["group"])
     lines = table[["group", "variant", "model"]].drop_duplicates()
-    colours, dashes = line_styles(lines["variant"]), dashes_of(lines["model"])
+    colors, dashes = line_styles(lines["variant"]), line_dashes(lines["model"])
     return {
-        group: LineStyle(colours[variant].colour, dashes[model])
+        group: LineStyle(colors[variant].color, dashes[model])
         for group, variant, model in lines.itertuples(index=False, name=None)
     }
 
@@ -214,5 +175,5 @@ def _styles(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    colours = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
-    return f"Dots: checkpoints, joined in the order of training{colours}{band}."
+    colors = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
+    return f"Dots: checkpoints, joined in the order of training{colors}{band}."

@@ -1,1 +1,4 @@
-"""The shape of learning: rising, U-shaped, falling or flat; onsets; the order of acquisition."""
+"""The shape of learning curves (rising, U-shaped, falling, flat), onsets, and the order of acquisition.
+
+Imports ``data``, ``plotting`` and ``report``.
+"""

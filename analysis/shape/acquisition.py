@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.runs import Run
 
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
-# A seed of the data is a seed of the run: the two are told apart in run.json, not here.
+# Seeds of the initialization and of the data order are not distinguished here; run.json gives both.
 _SETTINGS: tuple[tuple[str, Callable[[Run], object]], ...] = (
     ("size", lambda run: run.model),
     ("budget", lambda run: run.record.get("tokens_budget")),
@@ -40,9 +40,7 @@ def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], s
     """Compare the orders of every two lines or runs by Kendall's tau-b, which takes account of ties.
 
     Args:
-        order: from ``acquisition_order``.
         between: what is compared, ``lines`` or ``runs``.
-        differs: says what two names differ in, such as ``size``.
 
     Returns:
         Columns ``AGREEMENT_COLUMNS``, one row per two names: ``phenomena`` that both have, how many both reached, tau
@@ -64,9 +62,6 @@ def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], s
 def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
     """Average the agreement by what the two differ in.
 
-    Args:
-        pairs: rows of ``agreement``.
-
     Returns:
         ``between``, ``differs_in``, ``pairs`` (how many have a tau), ``tau`` (mean), ``tau_low`` and ``tau_high`` (the
         smallest and largest).
@@ -79,9 +74,6 @@ def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def differences(runs: Sequence[Run], *, by_group: bool) -> Callable[[str, str], str]:
     """Return what says in which settings two runs, or two lines of runs, differ.
-
-    Args:
-        by_group: whether names are those of lines; otherwise they are labels of runs.
 
     Returns:
         A function of two names that returns e.g. ``size``, ``size and tokenizer``; ``seed`` for two runs of one line,

@@ -33,10 +33,7 @@ class Milestone:
 
 
 def onset(curve: Curve, above: float = ONSET_ABOVE_CHANCE, draws: int = DRAWS, seed: int = 0) -> Milestone:
-    """Return the tokens at which a curve comes to stay above chance by a stated amount.
-
-    Args:
-        above: how far above chance, as a fraction.
+    """Return the tokens from which a curve stays above chance by a stated amount.
 
     Returns:
         Where the smoothed curve comes above ``0.5 + above`` to stay; the first trained checkpoint when it is never

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from analysis.data.pair_scores import read_runs
 from analysis.data.runs import Run
-from analysis.data.study import Scored
-from analysis.plotting.figures import Drawing, Sheet, legend_label, overall_and_phenomena
-from analysis.plotting.style import LineStyle, TokenAxis, drawing_style, line_styles, percent_axis, readable
-from analysis.report.report import Column, Part, Section, TableView
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
@@ -25,43 +25,24 @@ from analysis.shape.tables import ITEMS_ONLY, Shapes, find_shapes
 from eval.metrics.accuracy import TiesRule
 
 _CLASSES = (
-    Column("group", "Model"),
-    Column("phenomenon", "Phenomenon"),
-    Column("shape", "Shape"),
-    Column("p", "p (Holm)", "p"),
-    Column("depth", "Depth (points)", "percent"),
-    Column("depth_low", "95 % from", "percent"),
-    Column("depth_high", "to", "percent"),
-    Column("place", "Place (tokens)", "count"),
-    Column("place_low", "95 % from", "count"),
-    Column("place_high", "to", "count"),
-    Column("onset", "Onset (tokens)", "count"),
-    Column("onset_low", "95 % from", "count"),
-    Column("onset_high", "to", "count"),
-    Column("saturation", "Saturation (tokens)", "count"),
-    Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"),
-    Column("runs", "Runs", "count"),
-    Column("items", "Pairs", "count"),
-    Column("effective_items", "Effective number", "number"),
-    Column("drawn", "Drawn"),
-    Column("checkpoints", "Checkpoints", "count"),
-    Column("variation", "p and intervals over"),
-)
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
+    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent", "depth"),
+    Column("place", "Place (tokens)", "count"), *interval_columns("count", "place"),
+    Column("onset", "Onset (tokens)", "count"), *interval_columns("count", "onset"),
+    Column("saturation", "Saturation (tokens)", "count"), Column("start", "Start (%)", "percent"),
+    Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
+    Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
+    Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
+)  # fmt: skip
 _ORDER = (
-    Column("name", "Model"),
-    Column("rank", "Rank", "number"),
-    Column("phenomenon", "Phenomenon"),
+    Column("name", "Model"), Column("rank", "Rank", "number"), Column("phenomenon", "Phenomenon"),
     Column("onset", "Onset (tokens)", "count"),
-)
+)  # fmt: skip
 _MEANS = (
-    Column("between", "Between"),
-    Column("differs_in", "Differ in"),
-    Column("pairs", "Pairs", "count"),
-    Column("tau", "Mean tau-b", "number"),
-    Column("tau_low", "lowest", "number"),
+    Column("between", "Between"), Column("differs_in", "Differ in"), Column("pairs", "Pairs", "count"),
+    Column("tau", "Mean tau-b", "number"), Column("tau_low", "lowest", "number"),
     Column("tau_high", "highest", "number"),
-)
+)  # fmt: skip
 _MILESTONES = (
     f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
     f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
@@ -82,13 +63,17 @@ _THESE_RUNS = (
     "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
     "differ too much to say so of other seeds. "
 )
+_AGREEMENT = (
+    "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
+    "two differ in; 1 is the same order, 0 none. The CSV has every pair."
+)
 _ENDS = (
     "A turn within about 0.6 decades of the first or the last checkpoint usually reads as rising or falling. Where "
     "both turns are significant, as in a W, the deeper one names the class and the other one is added. "
 )
 
 
-def shape_parts(scored: Scored) -> Iterable[Part]:
+def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Test the shapes of a benchmark's curves; no part where it has no curve."""
     rows = scored.curve_rows()
     if rows.empty:
@@ -97,54 +82,45 @@ def shape_parts(scored: Scored) -> Iterable[Part]:
     settings = scored.study.settings
     items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule, settings.cluster)
     found = find_shapes(items, settings.cluster, settings.flat_margin / 100)
-    yield _shape_part(scored, found)
+    yield _shape_section(scored, found)
     if len(found.run_onsets):
-        yield _acquisition_part(scored, found)
+        yield _acquisition_section(scored, found)
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
-    """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon.
-
-    Args:
-        shapes: what was found; its curves must not be empty.
-        name: start of the file names.
-        title: benchmark, linking function and ties rule, for people.
-    """
+    """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
     kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
     table = shapes.curves.join(kinds, on=["group", "phenomenon"])
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    draw = partial(_draw, note=_figure_note(shapes))
+    draw = partial(_draw_curves, note=_figure_note(shapes))
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
-def _shape_part(scored: Scored, found: Shapes) -> Part:
+def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     heading = f"The shape of learning on {scored.benchmark}"
     if found.classes.empty:
-        return Part(Section(heading, found.notes))
+        return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
-    view = TableView(note, _CLASSES, shown)
+    view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    tables = {f"shapes_{scored.file_name}": found.classes}
-    return Part(Section(heading, (_summary(found.classes), *found.notes, *drawings, view)), tables)
+    return ReportSection(heading, (_count_classes(found.classes), *found.notes, *drawings, view))
 
 
-def _acquisition_part(scored: Scored, found: Shapes) -> Part:
+def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
     lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
     order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
     pairs = _agreements(scored.study.runs, order, found.run_onsets)
-    file_name = scored.file_name
-    tables = {f"acquisition_{file_name}": order}
     note = (
-        "Phenomena in the order of their onsets; those never reached come last with one rank. A model stands for its "
-        f"runs that differ in the seed only. {scored.title}."
+        "Phenomena in the order of their onsets; those that are never reached come last and share a rank. A model is "
+        f"the mean of its runs that differ in the seed only. {scored.title}."
     )
-    views = [TableView(note, _ORDER, order)]
+    views = [TableView(note, _ORDER, order, {f"acquisition_{scored.file_name}": order})]
     if len(pairs):
-        tables[f"acquisition_agreement_{file_name}"] = pairs
-        views.append(TableView(_agreement_note(file_name), _MEANS, mean_agreement(pairs)))
-    return Part(Section(f"Order of acquisition on {scored.benchmark}", tuple(views)), tables)
+        files = {f"acquisition_agreement_{scored.file_name}": pairs}
+        views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), files))
+    return ReportSection(f"Order of acquisition on {scored.benchmark}", tuple(views))
 
 
 def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
@@ -155,18 +131,10 @@ def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFra
     return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 
-def _agreement_note(file_name: str) -> str:
-    return (
-        "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what "
-        f"the two differ in; 1 is the same order, 0 none. Every pair: acquisition_agreement_{file_name}.csv."
-    )
-
-
 def test_note(classes: pd.DataFrame, margin: float) -> str:
-    """Say how the classes of a table were found, and what its lines allow to be said.
+    """Describe how the classes of a table were found, and how its lines may be interpreted.
 
     Args:
-        classes: see ``shape_table``.
         margin: within which the differences of a flat curve lie, in points.
     """
     variations, runs = set(classes["variation"]), set(classes["runs"])
@@ -207,7 +175,7 @@ def _drawn_note(classes: pd.DataFrame) -> str:
     return text
 
 
-def _summary(classes: pd.DataFrame) -> str:
+def _count_classes(classes: pd.DataFrame) -> str:
     tested = classes[classes["class"] != NOT_TESTED]
     counts = Counter(tested.sort_values("class", key=lambda names: names.map(SHAPES.index))["shape"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
@@ -226,28 +194,25 @@ def _figure_note(shapes: Shapes) -> str:
     )
 
 
-def _draw(table: pd.DataFrame, phenomena: Sequence[str], note: str) -> Figure:
+def _draw_curves(table: pd.DataFrame, panels: Panels, note: str) -> Figure:
     styles = line_styles(table["group"])
-    runs = table.groupby("group", sort=False)["runs"].max()
-    legend = {
-        legend_label(group, int(runs[group])): Line2D([], [], color=style.colour, linestyle=style.dashes)
-        for group, style in styles.items()
-    }
-    axis, single = TokenAxis(table["tokens"]), len(phenomena) == 1
-    with drawing_style():
-        sheet = Sheet(len(phenomena), legend, note)
-        for axes, phenomenon in zip(sheet.panels, phenomena, strict=True):
-            rows = table[table["phenomenon"] == phenomenon]
-            _draw_panel(axes, rows, styles, axis)
-            axis.apply(axes, most_ticks=7 if single else 3, minor=single)
-            percent_axis(axes, float(table[["low", "accuracy"]].min().min()))
-            _name_shapes(axes, phenomenon, rows)
-        return sheet.finish("Training tokens (log scale, 0 set apart)", "Accuracy (%)")
+
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group]
+            x = axis.places(line["tokens"])
+            draw_line(axes, style, x, line["smoothed"], (line["low"], line["high"]))
+            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
+            if len(line) and line["class"].iloc[0] in TURNS:
+                _mark_turn(axes, line, style)
+        _name_shapes(axes, rows)
+
+    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table))
 
 
-def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
+def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     """Write the class below the title of a panel, or inside the only panel, which has no title."""
-    text = _classes_of(rows)
+    text, phenomenon = _describe_classes(rows), str(rows["phenomenon"].iloc[0])
     if phenomenon == "all":
         axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
         return
@@ -255,34 +220,23 @@ def _name_shapes(axes: Axes, phenomenon: str, rows: pd.DataFrame) -> None:
     axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, parse_math=False)
 
 
-def _classes_of(rows: pd.DataFrame) -> str:
+def _describe_classes(rows: pd.DataFrame) -> str:
     """Name the class of the only line; several lines are counted by class."""
     lines = rows.drop_duplicates("group")
     if len(lines) == 1:
-        return _short(str(lines["shape"].iloc[0]))
+        return _abbreviate(str(lines["shape"].iloc[0]))
     counts = Counter(lines["class"])
     alone = " (single runs)" if (lines["runs"] == 1).all() else ""
-    return ", ".join(f"{counts[shape]} {_short(shape)}" for shape in SHAPES if counts[shape]) + alone
+    return ", ".join(f"{counts[shape]} {_abbreviate(shape)}" for shape in SHAPES if counts[shape]) + alone
 
 
-def _short(shape: str) -> str:
+def _abbreviate(shape: str) -> str:
     return shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
-
-
-def _draw_panel(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], axis: TokenAxis) -> None:
-    for group, style in styles.items():
-        rows = table[table["group"] == group]
-        x = axis.places(rows["tokens"])
-        axes.fill_between(x, rows["low"], rows["high"], color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(x, rows["smoothed"], color=style.colour, linestyle=style.dashes)
-        axes.plot(x, rows["accuracy"], "o", color=style.colour, markersize=1.2, alpha=0.6, markeredgewidth=0)
-        if len(rows) and rows["class"].iloc[0] in TURNS:
-            _mark_turn(axes, rows, style)
 
 
 def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
     trained = rows[rows["tokens"] > 0]
     place, is_dip = float(rows["place"].iloc[0]), rows["class"].iloc[0] == "U-shaped"
     height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
-    axes.plot([place], [height], "v" if is_dip else "^", color=style.colour, markersize=4, markeredgecolor="black",
+    axes.plot([place], [height], "v" if is_dip else "^", color=style.color, markersize=4, markeredgecolor="black",
               markeredgewidth=0.5)  # fmt: skip

@@ -1,10 +1,11 @@
-"""Curves over log tokens: their smoothed estimate and what is known of its error, over items and over seeds.
+"""Curves over log tokens: the smoothed estimate and its error over items and over seeds.
 
 The error of a curve that is the mean of S runs on the same I items has three parts, as in any crossed design: the
 items drawn, the seeds drawn, and what is left (Owen 2007, "The pigeonhole bootstrap": drawing both again naively counts
 what is left three times). Each is estimated from its own mean products, whole covariance matrices over checkpoints.
 Items that are alike, such as the pairs of a template that differ in the same word, are drawn together as one cluster.
-Drawing 3 seeds again cannot stand for the second part: such draws have two thirds of its variance and take 10 values.
+Resampling 3 seeds with replacement yields only two thirds of the seed variance and 10 distinct samples; the seed
+covariance is therefore estimated directly.
 Draws are of the multiplier bootstrap: every item and seed gets a normal weight, and its deviation is multiplied with
 it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are normal with the estimated covariance, so
 they are drawn from that law.
@@ -57,8 +58,8 @@ class Curve:
         return np.log10(self.tokens)
 
 
-def of_these_runs(curve: Curve) -> Curve:
-    """Return a curve whose error is over items only: what can be said of these runs, not of other seeds."""
+def without_seed_error(curve: Curve) -> Curve:
+    """Return a curve whose error is over items only: it describes these runs and says nothing about other seeds."""
     nothing = np.zeros_like(curve.item_cov)
     return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)
 
@@ -87,8 +88,8 @@ def estimate_curve(
         tokens: float64[T], above 0 and ascending.
         half_points: uint8[S, T, I], half points by seed, checkpoint and item.
         strata: int64[I], the paradigm of each item; clusters vary within it.
-        clusters: int64[I], the cluster of each item; items of two strata are never of one cluster, whatever the
-            numbers say. None draws every item by itself.
+        clusters: int64[I], the cluster of each item; items of two strata are never of one cluster, even if
+            their numbers are equal. None draws every item by itself.
 
     Returns:
         The curve.
@@ -173,9 +174,6 @@ def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 
 
     They are multivariate t with the degrees of freedom of ``errors``.
 
-    Args:
-        functions: float64[J, T].
-
     Returns:
         float64[draws, J].
     """
@@ -241,11 +239,7 @@ def _strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
 
 
 def _deviations(share: Array, design: _Design) -> Array:
-    """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means.
-
-    Args:
-        share: float64[T, I], credit of every item.
-    """
+    """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means."""
     n = np.bincount(design.strata)
     means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
     apart = np.asarray((share - means[:, design.strata]) * design.scale)
@@ -277,11 +271,9 @@ PAIRS_OF_FEW_EDITS = "pairs of few edits"
 
 
 def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
-    """Decide what is drawn for one curve, and within what.
+    """Choose the strata and clusters of the bootstrap of one curve.
 
     Args:
-        paradigms: int64[pairs], the paradigm of each pair.
-        clusters: int64[pairs], its cluster.
         cluster: the way of clustering that gave these.
 
     Returns:

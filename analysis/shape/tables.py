@@ -31,8 +31,8 @@ from analysis.shape.smoothing import (
     drawn_together,
     errors,
     estimate_curve,
-    of_these_runs,
     smoothing_weights,
+    without_seed_error,
 )
 from eval.metrics.accuracy import CONFIDENCE
 from eval.metrics.levels import Ids
@@ -65,7 +65,7 @@ class Shapes:
 
 
 @dataclass
-class _Gathered:
+class _ShapeRows:
     """Rows as they come in."""
 
     classes: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class _Gathered:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _CurvePairs:
     """The pairs of one curve.
 
     Attributes:
@@ -107,7 +107,7 @@ def find_shapes(
         The tables. The p values are adjusted over all curves of ``classes``.
     """
     lines: dict[str, list[tuple[Run, Items]]] = {}
-    gathered = _Gathered()
+    gathered = _ShapeRows()
     without = []
     for run, half_points in items:
         if half_points is None:
@@ -117,7 +117,7 @@ def find_shapes(
     if without:
         gathered.notes.append(
             "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
-            f"none of {_listed(without)}."
+            f"none of {_format_names(without)}."
         )
     for group, members in lines.items():
         _add_line(gathered, group, [one for _, one in members], cluster, margin)
@@ -137,24 +137,24 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
         tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``drawn`` (what is drawn of them),
             ``effective_items`` (how many clusters of equal size would weigh as those drawn do), ``checkpoints``,
             ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), the
-            numbers of ``shapes`` and ``onset``, and with ``_these_runs`` the p values over pairs only.
+            numbers of ``classify`` and ``onset``, and with ``_these_runs`` the p values over pairs only.
 
     Returns:
         The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
-        says nothing about other seeds; and in ``shape`` what may be said: ``U-shaped (this run)`` of a line of one run,
-        ``U-shaped (2 runs: indicative)``, ``U-shaped, also inverted-U``, ``undetermined (these runs: rising)``. Then
-        ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
+        says nothing about other seeds; and in ``shape`` the class with its reservations, such as
+        ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p``
+        (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
         U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its
         interval and ``turn_to`` (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
-    table["class_these_runs"] = _of_these_runs(tests, table["class"])
+    table["class_these_runs"] = _classify_over_pairs(tests, table["class"])
     rows = table.to_dict("records")
     table["shape"] = [reading(row) for row in rows]
-    return pd.concat([table, pd.DataFrame([_own_turn(row) for row in rows], index=table.index)], axis=1)
+    return pd.concat([table, pd.DataFrame([_turn_of_class(row) for row in rows], index=table.index)], axis=1)
 
 
-def _of_these_runs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
+def _classify_over_pairs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
     """Name the classes over pairs only: of a line of one run its class, of several a family of Holm's procedure."""
     several = tests["runs"] > 1
     own = [f"p_{name}" for name in ALTERNATIVES]
@@ -179,7 +179,6 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     """Lay out a curve.
 
     Args:
-        curve: the trained checkpoints.
         untrained: accuracy at step 0, NaN when it has no score.
 
     Returns:
@@ -199,7 +198,7 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns]]
 
 
-def _add_line(gathered: _Gathered, group: str, members: Sequence[Items], cluster: str, margin: float) -> None:
+def _add_line(gathered: _ShapeRows, group: str, members: Sequence[Items], cluster: str, margin: float) -> None:
     first = members[0]
     if any(not first.pairs.equals(other.pairs) for other in members[1:]):
         gathered.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
@@ -211,14 +210,20 @@ def _add_line(gathered: _Gathered, group: str, members: Sequence[Items], cluster
             f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
             f"{'are' if left_out > 1 else 'is'} left out of the tests."
         )
-    for part in _parts(first.pairs, cluster):
-        _add_curve(gathered, group, part, _credits(members, shared, part.chosen), _tokens(first, shared), margin)
+    for part in _split_pairs(first.pairs, cluster):
+        credits_ = np.stack([one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members])
+        _add_curve(gathered, group, part, credits_, first.tokens[np.searchsorted(first.steps, shared)], margin)
         if part.phenomenon != "all":
             _add_run_onsets(gathered, part, members)
 
 
 def _add_curve(
-    gathered: _Gathered, group: str, part: _Part, half_points: npt.NDArray[np.uint8], tokens: Array, margin: float
+    gathered: _ShapeRows,
+    group: str,
+    part: _CurvePairs,
+    half_points: npt.NDArray[np.uint8],
+    tokens: Array,
+    margin: float,
 ) -> None:
     trained = tokens > 0
     row: dict[str, Any] = {
@@ -233,30 +238,27 @@ def _add_curve(
         rows = curve_rows(group, part.phenomenon, curve, untrained)
         gathered.curves.append(rows)
         smooth = rows["smoothed"].dropna()
-        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_numbers(curve, margin)}
+        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_curve_statistics(curve, margin)}
     gathered.classes.append(row)
 
 
-def _numbers(curve: Curve, margin: float) -> dict[str, float]:
+def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     test = shape_test(curve, margin=margin)
+    several = curve.seeds > 1
+    over_pairs = change_tests(without_seed_error(curve), margin=margin) if several else [np.nan] * len(_OVER_PAIRS)
     return {
-        **p_values(test), **_over_pairs(curve, margin),
+        **p_values(test), **dict(zip(_OVER_PAIRS, over_pairs, strict=True)),
         **turn_columns("dip", test.dip), **turn_columns("bump", test.bump),
         **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
         "effective_items": curve.effective_items,
     }  # fmt: skip
 
 
-def _over_pairs(curve: Curve, margin: float) -> dict[str, float]:
-    p = change_tests(of_these_runs(curve), margin=margin) if curve.seeds > 1 else [np.nan] * len(ALTERNATIVES)
-    return dict(zip(_OVER_PAIRS, p, strict=True))
-
-
 def _milestone(name: str, found: Milestone) -> dict[str, float]:
     return {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _add_run_onsets(gathered: _Gathered, part: _Part, members: Sequence[Items]) -> None:
+def _add_run_onsets(gathered: _ShapeRows, part: _CurvePairs, members: Sequence[Items]) -> None:
     for one in members:
         trained = one.steps > 0
         if is_testable(one.tokens[trained]):
@@ -265,7 +267,7 @@ def _add_run_onsets(gathered: _Gathered, part: _Part, members: Sequence[Items]) 
             gathered.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
 
 
-def _parts(pairs: pd.DataFrame, cluster: str) -> Iterator[_Part]:
+def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
     """Yield the whole benchmark and each phenomenon."""
     phenomena = pairs["phenomenon"].to_numpy()
     named = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
@@ -273,30 +275,20 @@ def _parts(pairs: pd.DataFrame, cluster: str) -> Iterator[_Part]:
         chosen = np.ones(len(pairs), dtype=bool) if name == "all" else phenomena == name
         paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
         clusters = pairs["cluster"][chosen].to_numpy(np.int64)
-        yield _Part(name, chosen, *drawn_together(paradigms, clusters, cluster))
+        yield _CurvePairs(name, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
-def _credits(
-    members: Sequence[Items], steps: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.uint8]:
-    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in members])
-
-
-def _tokens(one: Items, steps: npt.NDArray[np.int64]) -> Array:
-    return one.tokens[np.searchsorted(one.steps, steps)]
-
-
-def _own_turn(row: Mapping[Any, Any]) -> dict[str, float]:
+def _turn_of_class(row: Mapping[Any, Any]) -> dict[str, float]:
     turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["class"])
     names = {
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
         "place_low": "_place_low", "place_high": "_place_high", "turn_to": "_end",
     }  # fmt: skip
     values = {name: row[turn + part] if turn else np.nan for name, part in names.items()}
-    return {"p": _own_p(row), **values}
+    return {"p": _p_of_class(row), **values}
 
 
-def _own_p(row: Mapping[Any, Any]) -> float:
+def _p_of_class(row: Mapping[Any, Any]) -> float:
     """Return the adjusted p of the test that named the class."""
     if row["class"] == NOT_TESTED:
         return np.nan
@@ -305,6 +297,6 @@ def _own_p(row: Mapping[Any, Any]) -> float:
     return float(row[f"holm_{TEST_OF[row['class']]}"])
 
 
-def _listed(names: Sequence[str], most: int = 6) -> str:
+def _format_names(names: Sequence[str], most: int = 6) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -239,7 +239,7 @@ def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
             rows["accuracy"],
             marker="o",
             markersize=2,
-            color=style.colour,
+            color=style.color,
             linestyle=style.dashes,
             label=linking,
         )

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import Scored, Study, read_study
+from analysis.data.study import BenchmarkScores, Study, read_study
 from tests.analysis.synthetic import Row, score_row
 
 
@@ -18,7 +18,7 @@ def study_of(root: Path, **settings) -> Study:
     return read_study(find_runs([pattern]), AnalyzeSettings(runs=pattern, out=str(root / "figures"), **settings))
 
 
-def scored_of(root: Path, benchmark: str = "zho", **settings) -> Scored:
+def scored_of(root: Path, benchmark: str = "zho", **settings) -> BenchmarkScores:
     """Read the runs below ``root/runs`` and take one benchmark."""
     (scored,) = [one for one in study_of(root, **settings).benchmarks() if one.benchmark == benchmark]
     return scored

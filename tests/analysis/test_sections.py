@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.last_scores import Judged, last_judged
+from analysis.data.last_scores import ModelScores, load_last_scores
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import Scored, read_study
-from analysis.models.prompts import prompt_parts
+from analysis.data.study import BenchmarkScores, read_study
+from analysis.models.prompts import prompt_sections
 from analysis.models.side_by_side import compare_models
-from analysis.models.sizes import TSE_LEVELS, complexity_parts, models_of
+from analysis.models.sizes import TSE_LEVELS, complexity_sections, find_families
 from analysis.pairs.length_groups import ATTRACTORS
-from analysis.pairs.section import pair_parts
-from analysis.report.report import Part, TableView
+from analysis.pairs.section import pair_sections
+from analysis.report.html import ReportSection, TableView
 from analysis.run import analyze
-from analysis.sections import paper_parts
+from analysis.sections import paper_sections
 from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.store.scores import score_path
@@ -30,23 +30,23 @@ PARADIGMS = {f"paradigm_{number}": f"phenomenon_{number % 2}" for number in rang
 SHARES = (0.6, 0.75, 0.9)
 
 
-def _parts(root: Path, **changes) -> dict[str, Part]:
+def _parts(root: Path, **changes) -> dict[str, ReportSection]:
     settings = AnalyzeSettings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
-    parts = list(paper_parts(read_study(find_runs(settings.runs), settings)))
+    parts = list(paper_sections(read_study(find_runs(settings.runs), settings)))
     names = [name for part in parts for name in (*part.tables, *(drawing.name for drawing in part.drawings))]
     assert len(names) == len(set(names)), "two outputs have one name"
-    return {part.section.heading: part for part in parts}
+    return {part.heading: part for part in parts}
 
 
-def _judged(root: Path, scorer: str = "sentence") -> tuple[Scored, Judged]:
+def _last(root: Path, scorer: str = "sentence") -> tuple[BenchmarkScores, ModelScores]:
     settings = AnalyzeSettings(runs=f"{root}/m*", out="out", linking="lp")
     scored = next(one for one in read_study(find_runs(settings.runs), settings).benchmarks() if one.scorer == scorer)
-    judged = last_judged(scored)
-    assert judged is not None
-    return scored, judged
+    last = load_last_scores(scored)
+    assert last is not None
+    return scored, last
 
 
-def _tables(parts: Iterable[Part]) -> dict[str, pd.DataFrame]:
+def _tables(parts: Iterable[ReportSection]) -> dict[str, pd.DataFrame]:
     return {name: table for part in parts for name, table in part.tables.items()}
 
 
@@ -57,8 +57,8 @@ def _models(root: Path, pairs: pd.DataFrame, shares=SHARES, **options) -> list[p
     return tables
 
 
-def _view(part: Part, place: int = 0) -> TableView:
-    return [one for one in part.section.parts if isinstance(one, TableView)][place]
+def _view(part: ReportSection, place: int = 0) -> TableView:
+    return [one for one in part.content if isinstance(one, TableView)][place]
 
 
 def test_models_of_one_benchmark_stand_side_by_side(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_models_of_one_benchmark_stand_side_by_side(tmp_path: Path) -> None:
 def test_mcnemar_s_tests_are_those_of_scoring(tmp_path: Path) -> None:
     pairs = make_pairs("zho", PARADIGMS)
     tables = _models(tmp_path, pairs)
-    compared = compare_models(_judged(tmp_path)[1])
+    compared = compare_models(_last(tmp_path)[1])
     lp = parse_linking("lp")
     theirs = comparison_table(pairs, (tables[2], lp), (tables[0], lp), samples=10).set_index(["phenomenon", "paradigm"])
     (overall,) = compared.versus.query("first == 'm2' and second == 'm0'").to_dict("records")
@@ -133,7 +133,7 @@ def test_runs_form_families_by_themselves(make_run: MakeRun, tmp_path: Path) -> 
     make_run([score_row(8, 0.6)], model="14m")
     make_run([score_row(8, 0.7)], model="70m")
     make_run([score_row(8, 0.7)], model="70m", tokens="20M", status="running")
-    table = models_of(find_runs([f"{tmp_path}/runs/*"])).set_index("model")
+    table = find_families(find_runs([f"{tmp_path}/runs/*"])).set_index("model")
     finished = table.dropna(subset="family")
     assert finished["family"].nunique() == 1
     assert sorted(finished["parameters"]) == [14_000_000, 70_000_000]
@@ -143,8 +143,8 @@ def test_runs_form_families_by_themselves(make_run: MakeRun, tmp_path: Path) -> 
 def test_complexity_of_the_tse_suites(tmp_path: Path) -> None:
     suites = {suite: kind for kind, names in TSE_LEVELS["tse/hin"].items() for suite in names}
     _models(tmp_path, make_pairs("tse/hin", suites), scorer="conditional")
-    scored, judged = _judged(tmp_path, "conditional")
-    (part,) = complexity_parts(scored, judged, models_of(list(scored.study.runs)))
+    scored, last = _last(tmp_path, "conditional")
+    (part,) = complexity_sections(scored, last, find_families(list(scored.study.runs)))
     assert part.tables["complexity_steps_tse-hin"]["after"].tolist() == [
         "S_ne_PossPRN_O_V", "S_ne_PossPRN_PossN_O_V", "S_PossPRN_O_V", "S_PossPRN_PossN_O_V",
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def test_length_and_attractors_of_rublimp(tmp_path: Path) -> None:
     pairs["domain"] = np.where(pairs["pair"] % 2, "librusec", "wikinews")
     pairs["good"] = [" ".join("слово" for _ in range(4 + number % 9)) + f" {number}" for number in pairs["pair"]]
     _models(tmp_path, pairs)
-    tables = _tables(pair_parts(*_judged(tmp_path)))
+    tables = _tables(pair_sections(*_last(tmp_path)))
     lengths = tables["length_groups_rublimp"]
     assert lengths["group"].nunique() == 7
     assert set(lengths["domain"]) == {"all", "librusec", "wikinews"}
@@ -197,9 +197,9 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         stored = score_path(folder, "swe-blimp", "prompt", -1)
         key = {"excluded": place == 1, "scores_sha256": sha256_file(stored)}
         stored.with_suffix(".json").write_text(json.dumps(key))
-    scored, judged = _judged(tmp_path)
-    assert (_tables(pair_parts(scored, judged))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
-    (part,) = prompt_parts(scored.study)
+    scored, last = _last(tmp_path)
+    assert (_tables(pair_sections(scored, last))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
+    (part,) = prompt_sections(scored.study)
     prompts = part.tables["prompts_swe-blimp"]
     assert prompts["model"].tolist() == ["m2", "m0", "Average"]
     assert "10 % invalid answers (footnote 4): m1" in _view(part).note

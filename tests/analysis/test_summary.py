@@ -5,7 +5,7 @@ import pytest
 from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.report.report import TableView
+from analysis.report.html import TableView
 from analysis.summary import headline, linking_section, missing, provenance
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 
@@ -46,7 +46,7 @@ def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) ->
     untrained = {"all": (0.50, 100), "equal": (0.51, 60), "good_longer": (0.0, 20), "bad_longer": (1.0, 20)}
     rows = [score_row(8, acc, split=split, n=n, linking="lp") for split, (acc, n) in untrained.items()]
     make_run(rows + _splits(8))
-    said, view = linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts
+    said, view = linking_section("zho", "zho", linking_by_run(study()[1])).content
     assert isinstance(said, str)
     assert said.startswith("Length alone decides where lengths differ, and not grammar: 14m-10M-char-demo by lp. ")
     assert "the shorter sentence wins, and Δacc is about 50" in said
@@ -56,7 +56,7 @@ def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) ->
 
 def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, study) -> None:
     make_run(_splits(8))
-    assert len(linking_section("zho", linking_by_line(linking_by_run(study()[1]))).parts) == 1
+    assert len(linking_section("zho", "zho", linking_by_run(study()[1])).content) == 1
 
 
 def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:

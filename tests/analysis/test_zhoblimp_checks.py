@@ -12,9 +12,9 @@ from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.data.user_tables import read_human
 from analysis.linking.tables import linking_by_run
-from analysis.linking.tokenizers import expand_grid, over_tokenizers, pairs_by_tokenizer
+from analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, pairs_by_tokenizer
+from analysis.paradigms.accuracy import by_level
 from analysis.paradigms.human import human_agreement
-from analysis.paradigms.paradigms import by_level
 from analysis.paradigms.phenomena import phenomenon_table, with_gap
 from eval.metrics.accuracy import split_masks
 from tests.analysis.synthetic import MakeRun, score_row
@@ -86,7 +86,7 @@ def cells(make_run: MakeRun, tmp_path: Path) -> pd.DataFrame:
                 rows.append(score_row(9, value / 100, linking=linking, split=split, n=n))
         make_run(rows, model="160m", tokens="3000M", tokenizer=tokenizer)
     runs = find_runs([f"{tmp_path}/runs/*"])
-    return expand_grid(linking_by_run(score_frame(runs)), runs)
+    return average_by_tokenizer(linking_by_run(score_frame(runs)), runs)
 
 
 def test_table_5_columns_follow_from_its_cells(cells: pd.DataFrame) -> None:

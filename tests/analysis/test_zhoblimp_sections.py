@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from analysis.report.report import report_html
+from analysis.report.html import report_html
 from analysis.sections import zhoblimp_of_benchmark, zhoblimp_of_study
 from tests.analysis.report.page import Page
 from tests.analysis.studies import paradigm_rows, study_of, write_pairs
@@ -46,7 +46,7 @@ def test_every_table_and_figure_is_made_and_in_the_report(make_run: MakeRun, tmp
         "length_bias_accuracy_unequal", "length_bias_delta_acc", "mean_curves_zhoblimp_overall",
     }  # fmt: skip
     images = {drawing.name: b"" for drawing in drawings}
-    page = Page(report_html("t", [part.section for part in parts], images))
+    page = Page(report_html("t", parts, images))
     for heading in (
         "Phenomena of zhoblimp", "Mean learning curves on zhoblimp", "Linking functions over tokenizers on zhoblimp",
         "Length bias by alpha", "Excluded paradigms of zhoblimp", "Agreement of people",

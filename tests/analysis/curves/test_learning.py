@@ -7,7 +7,7 @@ import pytest
 from analysis.curves.learning import OVER_PAIRS, band_note, curve_table, draw_learning_curves
 from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
-from analysis.plotting.figures import OVER_RUNS
+from analysis.plotting.facets import OVER_RUNS
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row, write_scores
 
 

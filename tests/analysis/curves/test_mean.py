@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.curves.mean import draw_mean_curves, mean_curve_parts, mean_curves, smooth
+from analysis.curves.mean import draw_mean_curves, mean_curve_sections, mean_curves, smooth
 from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from tests.analysis.studies import scored_of
@@ -69,7 +69,7 @@ def test_tokenizers_and_budgets_have_curves_of_their_own_and_one_size_has_none(m
 def test_one_size_makes_no_part(make_run: MakeRun, tmp_path: Path) -> None:
     for seed in (0, 1):
         make_run(_curve({1: 0.5, 4: 0.7}), seed=seed)
-    assert list(mean_curve_parts(scored_of(tmp_path))) == []
+    assert list(mean_curve_sections(scored_of(tmp_path))) == []
 
 
 def test_the_figure_says_what_its_band_and_its_smoother_are(make_run: MakeRun, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_figure_says_what_its_band_and_its_smoother_are(make_run: MakeRun, t
             [row for name in ("all", "BA", "x") for row in _curve({0: 0.5, 1: 0.5, 4: 0.7}, phenomenon=name)],
             model=model,
         )
-    (part,) = mean_curve_parts(scored_of(tmp_path))
+    (part,) = mean_curve_sections(scored_of(tmp_path))
     overall, panels = part.drawings
     assert (overall.name, panels.name) == ("mean_curves_zho_overall", "mean_curves_zho_phenomena")
     assert [axes.get_title() for axes in panels.figure.axes] == ["BA", "x"]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.last_scores import Judged, families, last_judged
+from analysis.data.last_scores import ModelScores, group_languages, load_last_scores
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import Study, read_study
@@ -20,23 +20,23 @@ def _study(root: Path, **changes) -> Study:
     return read_study(find_runs(settings.runs), settings)
 
 
-def _only(root: Path) -> Judged:
+def _only(root: Path) -> ModelScores:
     (scored,) = _study(root).benchmarks()
-    judged = last_judged(scored)
-    assert judged is not None
-    return judged
+    last = load_last_scores(scored)
+    assert last is not None
+    return last
 
 
 def test_accuracies_are_those_of_accuracy_csv(tmp_path: Path) -> None:
     pairs = make_pairs("zho", PARADIGMS)
     for place, share in enumerate((0.6, 0.9)):
         write_scored(tmp_path / f"m{place}", pairs, make_scores(chances(pairs, share, place)))
-    judged = _only(tmp_path)
-    assert judged.models == ["m0", "m1"]
-    for model in judged.models:
+    last = _only(tmp_path)
+    assert last.models == ["m0", "m1"]
+    for model in last.models:
         table = pd.read_csv(tmp_path / model / "eval" / "accuracy.csv").query("linking == 'lp' and split == 'all'")
         theirs = table[table["paradigm"].isin(PARADIGMS)].set_index("paradigm")[["n", "accuracy"]]
-        ours = judged.points.query("model == @model").set_index("suite")[["n", "accuracy"]]
+        ours = last.points.query("model == @model").set_index("suite")[["n", "accuracy"]]
         assert ours["accuracy"].to_dict() == pytest.approx(theirs["accuracy"].to_dict())
         assert ours["n"].to_dict() == theirs["n"].to_dict()
 
@@ -57,9 +57,9 @@ def test_the_last_checkpoint_is_read_and_identical_pairs_do_not_count(tmp_path: 
     pairs.loc[3, "bad"] = pairs.loc[3, "good"]
     for step, right in ((0, [False] * 4), (8, [True, True, False, True])):
         write_scored(tmp_path / "m", pairs, make_scores(np.array(right)), step=step)
-    judged = _only(tmp_path)
-    assert judged.credit["m"].tolist() == [1, 1, 0]
-    assert len(judged.pairs) == len(judged.scores["m"]) == 3
+    last = _only(tmp_path)
+    assert last.credit["m"].tolist() == [1, 1, 0]
+    assert len(last.pairs) == len(last.scores["m"]) == 3
 
 
 def test_models_without_scores_or_with_other_pairs_are_named(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_models_without_scores_or_with_other_pairs_are_named(tmp_path: Path) -> 
         write_scored(tmp_path / name, pairs, make_scores(chances(pairs, 0.8, 0)))
     score_path(tmp_path / "m1", "zho", "sentence", -1).unlink()
     pairs.assign(good="another").to_parquet(pairs_path(tmp_path / "m2", "zho"))
-    judged = _only(tmp_path)
-    assert judged.models == ["m0"]
-    assert judged.left_out == ("m1", "m2")
+    last = _only(tmp_path)
+    assert last.models == ["m0"]
+    assert last.left_out == ("m1", "m2")
 
 
 def test_a_study_of_accuracies_alone_has_no_judgments(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_study_of_accuracies_alone_has_no_judgments(tmp_path: Path) -> None:
     write_scored(tmp_path / "m", pairs, make_scores(chances(pairs, 0.8, 0)))
     score_path(tmp_path / "m", "zho", "sentence", -1).unlink()
     (scored,) = _study(tmp_path).benchmarks()
-    assert last_judged(scored) is None
-    assert last_judged(scored, "mean_lp") is None
+    assert load_last_scores(scored) is None
+    assert load_last_scores(scored, "mean_lp") is None
 
 
 def test_a_broken_or_partial_file_is_named(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_languages_are_grouped_by_benchmark_and_scorer(tmp_path: Path) -> None:
     for name in ("tse/eus", "tse/hin", "blimp"):
         pairs = make_pairs(name, PARADIGMS, each=5)
         write_scored(tmp_path / "m", pairs, make_scores(chances(pairs, 0.8, 0)))
-    groups = families(_study(tmp_path).benchmarks())
+    groups = group_languages(_study(tmp_path).benchmarks())
     assert {key: [one.benchmark for one in members] for key, members in groups.items()} == {
         ("blimp", "sentence"): ["blimp"], ("tse", "sentence"): ["tse/eus", "tse/hin"],
     }  # fmt: skip

@@ -2,21 +2,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.languages.frequency import Logistic, fit_logistic, residual_table
+from analysis.languages.frequency import fit_logistic, residual_table
+from analysis.scaling.laws import logistic_law
 
 
 def test_a_planted_curve_is_found() -> None:
-    curve = Logistic(0.97, 1.4, 6.0)
     frequency = np.geomspace(1e3, 1e10, 60)
-    found = fit_logistic(frequency, curve.at(frequency) + np.random.default_rng(0).normal(0, 0.005, 60))
+    found = fit_logistic(
+        frequency, logistic_law(frequency, np.array([0.97, 1.4, 6.0])) + np.random.default_rng(0).normal(0, 0.005, 60)
+    )
     assert found is not None
-    assert (found.top, found.slope, found.middle) == (
-        pytest.approx(0.97, abs=0.01), pytest.approx(1.4, abs=0.1), pytest.approx(6.0, abs=0.1),
-    )  # fmt: skip
+    top, slope, middle = found
+    assert top == pytest.approx(0.97, abs=0.01)
+    assert [slope, middle] == pytest.approx([1.4, 6.0], abs=0.1)
 
 
 def test_a_curve_is_half_way_up_at_its_middle() -> None:
-    assert Logistic(0.9, 2.0, 3.0).at(np.array([1000.0])).tolist() == pytest.approx([0.7])
+    assert logistic_law(np.array([1000.0]), np.array([0.9, 2.0, 3.0])).tolist() == pytest.approx([0.7])
 
 
 def test_too_few_languages_have_no_curve() -> None:
@@ -26,7 +28,7 @@ def test_too_few_languages_have_no_curve() -> None:
 
 def test_over_and_underperformers_are_named() -> None:
     frequency = np.geomspace(1e3, 1e9, 30)
-    accuracy = Logistic(0.95, 1.5, 6.0).at(frequency)
+    accuracy = logistic_law(frequency, np.array([0.95, 1.5, 6.0]))
     accuracy[5] += 0.25
     accuracy[25] -= 0.25
     points = pd.DataFrame({
@@ -44,7 +46,7 @@ def test_over_and_underperformers_are_named() -> None:
 
 def test_a_language_of_few_pairs_is_neither() -> None:
     frequency = np.geomspace(1e3, 1e9, 30)
-    accuracy = Logistic(0.95, 1.5, 6.0).at(frequency)
+    accuracy = logistic_law(frequency, np.array([0.95, 1.5, 6.0]))
     accuracy[5] += 0.25
     points = pd.DataFrame({"model": "m", "language": range(30), "frequency": frequency, "n": 8, "accuracy": accuracy})
     assert (residual_table(points)["verdict"] == "").all()

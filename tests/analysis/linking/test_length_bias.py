@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.files import scored_steps, stored_scores
-from analysis.linking.length_bias import alpha_bands, alpha_tables, best_of_means, length_bias_parts, sign_flips
+from analysis.linking.length_bias import alpha_bands, alpha_tables, best_of_means, length_bias_sections, sign_flips
 from tests.analysis.studies import scored_of, study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.errors import UserError
@@ -91,7 +91,7 @@ def test_figures_have_a_panel_for_each_benchmark_and_say_what_the_band_is(run, t
     run(model="14m")
     run(model="70m")
     run(model="14m", benchmark="blimp", tokenizer="word")
-    (part,) = length_bias_parts(study_of(tmp_path))
+    (part,) = length_bias_sections(study_of(tmp_path))
     assert [drawing.name for drawing in part.drawings] == ["length_bias_accuracy_unequal", "length_bias_delta_acc"]
     first = part.drawings[0]
     assert [axes.get_title() for axes in first.figure.axes] == ["blimp", "zho"]
@@ -103,13 +103,13 @@ def test_figures_have_a_panel_for_each_benchmark_and_say_what_the_band_is(run, t
 
 def test_one_model_has_no_band(run, tmp_path: Path) -> None:
     run()
-    (part,) = length_bias_parts(study_of(tmp_path))
+    (part,) = length_bias_sections(study_of(tmp_path))
     assert all("No band: one model for each line" in drawing.note for drawing in part.drawings)
 
 
 def test_runs_without_stored_scores_have_no_part(make_run: MakeRun, tmp_path: Path) -> None:
     make_run([score_row(8, 0.6)])
-    assert list(length_bias_parts(study_of(tmp_path))) == []
+    assert list(length_bias_sections(study_of(tmp_path))) == []
 
 
 def test_scores_that_do_not_read_are_named(run, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.settings import AnalyzeSettings
-from analysis.linking.ratings import correlation_parts, rating_correlations, read_rating_pairs
+from analysis.linking.ratings import correlation_sections, rating_correlations, read_rating_pairs
 from eval.linking import parse_linking
 from tests.analysis.studies import study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
@@ -90,7 +90,7 @@ def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(make_
         _run(make_run, seed=seed)
     _run(make_run, model="70m", sentences=list(reversed(SENTENCES)))  # another file's sentences
     settings = {"ratings": ratings, "rating_pairs": pairs("a,bb", "ccc,dddd", "ffffff,eeeee")}
-    (part,) = correlation_parts(study_of(tmp_path, **settings))
+    (part,) = correlation_sections(study_of(tmp_path, **settings))
     table = part.tables["rating_correlations"]
     assert table["linking"].tolist() == ["lp", "mean_lp", "pen_lp", "slor", "morcela:0.1:12", "slln_lp"]
     assert set(table["model"]) == {"14m-10M-char-demo"}
@@ -103,19 +103,19 @@ def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(make_
 
 def test_without_ratings_there_is_no_table(make_run: MakeRun, tmp_path: Path) -> None:
     _run(make_run)
-    assert list(correlation_parts(study_of(tmp_path))) == []
+    assert list(correlation_sections(study_of(tmp_path))) == []
 
 
 def test_ratings_that_were_not_scored_say_how_to_score_them(make_run: MakeRun, tmp_path: Path, ratings: Path) -> None:
     make_run([score_row(8, 0.6)])
     with pytest.raises(UserError, match=r"no run has scores of its sentences; make them with: python score\.py run="):
-        list(correlation_parts(study_of(tmp_path, ratings=ratings)))
+        list(correlation_sections(study_of(tmp_path, ratings=ratings)))
 
 
 def test_a_file_that_is_not_there_is_named(make_run: MakeRun, tmp_path: Path) -> None:
     make_run([score_row(8, 0.6)])
     with pytest.raises(UserError, match=r"ratings: no file .*none\.csv"):
-        list(correlation_parts(study_of(tmp_path, ratings=tmp_path / "none.csv")))
+        list(correlation_sections(study_of(tmp_path, ratings=tmp_path / "none.csv")))
 
 
 def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:

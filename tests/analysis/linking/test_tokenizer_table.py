@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analysis.data.runs import find_runs
-from analysis.linking.tokenizers import tokenizer_table, tokenizer_table_parts
+from analysis.linking.tokenizers import tokenizer_table, tokenizer_table_sections
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from ucurve.errors import UserError
@@ -23,7 +23,7 @@ def test_runs_of_one_tokenizer_are_one_row(make_run: MakeRun, tmp_path: Path) ->
         _describe(make_run([score_row(0, 0.5)], seed=seed), CHAR)
     _describe(make_run([score_row(0, 0.5)], tokenizer="word"), CHAR | {"multi_character": 7471})
     write_scores(tmp_path / "runs" / "qwen", [score_row(-1, 0.5)])
-    (part,) = tokenizer_table_parts(study_of(tmp_path))
+    (part,) = tokenizer_table_sections(study_of(tmp_path))
     rows = part.tables["tokenizers"].to_dict("records")
     assert rows[0] == {"tokenizer": "char", "data": "demo", **CHAR, "runs": 2}
     assert (rows[1]["tokenizer"], rows[1]["multi_character"], rows[1]["runs"]) == ("word", 7471, 1)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.linking.tables import linking_by_run, with_overall
-from analysis.linking.tokenizers import expand_grid, over_tokenizers, tokenizer_parts
+from analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, tokenizer_sections
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
 
@@ -19,7 +19,7 @@ def _splits(equal: float, longer: float, shorter: float, step: int = 8, **change
 
 def _table(tmp_path: Path) -> pd.DataFrame:
     scored = scored_of(tmp_path)
-    return over_tokenizers(expand_grid(linking_by_run(scored.rows), scored.study.runs))
+    return over_tokenizers(average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs))
 
 
 def test_the_last_columns_are_means_over_tokenizers_of_means_over_seeds(make_run: MakeRun, tmp_path: Path) -> None:
@@ -40,17 +40,17 @@ def test_runs_that_differ_otherwise_are_not_compared(make_run: MakeRun, tmp_path
     make_run(_splits(0.8, 0.6, 0.9), tokenizer="bpe", suffix="-slow", cell="slow")
     make_run(_splits(0.8, 0.6, 0.9, step=4), tokenizer="cllama")  # another step
     assert _table(tmp_path).empty
-    assert list(tokenizer_parts(scored_of(tmp_path))) == []
+    assert list(tokenizer_sections(scored_of(tmp_path))) == []
 
 
 def test_the_report_has_a_row_of_pairs_for_each_tokenizer(make_run: MakeRun, tmp_path: Path) -> None:
     for tokenizer in ("char", "word"):
         make_run(_splits(0.8, 0.6, 0.9) + _splits(0.8, 0.7, 0.8, linking="slln_lp:0.3"), tokenizer=tokenizer)
-    (part,) = tokenizer_parts(scored_of(tmp_path))
+    (part,) = tokenizer_sections(scored_of(tmp_path))
     assert part.tables["linking_tokenizers_zho"]["linking"].tolist() == ["slln_lp:0.3", "slln_lp"]
     counts = part.tables["length_pairs_zho"].set_index("tokenizer")
     assert counts.loc["word", ["equal", "good_longer", "bad_longer", "all"]].tolist() == [60, 25, 15, 100]
-    for view in part.section.parts:
+    for view in part.content:
         assert {column.name for column in view.columns} <= set(view.table.columns)
 
 
@@ -69,7 +69,7 @@ def test_parameters_of_ones_own_are_compared_only_where_each_tokenizer_has_one(m
     both = [row for name in ("morcela:0.1:12", "morcela:0.7:12") for row in _splits(0.8, 0.6, 0.9, linking=name)]
     make_run(both, tokenizer="word", model="70m")
     scored = scored_of(tmp_path, linking="morcela:0.1:12")
-    table = over_tokenizers(expand_grid(linking_by_run(scored.rows), scored.study.runs))
+    table = over_tokenizers(average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs))
     assert table[["setting", "linking"]].values.tolist() == [
         ["14m-10M-demo", "morcela:own"],
         ["70m-10M-demo", "morcela:0.1:12"],

@@ -2,9 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.categories import benchmark_table, category_table, largest_gaps, matched_phenomena
+from analysis.models.benchmarks import benchmark_table, largest_gaps, matched_phenomena
+from analysis.models.categories import category_table
 from analysis.models.mcnemar import leads_or_ties
-from analysis.paradigms.paradigms import by_level
+from analysis.paradigms.accuracy import by_level
 from tests.analysis.papers import printed
 
 # RuBLiMP, Figure 2 and appendix F: paradigms of each phenomenon, in the order of Table 5

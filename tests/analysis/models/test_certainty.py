@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.certainty import agreement, box_table, confidence_table
+from analysis.models.categories import agreement, box_table, confidence_table
 
 
 def test_a_box_by_hand() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.chance import count_significant, with_tests
+from analysis.models.categories import count_significant, with_tests
 from tests.analysis.papers import tse_figure1
 
 

@@ -12,7 +12,7 @@ from analysis.models.mcnemar import (  # fmt: skip
     count_better,
     leads_or_ties,
     mcnemar_table,
-    turned,
+    with_model_first,
 )
 from eval.metrics.significance import mcnemar
 
@@ -108,7 +108,7 @@ def test_leading_and_tying() -> None:
 
 def test_comparisons_are_turned_to_one_model() -> None:
     credit = pd.DataFrame({"a": [1.0, 1.0, 0.0], "b": [1.0, 0.0, 0.0], "c": [0.0, 1.0, 0.0]})
-    table = turned(mcnemar_table(credit, pd.Series("g", index=credit.index)), "b")
+    table = with_model_first(mcnemar_table(credit, pd.Series("g", index=credit.index)), "b")
     assert table["first"].tolist() == ["b", "b"]
     assert table["second"].tolist() == ["c", "a"]
     assert table["second_better"].tolist() == [1, 1]

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.user_tables import read_human
-from analysis.paradigms.human import human_agreement, human_of, human_parts
+from analysis.paradigms.human import human_agreement, human_sections, load_human_agreement
 from tests.analysis.studies import paradigm_rows, scored_of, study_of
 from tests.analysis.synthetic import MakeRun
 from ucurve.errors import UserError
@@ -68,14 +68,14 @@ def test_the_table_of_people_has_every_benchmark_the_file_is_about(make_run: Mak
     other = {("C", "c1"): 0.5}
     make_run(paradigm_rows(0, PARADIGMS) + paradigm_rows(0, other, benchmark="blimp"))
     path = file("a1,20,20,1,A", "a2,5,10,.5,A", "b1,9,10,.9,B")
-    (part,) = human_parts(study_of(tmp_path, human=path))
+    (part,) = human_sections(study_of(tmp_path, human=path))
     assert part.tables["human_agreement"]["benchmark"].unique().tolist() == ["zho"]
-    assert human_of(scored_of(tmp_path, "blimp", human=path)) is None
-    assert human_of(scored_of(tmp_path)) is None
-    assert list(human_parts(study_of(tmp_path))) == []
+    assert load_human_agreement(scored_of(tmp_path, "blimp", human=path)) is None
+    assert load_human_agreement(scored_of(tmp_path)) is None
+    assert list(human_sections(study_of(tmp_path))) == []
 
 
 def test_a_file_about_nothing_that_was_scored_is_refused(make_run: MakeRun, file, tmp_path: Path) -> None:
     make_run(paradigm_rows(0, PARADIGMS))
     with pytest.raises(UserError, match=r"human=.*human\.csv: no UID of it is a paradigm of zho; its lines"):
-        list(human_parts(study_of(tmp_path, human=file("x,1,2,.5,A"))))
+        list(human_sections(study_of(tmp_path, human=file("x,1,2,.5,A"))))

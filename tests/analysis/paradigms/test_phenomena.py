@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.paradigms.paradigms import by_level, last_paradigm_rows, line_means
-from analysis.paradigms.phenomena import phenomenon_parts, phenomenon_table, with_gap
+from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from analysis.paradigms.phenomena import phenomenon_sections, phenomenon_table, with_gap
 from tests.analysis.studies import paradigm_rows, scored_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 
@@ -25,7 +25,7 @@ def _rows(step: int, *values: float, functions=("slln_lp", "lp", "mean_lp"), **c
 
 def test_phenomena_come_first_then_named_overall_rows(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(_rows(4, 0.5, 0.5, 0.5, 0.5) + _rows(8, 0.9, 0.5, 0.6, 0.7))
-    (part,) = phenomenon_parts(scored_of(tmp_path))
+    (part,) = phenomenon_sections(scored_of(tmp_path))
     table = part.tables["phenomena_zho"]
     model = "14m-10M-char-demo"
     assert table["phenomenon"].tolist() == ["a", "B", "all", "all", "all", "all", "all"]
@@ -61,7 +61,7 @@ def test_seeds_are_averaged_and_one_that_lags_behind_is_left_out(make_run: MakeR
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7), seed=0)
     make_run(_rows(8, 0.7, 0.5, 0.6, 0.7), seed=1)
     make_run(_rows(4, 0.1, 0.1, 0.1, 0.1), seed=2)
-    (part,) = phenomenon_parts(scored_of(tmp_path))
+    (part,) = phenomenon_sections(scored_of(tmp_path))
     table = part.tables["phenomena_zho"].set_index("phenomenon")
     assert table.loc["B", "14m-10M-char-demo"] == pytest.approx(0.8)
     (line,) = part.tables["phenomena_zho_models"].to_dict("records")
@@ -73,7 +73,7 @@ def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run
     write_scores(tmp_path / "runs" / "qwen", _rows(-1, 0.8, 0.6, 0.7, 0.8))
     human = tmp_path / "human.csv"
     human.write_text("UID,correct,total\nb1,19,20\na1,10,10\na2,10,10\na3,4,10\n")
-    (part,) = phenomenon_parts(scored_of(tmp_path, human=human))
+    (part,) = phenomenon_sections(scored_of(tmp_path, human=human))
     table = part.tables["phenomena_zho"].set_index(["phenomenon", "aggregate", "linking"])
     first, second = table.loc[("a", "pairs", "slln_lp")], table.loc[("B", "pairs", "slln_lp")]
     assert (first["best"], second["best"]) == ("qwen", "14m-10M-char-demo")
@@ -87,7 +87,7 @@ def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run
 def test_a_function_that_was_not_scored_has_no_row_and_a_model_without_it_a_gap(make_run: MakeRun, tmp_path) -> None:
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp", "lp")))
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp",)), model="70m")
-    (part,) = phenomenon_parts(scored_of(tmp_path))
+    (part,) = phenomenon_sections(scored_of(tmp_path))
     table = part.tables["phenomena_zho"].set_index(["aggregate", "linking"])
     assert ("paradigms", "mean_lp") not in table.index
     row = table.loc[("paradigms", "lp")]
@@ -97,7 +97,7 @@ def test_a_function_that_was_not_scored_has_no_row_and_a_model_without_it_a_gap(
 
 def test_a_benchmark_without_phenomena_has_no_such_table(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(paradigm_rows(8, {("unnamed", "p"): 0.7}))
-    assert list(phenomenon_parts(scored_of(tmp_path))) == []
+    assert list(phenomenon_sections(scored_of(tmp_path))) == []
 
 
 def test_a_row_without_any_accuracy_has_no_best_model(make_run: MakeRun, tmp_path: Path) -> None:
@@ -113,5 +113,5 @@ def test_a_function_scored_at_an_earlier_checkpoint_only_is_not_set_beside_the_l
     make_run: MakeRun, tmp_path
 ) -> None:
     make_run(_rows(4, 0.5, 0.5, 0.5, 0.5) + _rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp",)))
-    (part,) = phenomenon_parts(scored_of(tmp_path))
+    (part,) = phenomenon_sections(scored_of(tmp_path))
     assert set(part.tables["phenomena_zho"]["linking"]) == {"slln_lp"}

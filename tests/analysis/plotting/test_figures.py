@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.plotting.figures import Drawing, Sheet, render, write_drawing
+from analysis.plotting.facets import Sheet
+from analysis.plotting.figures import Drawing, render, write_drawing
 from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, chinese_fonts, drawing_style
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from analysis.plotting.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colours
+from analysis.plotting.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colors
 
 
 def _labels(tokens: list[float], most: int = 7) -> list[str]:
@@ -60,13 +60,13 @@ def test_zero_stands_left_of_all_and_the_rest_where_it_is(tokens: list[int]) -> 
 
 def test_lines_are_told_apart_by_colour_and_dashes() -> None:
     styles = line_styles([f"line {index}" for index in range(28)])
-    assert len({(style.colour, str(style.dashes)) for style in styles.values()}) == 28
+    assert len({(style.color, str(style.dashes)) for style in styles.values()}) == 28
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_larger_models_are_darker(count: int) -> None:
-    colours = size_colours([str(size) for size in range(count)])
-    light = [0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(to_rgb, colours.values())]
+    colors = size_colors([str(size) for size in range(count)])
+    light = [0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(to_rgb, colors.values())]
     assert light == sorted(light, reverse=True)
     assert max(light) < 0.8  # still seen on white
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analysis.shape.classify import TEST_OF, ShapeTest, classify, p_values, shape_test, turn_columns
 from analysis.shape.smoothing import estimate_curve, smoothing_weights
 from analysis.shape.tables import shape_table
-from tests.analysis.shape.simulated_curves import (
+from benchmarks.simulated_curves import (
     DRIFTING,
     INDEPENDENT,
     LASTING,

@@ -41,31 +41,32 @@ NOISES = (INDEPENDENT, LASTING, SLOW, DRIFTING)
 
 
 def token_axis(checkpoints: int, decades: float) -> np.ndarray:
-    """Evenly spaced on the log axis."""
+    """Return tokens that are evenly spaced on the log axis."""
     return FIRST_TOKENS * 10 ** np.linspace(0, decades, checkpoints)
 
 
 def flat(level: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a curve that stays at one level."""
     return lambda logs: np.full(len(logs), level)
 
 
 def dip(level: float, depth: float = 0.05, width: float = DIP_WIDTH) -> Callable[[np.ndarray], np.ndarray]:
-    """A flat curve with a dip in the middle of the log axis; a negative depth makes a bump."""
+    """Return a flat curve with a dip in the middle of the log axis; a negative depth makes a bump."""
     return lambda logs: level - depth * np.exp(-(((logs - np.mean(logs[[0, -1]])) / width) ** 2) / 2)
 
 
 def rising(start: float, end: float, width: float = 0.3) -> Callable[[np.ndarray], np.ndarray]:
-    """An S-shaped curve, steepest in the middle of the log axis."""
+    """Return an S-shaped curve, steepest in the middle of the log axis."""
     return lambda logs: start + (end - start) / (1 + np.exp(-(logs - np.mean(logs[[0, -1]])) / width))
 
 
 def late_rise(start: float, end: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Flat for most of the log axis: a chance fall there would be followed by a sure rise."""
+    """Return a curve that is flat until late, so that a chance fall is followed by a sure rise."""
     return lambda logs: start + (end - start) / (1 + np.exp(-(logs - logs[0] - 0.85 * np.ptp(logs)) / 0.08))
 
 
 def dip_then_rise(start: float, end: float, depth: float = 0.05) -> Callable[[np.ndarray], np.ndarray]:
-    """A dip in the middle of the log axis, then a rise in the last third."""
+    """Return a curve with a dip in the middle of the log axis and a rise in the last third."""
 
     def curve(logs: np.ndarray) -> np.ndarray:
         late = logs[0] + 0.8 * (logs[-1] - logs[0])
@@ -90,13 +91,13 @@ def simulate(
 
 
 def _runs(logs: np.ndarray, noise: Noise, draw: np.random.Generator, seeds: int) -> np.ndarray:
-    """A run's own level and slow curve, float64[seeds, checkpoints]."""
+    """Return a run's own level and slow curve, float64[seeds, checkpoints]."""
     offsets = noise.offset * draw.standard_normal((seeds, 1))
     return offsets + noise.drift * _slow(logs, draw, (seeds, len(logs), 1), 0.7)[..., 0]
 
 
 def _slow(logs: np.ndarray, draw: np.random.Generator, shape: tuple[int, int, int], decades: float) -> np.ndarray:
-    """Normal numbers of variance 1 that are alike at checkpoints nearer than ``decades``."""
+    """Return normal numbers of variance 1 that are alike at checkpoints nearer than ``decades``."""
     distance = (logs[:, None] - logs[None, :]) / decades
     values, vectors = np.linalg.eigh(np.exp(-(distance**2) / 2))
     root = vectors * np.sqrt(np.maximum(values, 0))

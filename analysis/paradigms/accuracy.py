@@ -1,18 +1,18 @@
-"""Accuracies by paradigm at the last scored checkpoints, and what they come to by phenomenon and overall."""
+"""Accuracies by paradigm at the last scored checkpoints, and their means by phenomenon and overall."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
 from analysis.data.frames import last_scored, score_frame
-from analysis.data.study import Scored
+from analysis.data.study import BenchmarkScores
 from eval.metrics.levels import MEANS, levels_of
 
 AGGREGATE_OF = {"all": "pairs", "macro": "paradigms", "macro_phenomena": "phenomena"}
 _ROW = ["run", "group", "step", "tokens", "linking", "phenomenon", "paradigm", "n", "accuracy"]
 
 
-def last_paradigm_rows(scored: Scored, linkings: Sequence[str]) -> pd.DataFrame:
+def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.DataFrame:
     """Read the accuracies by paradigm of every run at its last scored checkpoint, all lengths together.
 
     Args:
@@ -38,12 +38,9 @@ def last_paradigm_rows(scored: Scored, linkings: Sequence[str]) -> pd.DataFrame:
 def line_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Average each paradigm over the runs of a line.
 
-    Args:
-        rows: from ``last_paradigm_rows``.
-
     Returns:
         ``group``, ``linking``, ``step``, ``tokens``, ``phenomenon``, ``paradigm``, ``runs``, ``n`` and ``accuracy``. Of
-        a line whose runs stand at different steps, those at the last one count.
+        a line whose runs are at different steps, those at the last step count.
     """
     furthest = rows.groupby(["group", "linking"])["step"].transform("max")
     keys = ["group", "linking", "step", "phenomenon", "paradigm"]
@@ -67,14 +64,14 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
         ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
     parts = [
-        _levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
+        _average_levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
         for (group, linking), part in paradigms.groupby(["group", "linking"], sort=False)
     ]
     columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def _levels(part: pd.DataFrame) -> pd.DataFrame:
+def _average_levels(part: pd.DataFrame) -> pd.DataFrame:
     levels = levels_of(part)
     n = levels.sums(part["n"].to_numpy())
     means = levels.means(levels.sums((part["n"] * part["accuracy"]).to_numpy()), n)

@@ -2,7 +2,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.plotting.figures import Drawing
-from analysis.report.report import Column, Section, TableView, report_html
+from analysis.report.html import Column, ReportSection, TableView, report_html
 from tests.analysis.report.page import Page
 
 COLUMNS = (
@@ -13,7 +13,7 @@ COLUMNS = (
 
 
 def _page(table: pd.DataFrame) -> Page:
-    return Page(report_html("A & B", [Section("Numbers", (TableView("note", COLUMNS, table),))], {}))
+    return Page(report_html("A & B", [ReportSection("Numbers", (TableView("note", COLUMNS, table),))], {}))
 
 
 def test_cells_are_shown_for_people_and_keep_the_value_for_sorting() -> None:
@@ -37,7 +37,7 @@ def test_names_cannot_write_markup() -> None:
 
 def test_a_figure_is_embedded_with_its_title_and_note() -> None:
     drawing = Drawing("name", "Title", "How to read it", Figure(), pd.DataFrame())
-    page = Page(report_html("t", [Section("s", (drawing,))], {"name": b"\x89PNG"}))
+    page = Page(report_html("t", [ReportSection("s", (drawing,))], {"name": b"\x89PNG"}))
     (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
     assert image["src"] == "data:image/png;base64,iVBORw=="
     assert image["alt"] == "Title. How to read it"

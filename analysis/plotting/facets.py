@@ -1,0 +1,196 @@
+"""Figures of equal panels with shared axes: the sheet they stand on, and the one loop that draws all of them."""
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, LineStyle, TokenAxis, drawing_style, percent_axis, readable
+
+Panels = Sequence[tuple[str, pd.DataFrame]]  # the title and the rows of each panel
+OVER_RUNS = "1 sample sd over runs"
+
+# The layout is fixed in inches rather than solved for: it never overlaps, repeats exactly, and draws in a quarter of
+# the time of a layout engine.
+_ACROSS = 4
+_LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16
+_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
+_UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
+_LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
+
+
+def panels_by(
+    table: pd.DataFrame, column: str, values: Iterable[str] | None = None, title: Callable[[str], str] = readable
+) -> Panels:
+    """Give each value of a column a panel, in the order given or in which they come."""
+    names = table[column].astype(str)
+    return [(title(value), table[names == value]) for value in (names.unique() if values is None else values)]
+
+
+def draw_panels(
+    panels: Panels,
+    draw: Callable[[Axes, pd.DataFrame], None],
+    labels: tuple[str, str],
+    note: str,
+    legend: Mapping[str, Artist] | None = None,
+) -> Figure:
+    """Draw every panel.
+
+    Args:
+        draw: draws the rows of one panel and sets its axes.
+        legend: what stands for each line, by its label.
+    """
+    with drawing_style():
+        sheet = Sheet(len(panels), legend or {}, note)
+        for axes, (title, rows) in zip(sheet.panels, panels, strict=True):
+            axes.set_title(title, pad=3, parse_math=False)
+            draw(axes, rows)
+        return sheet.finish(*labels)
+
+
+def draw_over_tokens(
+    table: pd.DataFrame,
+    panels: Panels,
+    draw: Callable[[Axes, pd.DataFrame, TokenAxis], None],
+    note: str,
+    legend: Mapping[str, Artist],
+) -> Figure:
+    """Draw accuracies against training tokens.
+
+    Args:
+        table: the rows of all panels: ``tokens``, ``accuracy`` and ``low`` set the axes that the panels share.
+    """
+    axis, single = TokenAxis(table["tokens"]), len(panels) == 1
+    lowest = float(table[["low", "accuracy"]].min().min())  # a lone seed of several has no low
+
+    def draw_panel(axes: Axes, rows: pd.DataFrame) -> None:
+        axis.apply(axes, most_ticks=7 if single else 3, minor=single)
+        draw(axes, rows, axis)
+        percent_axis(axes, lowest)
+
+    return draw_panels(panels, draw_panel, ("Training tokens (log scale, 0 set apart)", "Accuracy (%)"), note, legend)
+
+
+def draw_line(axes: Axes, style: LineStyle, x: Any, y: Any, band: tuple[Any, Any], **options: Any) -> None:
+    """Draw a line and the band around it, from its lower to its upper end; ``options`` are those of ``Axes.plot``."""
+    axes.fill_between(x, *band, color=style.color, alpha=0.18, linewidth=0)
+    axes.plot(x, y, color=style.color, linestyle=style.dashes, **options)
+
+
+def line_legend(
+    styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "group", counted: str = "runs"
+) -> dict[str, Artist]:
+    """Make the legend of some lines.
+
+    Args:
+        table: where given, a line whose rows count several ``counted`` is named with their number.
+        line: the column of ``table`` with the names of the lines.
+        counted: its column with the numbers.
+    """
+    counts = {} if table is None else table.groupby(line, sort=False)[counted].max().astype(int).to_dict()
+    return {
+        f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name: Line2D(
+            [], [], color=style.color, linestyle=style.dashes
+        )
+        for name, style in styles.items()
+    }
+
+
+def list_phenomena(table: pd.DataFrame) -> list[str]:
+    """Return the names of the phenomena in a table, without the overall rows and unnamed ones."""
+    return sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
+
+
+def overall_and_phenomena(
+    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure]
+) -> list[Drawing]:
+    """Draw the overall figure and, where there are phenomena, the one with a panel for each.
+
+    Args:
+        table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
+        what: what the figures show, e.g. ``"Learning curves"``.
+    """
+    overall = table[table["phenomenon"] == "all"]
+    drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, [("", overall)]), overall)]
+    phenomena = list_phenomena(table)
+    if phenomena:
+        rows = table[table["phenomenon"].isin(phenomena)]
+        figure = draw(rows, panels_by(rows, "phenomenon", phenomena))
+        drawings.append(Drawing(f"{name}_phenomena", f"{what} by phenomenon", note, figure, rows))
+    return drawings
+
+
+class Sheet:
+    """A figure of equal panels with shared axes, one legend below, and one note that says how to read it.
+
+    Attributes:
+        figure: the figure: one column wide for one panel, two columns for more.
+        panels: its panels, row by row.
+    """
+
+    def __init__(self, panels: int, legend: Mapping[str, Artist], note: str) -> None:
+        """Lay out a sheet.
+
+        Args:
+            legend: what stands for each line, by its label.
+            note: text under the axis label.
+        """
+        self._legend = legend
+        across = min(panels, _ACROSS)
+        self._rows = math.ceil(panels / across)
+        width = ONE_COLUMN if panels == 1 else TWO_COLUMNS
+        self._note = textwrap.wrap(note, int(_NOTE_CHARACTERS * width))
+        self._per_row = max(1, int(_LEGEND_CHARACTERS * width / (7 + max(map(len, legend), default=0))))
+        panel = (width - _LEFT - _RIGHT - (across - 1) * _BETWEEN_COLUMNS) / across
+        height = min(2.0, 0.68 * panel)
+        bottom = self._legend_height + _NOTE_LINE * len(self._note) + _UNDER_PANELS
+        top = _TOP + (_TITLE if panels > 1 else 0)
+        total = bottom + self._rows * height + (self._rows - 1) * _BETWEEN_ROWS + top
+        self.figure = Figure(figsize=(width, total))
+        FigureCanvasAgg(self.figure)
+        self.figure.subplots_adjust(
+            _LEFT / width, bottom / total, 1 - _RIGHT / width, 1 - top / total,
+            _BETWEEN_COLUMNS / panel, _BETWEEN_ROWS / height,
+        )  # fmt: skip
+        self.panels = self._make_panels(panels, across)
+
+    def finish(self, x_label: str, y_label: str) -> Figure:
+        """Add labels, note and legend, and return the figure."""
+        width, height = self.figure.get_size_inches()
+        base = self._legend_height / height
+        middle = (_LEFT + width - _RIGHT) / 2 / width
+        above_note = base + (_NOTE_LINE * len(self._note) + 0.03) / height
+        self.figure.text(middle, above_note, x_label, ha="center", va="bottom")
+        note = "\n".join(self._note)
+        self.figure.text(0.5, base, note, ha="center", va="bottom", fontsize=6, color="0.25", linespacing=1.1)
+        centre = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
+        self.figure.text(_EDGE / width, centre, y_label, rotation=90, ha="left", va="center")
+        if self._legend:
+            legend = self.figure.legend(
+                list(self._legend.values()), list(self._legend), loc="lower center", ncols=self._per_row,
+                bbox_to_anchor=(0.5, 0), borderpad=0.2, labelspacing=0.25, handlelength=2.2,
+            )  # fmt: skip
+            for text in legend.get_texts():
+                text.set_parse_math(False)
+        return self.figure
+
+    @property
+    def _legend_height(self) -> float:
+        return _LEGEND_LINE * math.ceil(len(self._legend) / self._per_row) + _EDGE
+
+    def _make_panels(self, count: int, across: int) -> list[Axes]:
+        grid = self.figure.subplots(self._rows, across, sharex=True, sharey=True, squeeze=False)
+        panels = list(grid.flat)
+        for spare in panels[count:]:
+            spare.set_axis_off()
+        for axes in panels[max(0, count - across) : count]:  # with nothing below them
+            axes.xaxis.set_tick_params(labelbottom=True)
+        return panels[:count]

@@ -1,0 +1,168 @@
+"""The report: sections of texts, tables and figures, and the one HTML file for screen, phone and paper they make."""
+
+import base64
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analysis.plotting.figures import Drawing, render
+from analysis.plotting.style import ONE_COLUMN
+
+Kind = Literal["text", "count", "percent", "number", "p"]
+Tables = Mapping[str, pd.DataFrame]
+
+_SMALLEST_P = 0.0001
+_LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
+_TEMPLATES = Environment(
+    loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True, keep_trailing_newline=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column of a table is shown.
+
+    Attributes:
+        name: its name in the frame.
+        kind: ``text``, ``count`` (whole number with separators), ``percent`` (a fraction shown in percent), ``number``
+            (four digits) or ``p`` (a probability of a test).
+    """
+
+    name: str
+    heading: str
+    kind: Kind = "text"
+
+
+def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
+    """Return the columns of a 95 % interval: ``low`` and ``high``, or ``<name>_low`` and ``<name>_high``."""
+    low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
+    return Column(low, "95 % from", kind), Column(high, "to", kind)
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of the report.
+
+    Attributes:
+        note: what it shows, in a sentence or two.
+        columns: the columns shown, in order.
+        files: what is written as CSV beside the report, by file name without ending; the note names them.
+    """
+
+    note: str
+    columns: tuple[Column, ...]
+    table: pd.DataFrame
+    files: Tables = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A section of the report: a heading, then texts, tables and figures in order.
+
+    Attributes:
+        files: tables that are written as CSV although no table of the section shows them, by file name without ending.
+    """
+
+    heading: str
+    content: tuple[str | TableView | Drawing, ...]
+    files: Tables = field(default_factory=dict)
+
+    @property
+    def drawings(self) -> list[Drawing]:
+        """The figures of the section."""
+        return [item for item in self.content if isinstance(item, Drawing)]
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables that are written as CSV, by file name without ending, except those behind the figures."""
+        views = [item for item in self.content if isinstance(item, TableView)]
+        return {name: table for files in (*(view.files for view in views), self.files) for name, table in files.items()}
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, where neither the script that sorts nor the style sheet is at hand."""
+        images = {drawing.name: render(drawing, "png") for drawing in self.drawings}
+        template: Any = _TEMPLATES.get_template("section.html").module
+        return str(template.section_html(_section_fields(self, "", images)))
+
+
+class _Cell(NamedTuple):
+    """A cell: its text, whether it stays on one line, and of a number the value that the column is sorted by."""
+
+    text: str
+    unbroken: bool = False
+    value: str | None = None
+
+
+def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[str, bytes]) -> str:
+    """Write the report as one HTML page that needs no other file.
+
+    Args:
+        images: every drawing's rendering as PNG, by the drawing's name.
+
+    Returns:
+        The page. It holds no date: the same runs give the same page.
+    """
+    anchors = _anchors(section.heading for section in sections)
+    fields = [_section_fields(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
+    return _TEMPLATES.get_template("page.html").render(title=title, sections=fields)
+
+
+def _anchors(headings: Iterable[str]) -> list[str]:
+    """Name the places that links lead to: the headings in small letters, numbered where two are alike."""
+    anchors: list[str] = []
+    for heading in headings:
+        name = re.sub(r"[^\w]+", "-", heading.lower()).strip("-")
+        alike = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", anchor) is not None for anchor in anchors)
+        anchors.append(f"{name}-{alike + 1}" if alike else name)
+    return anchors
+
+
+def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return what the template of a section fills in."""
+    content = [_item_fields(item, images) for item in section.content]
+    return {"anchor": anchor, "heading": section.heading, "content": content}
+
+
+def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"kind": "text", "text": item}
+    if isinstance(item, Drawing):
+        return {
+            "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
+            "png": base64.b64encode(images[item.name]).decode(),
+            "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
+        }  # fmt: skip
+    numbers = f" Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
+    names = list(item.table.columns)
+    places = [names.index(column.name) for column in item.columns]
+    rows = (
+        [_cell(column.kind, row[place]) for column, place in zip(item.columns, places, strict=True)]
+        for row in item.table.itertuples(index=False, name=None)
+    )
+    return {"kind": "table", "note": item.note + numbers, "columns": item.columns, "rows": rows}
+
+
+def _cell(kind: Kind, value: object) -> _Cell:
+    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    if kind == "text":
+        text = str(value)
+        # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
+        is_name = len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)
+        return _Cell("–" if missing else text, is_name)
+    if value == "" or missing:
+        return _Cell("–", value="")
+    number = float(str(value))
+    return _Cell(_format_number(number, kind), value=f"{number:.12g}")
+
+
+def _format_number(number: float, kind: Kind) -> str:
+    if kind == "p" and number < _SMALLEST_P:
+        return f"<{_SMALLEST_P}"
+    shown = {"count": f"{number:,.0f}", "percent": f"{100 * number:.2f}", "p": f"{number:.4f}"}
+    return shown.get(kind, f"{number:.4g}")
