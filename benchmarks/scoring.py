@@ -35,15 +35,15 @@ def ours(model: Path, pairs: Path) -> Callable[[], Scores]:
     from eval.scoring.batching import within_memory
     from eval.scoring.loading import load_model
     from eval.settings import ScoreSettings
+    from eval.sweep.cache import SweepCache
     from eval.sweep.prepare import prepare
-    from eval.sweep.score import score_job
 
     table, loaded = pd.read_parquet(pairs), load_model(model)
-    (target,) = model_targets(str(model))
+    (target,), cache = model_targets(str(model)), SweepCache()
 
     def score() -> Scores:
-        (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)))
-        scores, _ = within_memory(None, loaded, lambda size: score_job(job, loaded, size))
+        (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)), cache)
+        scores, _ = within_memory(None, loaded, lambda size: job.score(loaded, size))
         return scores[["lp_good", "lp_bad"]].to_numpy().T.ravel()
 
     return score

@@ -12,6 +12,7 @@ from eval.models.targets import Target, has_checkpoint, model_targets, run_targe
 from eval.pairs import subset_pairs
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.scores import StoredScores, check_out
+from eval.sweep.cache import SweepCache
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
@@ -54,11 +55,11 @@ def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[in
         RunError: likewise, when one of them is no mistake of the user's.
     """
     scored: list[StoredScores] = []
-    said: set[str] = set()
+    cache = SweepCache()
     failures = []
     for run in runs:
         try:
-            scored += score_run(run, settings, steps, said)
+            scored += score_run(run, settings, steps, cache)
         except (UserError, RunError) as error:
             if len(runs) == 1:
                 raise
@@ -118,7 +119,7 @@ def find_runs(pattern: str) -> list[Path]:
 
 
 def score_run(
-    run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None, said: set[str] | None = None
+    run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None, cache: SweepCache | None = None
 ) -> list[StoredScores]:
     """Score checkpoints of a run on the benchmarks of the settings and refresh ``eval/accuracy.csv``.
 
@@ -127,7 +128,7 @@ def score_run(
     Args:
         settings: what to score and how.
         steps: the checkpoints; None for all.
-        said: facts about benchmarks that were said before, by a process that scores again and again.
+        cache: what a process that scores again and again keeps.
 
     Returns:
         Where every score is, by step, benchmark and scorer.
@@ -136,7 +137,7 @@ def score_run(
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
         RunError: when a score is not finite; scores before it are kept.
     """
-    return _score(run, run_targets(run, steps), settings, set() if said is None else said)
+    return _score(run, run_targets(run, steps), settings, cache)
 
 
 def score_model(
@@ -160,7 +161,7 @@ def score_model(
     check_out(out)
     targets = model_targets(model, revisions)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
-    return _score(out, targets, settings, set())
+    return _score(out, targets, settings)
 
 
 def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
@@ -195,7 +196,9 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
-def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings, said: set[str]) -> list[StoredScores]:
+def _score(
+    folder: Path, targets: Sequence[Target], settings: ScoreSettings, cache: SweepCache | None = None
+) -> list[StoredScores]:
     from eval.sweep.sweep import Sweep
 
-    return Sweep(folder, load_benchmarks(settings), settings, said).score(targets)
+    return Sweep(folder, load_benchmarks(settings), settings, cache or SweepCache()).score(targets)

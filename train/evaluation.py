@@ -8,9 +8,10 @@ from pydantic.dataclasses import dataclass
 
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.settings import ScoreSettings
+from eval.sweep.cache import SweepCache
 from ucurve.progress import say
 
-_said: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
+_cache = SweepCache()  # the tokenized benchmarks are the same for every checkpoint that this process scores
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -53,11 +54,11 @@ def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
 def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
     """Score the checkpoint just written when the settings ask for each."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step], said=_said)
+        score_run(run, settings, steps=[step], cache=_cache)
 
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
     """Score every checkpoint of a finished run that has no valid score yet, or say that there is nothing to score."""
     say_if_nothing_is_scored(run, settings)
     if settings.when != "never" and settings.benchmarks:
-        score_run(run, settings, said=_said)
+        score_run(run, settings, cache=_cache)

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 
 from eval.scoring.text.sentences import Ids
 from ucurve.errors import RunError
@@ -51,6 +50,8 @@ def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], mode
         batches: what it is called with.
         model: whose device counts: an accelerator gets one batch after the other.
     """
+    import torch
+
     threads = torch.get_num_threads()
     workers = min(threads, len(batches)) if model.device.type == "cpu" else 1
     if workers <= 1:

@@ -33,10 +33,10 @@ from eval.store.tables import (
     rows_of,
     rows_shown,
 )
+from eval.sweep.cache import SweepCache
 from eval.sweep.checks import check_asked, check_fit, check_revisions, say_left_out
 from eval.sweep.messages import say_facts, say_score
 from eval.sweep.prepare import Job, prepare, rated_job, rated_pairs
-from eval.sweep.score import score_job
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.locks import Claims, holding_tables, score_claims, scoring_into
 
@@ -78,13 +78,13 @@ class Sweep:
 
     Attributes:
         folder: the run folder, or the folder given for a model alone.
-        said: facts about benchmarks that have been said, and need not be said again.
+        cache: what is kept for the next sweep of the process.
     """
 
     folder: Path
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
-    said: set[str] = field(default_factory=set)
+    cache: SweepCache = field(default_factory=SweepCache)
     _loaded: tuple[Path, Any] | None = None
     _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
 
@@ -103,10 +103,10 @@ class Sweep:
             RunError: when a score is not finite.
         """
         check_asked(targets, self.benchmarks, self.settings)
-        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
+        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_revisions(jobs)
         say_left_out(jobs, self.settings)
-        check_fit(jobs, self.settings)
+        check_fit(jobs, self.settings, self.cache)
         mended = mended_tables(self.folder, targets)
         shown = {
             kind.name: rows_of(kind, mended[kind]) if kind in mended else rows_shown(kind, self.folder)
@@ -130,7 +130,7 @@ class Sweep:
             vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
             self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
             self._score_all(jobs, claims)
-        say_facts(jobs, self.said)
+        say_facts(jobs, self.cache.logged)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     def _record(self, job: Job) -> Path:
@@ -150,13 +150,14 @@ class Sweep:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
     def _linkings(self, job: Job) -> list[Linking]:
-        return [parse_linking(name) for name in self.settings.linkings(job.scorer)]
+        return [parse_linking(name) for name in self.settings.linkings(type(job.scorer))]
 
     def _model(self, job: Job) -> Any:
         """Load a model, or give the one that was loaded last."""
         target = job.target
         if self._loaded is None or self._loaded[0] != target.folder:
             self._loaded = None  # one model at a time in memory
+            self.cache.made[f"model {target.folder.name}"] += 1
             model = load_model(target.folder, job.scorer.kind, self.settings.dtype, self.settings.device)
             self._loaded = (target.folder, model)
         return self._loaded[1]
@@ -164,7 +165,7 @@ class Sweep:
     def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
         rows = GatheredRows(self.folder)
         try:
-            with ProgressBar(f"scoring {self.folder.name}", sum(job.size for job in jobs)) as bar:
+            with ProgressBar(f"scoring {self.folder.name}", sum(job.scorer.size for job in jobs)) as bar:
                 for job in in_turn(jobs, claims):
                     self._summarise(job, self._scores(job, bar), self._rated(job, claims), rows)
         finally:
@@ -176,7 +177,7 @@ class Sweep:
         scores = read_scores(path, job.key)
         if scores is not None:
             if bar is not None:
-                bar.advance(job.size)
+                bar.advance(job.scorer.size)
             return scores
         self._known = {row for row in self._known if row[:3] != job.identity}
         scores, notes = self._compute(job, bar)
@@ -192,7 +193,7 @@ class Sweep:
         for rule in rules:
             unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
             rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
-            if self.settings.fit is not None and not job.scorer.chat:
+            if self.settings.fit is not None and job.scorer.fits_parameters:
                 rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
         say_score(job, scores, accuracies, self.settings)
 
@@ -203,10 +204,10 @@ class Sweep:
 
     def _rated(self, job: Job, claims: Claims) -> pd.DataFrame | None:
         """Read or make the scores of the rated sentences, by the model and the scorer of a job."""
-        if self.settings.fit is None or self.settings.fit.ratings is None or job.scorer.chat:
+        if self.settings.fit is None or self.settings.fit.ratings is None or not job.scorer.fits_parameters:
             return None
         (pairs,) = self._rated_pairs()
-        rated = rated_job(job, pairs, self.settings)
+        rated = rated_job(job, pairs, self.settings, self.cache)
         claims.take(str(rated.identity), wait=True)
         scores = self._scores(rated)
         claims.give(str(rated.identity))
@@ -217,7 +218,7 @@ class Sweep:
 
         def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any]]:
             with _counting(job, bar) as advance:
-                return score_job(job, model, size, advance)
+                return job.score(model, size, advance)
 
         return within_memory(self.settings.batch_tokens, model, attempt)
 

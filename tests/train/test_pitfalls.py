@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from eval.benchmarks import load_benchmark
 from eval.pairs import pair_table
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 from train.cli import plan_text
 from train.corpus.corpus import CorpusSettings

@@ -60,7 +60,6 @@ def block_size(model: Any, sentences: Sentences, batch_tokens: int) -> int:
     return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
 
 
-@functools.lru_cache(maxsize=128)  # a sweep scores the same sentences checkpoint after checkpoint
 def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     """Build the forest of all sentences.
 

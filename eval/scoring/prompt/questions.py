@@ -16,6 +16,7 @@ Letter = Literal["A", "B"]
 Question = Literal["grammaticality", "acceptability"]
 QUESTIONS: tuple[Question, ...] = ("grammaticality", "acceptability")
 FALLBACK = "eng"
+EXCLUDED_ABOVE = 10  # percent of invalid answers
 _SLOT = re.compile(r"\{([ab])\}")
 _LIKE_LATIN = str.maketrans("АВав", "ABab")  # Cyrillic letters that look the same
 

@@ -1,8 +1,8 @@
 """The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from ucurve.errors import UserError
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Result = TypeVar("Result")
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
 
 
@@ -49,6 +50,14 @@ class Sentences:
     scored: Flags
     spans: Ids
     straddling: int = 0
+    _computed: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Return what ``compute`` gives, called once for a key as long as these sentences are kept."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        result: Result = self._computed[key]
+        return result
 
     @property
     def lengths(self) -> Ids:
@@ -148,7 +157,7 @@ def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences
         second = places[np.minimum(heads + 1, len(places) - 1), 0]  # a character of several tokens is still scored
         rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
         spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
-    return replace(sentences, scored=scored, spans=spans)
+    return replace(sentences, scored=scored, spans=spans, _computed={})
 
 
 def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:

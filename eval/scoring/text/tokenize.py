@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ucurve.characters import character_table, code_points
 
 Ids = npt.NDArray[np.int64]
+WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write the space before a word
 
 
 def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.masked.masked import frame_of, token_log_probabilities, words_of
+from eval.scoring.masked.frame import frame_of, words_of
+from eval.scoring.masked.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 
 

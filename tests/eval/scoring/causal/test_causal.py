@@ -9,8 +9,8 @@ from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, decide
 from eval.pairs import pair_table
 from eval.scoring.batching import length_batches
-from eval.scoring.causal import causal
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal import log_probabilities as causal
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.output import output_layer
 from eval.scoring.text.sentences import NotFiniteError, encode
 

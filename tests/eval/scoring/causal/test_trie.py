@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.causal.trees import can_share
 from eval.scoring.causal.trie import block_size, plant
 from eval.scoring.text.sentences import Sentences, encode
@@ -78,10 +78,14 @@ def test_every_token_finds_its_own_step(lists, start, block):
     assert found == [None if len(ids) == 1 else ids for ids in wanted]
 
 
-def test_planted_once(pairs, tokenizer):
+def test_the_forest_is_built_once_for_all_checkpoints(pairs, tokenizer, model):
     sentences = encode(pairs, tokenizer)
-    assert plant(sentences, START, 96) is plant(sentences, START, 96)
-    assert plant(sentences, START, 96) is not plant(encode(pairs, tokenizer), START, 96)
+    scores = token_log_probabilities(model, sentences, START, 96)
+    forest = sentences.once(("forest", START, 96), lambda: pytest.fail("was not kept"))
+    assert len(forest.final) == len(sentences.texts)
+    np.testing.assert_array_equal(token_log_probabilities(model, sentences, START, 96), scores)
+    assert sentences.once(("forest", START, 96), lambda: None) is forest
+    assert encode(pairs, tokenizer).once(("forest", START, 96), lambda: None) is None
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 20, 64, 4096])

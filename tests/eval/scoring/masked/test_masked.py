@@ -7,8 +7,9 @@ from transformers import PreTrainedTokenizerFast
 
 from eval.metrics.accuracy import decide
 from eval.scoring.masked import head as masked_head
+from eval.scoring.masked.frame import frame_of, masked_context_length, words_of
 from eval.scoring.masked.head import Queries, choose_reader, through_head, through_layer, through_logits
-from eval.scoring.masked.masked import frame_of, masked_context_length, token_log_probabilities, words_of
+from eval.scoring.masked.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import NotFiniteError, encode
 from ucurve.errors import UserError
 
@@ -186,7 +187,7 @@ def test_chunks_of_bounded_size_change_nothing(setting, some_pairs, monkeypatch)
     tokenizer, model = setting
     sentences = encode(some_pairs, tokenizer)
     expected = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
-    monkeypatch.setattr("eval.scoring.masked.masked._HELD", 1)
+    monkeypatch.setattr("eval.scoring.masked.log_probabilities._HELD", 1)
     scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 

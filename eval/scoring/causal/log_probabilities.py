@@ -49,7 +49,8 @@ def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: in
     if layer is None:
         batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     if layer is not None and can_share(model):
-        forest = plant(sentences, start, block_size(model, sentences, batch_tokens))
+        block = block_size(model, sentences, batch_tokens)
+        forest = sentences.once(("forest", start, block), lambda: plant(sentences, start, block))
         scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities(advance)
     else:
         scores = _by_length(model, layer, sentences, start, batch_tokens, advance)

@@ -21,11 +21,10 @@ from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
 from eval.scoring.output import log_share
 from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
-from eval.scoring.prompt.questions import QUESTIONS, Question, read_letter
+from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
 from eval.scoring.text.sentences import Advance, Ids, Scores
 from ucurve.errors import RunError
 
-EXCLUDED_ABOVE = 10  # percent of invalid answers
 _LOGITS = 2**25  # most logits of one forward pass
 Choice = Literal["good", "bad", "invalid"]
 
