@@ -116,7 +116,7 @@ def _peak() -> float:
 
 def make_pairs(folder: Path, paradigms: int | None, out: Path) -> int:
     """Store the pair table of a benchmark, or of every k-th paradigm of it; return the number of pairs."""
-    from eval.benchmarks import load_benchmark
+    from eval.benchmarks.load import load_benchmark
 
     table = load_benchmark(folder.name, folder.parent)
     names = sorted(set(table["paradigm"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from eval.benchmarks import expand_benchmarks, load_benchmark
+from eval.benchmarks.registry import expand_benchmarks
 from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from eval.pairs import subset_pairs
 from eval.settings import ScoreCommand, ScoreSettings
@@ -164,15 +164,18 @@ def score_model(
     return _score(out, targets, settings)
 
 
-def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
+def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) -> list[pd.DataFrame]:
     """Load the pair tables of the settings, families expanded, subsets drawn and marked.
+
+    Args:
+        cache: what a process that loads them again and again keeps.
 
     Raises:
         UserError: when one is missing or broken.
     """
-    tables = []
+    tables, cache = [], cache or SweepCache()
     for name in expand_benchmarks(settings.benchmarks, settings.benchmark_root):
-        pairs = load_benchmark(name, settings.benchmark_root, settings.custom)
+        pairs = cache.benchmark(name, settings.benchmark_root, settings.custom)
         if settings.subset is not None:
             pairs = subset_pairs(pairs, settings.subset)
             pairs["benchmark"] = settings.name_of(str(pairs["benchmark"].iloc[0]))
@@ -180,7 +183,7 @@ def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
     return tables
 
 
-def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> None:
+def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cache: SweepCache | None = None) -> None:
     """Check that every benchmark is there and whole, and that the context holds its sentences.
 
     Args:
@@ -192,7 +195,7 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
     """
     from eval.scoring.text.sentences import check_length, encode
 
-    for pairs in load_benchmarks(settings):
+    for pairs in load_benchmarks(settings, cache):
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
@@ -201,4 +204,5 @@ def _score(
 ) -> list[StoredScores]:
     from eval.sweep.sweep import Sweep
 
-    return Sweep(folder, load_benchmarks(settings), settings, cache or SweepCache()).score(targets)
+    cache = cache or SweepCache()
+    return Sweep(folder, load_benchmarks(settings, cache), settings, cache).score(targets)

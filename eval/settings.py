@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks import CustomBenchmark, benchmark_names, families
-from eval.benchmarks.registry import find_benchmark
+from eval.benchmarks.custom import CustomBenchmark
+from eval.benchmarks.registry import benchmark_names, families, find_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings

@@ -11,7 +11,7 @@ from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
 from ucurve.progress import say
 
-_cache = SweepCache()  # the tokenized benchmarks are the same for every checkpoint that this process scores
+_cache = SweepCache()  # the benchmarks are the same for every checkpoint that this process scores
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -28,7 +28,7 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
         UserError: naming the benchmark and the place of what is wrong.
     """
     if settings.when != "never":
-        load_benchmarks(settings)
+        load_benchmarks(settings, _cache)
 
 
 def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
@@ -38,7 +38,7 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
         UserError: naming the pair that does not fit.
     """
     if settings.when != "never" and settings.benchmarks:
-        check_benchmarks(settings, tokenizer, context)
+        check_benchmarks(settings, tokenizer, context, _cache)
 
 
 def say_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:

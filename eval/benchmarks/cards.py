@@ -1,10 +1,10 @@
-"""The cards of the benchmarks. Importing this module fills the registry."""
+"""The cards of the benchmarks."""
 
 from functools import partial
 
+from eval.benchmarks.card import Benchmark
 from eval.benchmarks.forms import blimp, blimp_nl, multiblimp, read_blimp_nl, read_swe_blimp, rublimp, sling, swe_blimp
 from eval.benchmarks.readers import read_json, read_tables
-from eval.benchmarks.registry import Benchmark, register
 from eval.benchmarks.sources import demo, json_lines, published, undescribed
 from eval.benchmarks.suites import read_clams, read_climp, read_tse
 from eval.pairs import Keys
@@ -28,7 +28,7 @@ _ZHOBLIMP_PROTOCOL = (
 _RUBLIMP_TEXT = ("source_sentence", "target_sentence", "source_word", "target_word", "PID", "phenomenon")
 _MULTIBLIMP_TEXT = ("sen", "wrong_sen", "phenomenon", "feature_vals")
 
-register(
+CARDS: tuple[Benchmark, ...] = (
     Benchmark(
         name="zhoblimp",
         language="zho",
@@ -42,9 +42,7 @@ register(
         phenomena=15,
         protocol=_ZHOBLIMP_PROTOCOL,
         quirks=("85 pairs stand in two paradigms; they are kept.",),
-    )
-)
-register(
+    ),
     Benchmark(
         name="zhoblimp-excluded",
         language="zho",
@@ -57,9 +55,7 @@ register(
         phenomena=8,
         protocol="As zhoblimp; appendix B gives the accuracies.",
         quirks=("One paradigm is published without a phenomenon; its pairs get 'unnamed'.",),
-    )
-)
-register(
+    ),
     Benchmark(
         name="blimp",
         language="eng",
@@ -81,9 +77,7 @@ register(
             "1 pair stands in two paradigms; it is kept.",
         ),
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="sling",
         language="zho",
@@ -109,9 +103,7 @@ register(
         files=("**/*.jsonl",),
         form="JSON lines in a folder for each phenomenon",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="climp",
         language="zho",
@@ -130,9 +122,7 @@ register(
         files=("**/*.csv", "*.zip"),
         form="CSV, unpacked or in the published CLiMP_corpus.zip",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="jblimp",
         language="jpn",
@@ -153,9 +143,7 @@ register(
         files=("**/validated_minimal_pairs.jsonl", "*.jsonl"),
         form="JSON lines, validated_minimal_pairs.jsonl",
         keys=Keys("paradigm", "phenomenon", "good_sentence", "bad_sentence"),
-    )
-)
-register(
+    ),
     Benchmark(
         name="blimp-nl",
         language="nld",
@@ -178,9 +166,7 @@ register(
         files=("*.jsonl", "*.csv"),
         form="JSON lines or CSV",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="rublimp",
         language="rus",
@@ -201,9 +187,7 @@ register(
         files=("**/*.csv",),
         form="CSV, a file for each paradigm",
         keys=Keys("paradigm", "phenomenon", "source_sentence", "target_sentence"),
-    )
-)
-register(
+    ),
     Benchmark(
         name="swe-blimp",
         language="swe",
@@ -226,10 +210,8 @@ register(
         files=("*.csv",),
         form="one CSV with semicolons",
         keys=OURS,
-    )
-)
-for _language in MULTIBLIMP:
-    register(
+    ),
+    *(
         Benchmark(
             name=f"multiblimp/{_language}",
             language=_language,
@@ -252,9 +234,9 @@ for _language in MULTIBLIMP:
             keys=Keys("paradigm", "phenomenon", "sen", "wrong_sen"),
             part=_language,
         )
-    )
-for _language, _code in CLAMS.items():
-    register(
+        for _language in MULTIBLIMP
+    ),
+    *(
         Benchmark(
             name=f"clams/{_language}",
             language=_language,
@@ -275,9 +257,9 @@ for _language, _code in CLAMS.items():
             form="text lines True or False, tab, sentence, in en_evalset, fr_evalset, ... or eng, fra, ...",
             keys=OURS,
         )
-    )
-for _language, _name in TSE.items():
-    register(
+        for _language, _code in CLAMS.items()
+    ),
+    *(
         Benchmark(
             name=f"tse/{_language}",
             language=_language,
@@ -303,8 +285,8 @@ for _language, _name in TSE.items():
             form="JSON, a file for each suite",
             keys=OURS,
         )
-    )
-register(
+        for _language, _name in TSE.items()
+    ),
     Benchmark(
         name="demo",
         language="zho",
@@ -314,9 +296,7 @@ register(
         citation="the embedded demo of ucurve",
         protocol="As zhoblimp.",
         form="generated; JSON lines in a folder of that name come first",
-    )
-)
-register(
+    ),
     Benchmark(
         name="custom",
         language="und",
@@ -326,5 +306,5 @@ register(
         citation="the pairs of the user",
         protocol="None.",
         form="JSON lines, CSV, tab-separated or parquet, with a column map",
-    )
+    ),
 )

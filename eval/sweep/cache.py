@@ -1,37 +1,52 @@
 """What a process keeps from one sweep to the next, so that a hook after each checkpoint does not make it again."""
 
 from collections import Counter, deque
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 import pandas as pd
 
+from eval.benchmarks.custom import CustomBenchmark
+from eval.benchmarks.load import fingerprint, load_benchmark
 from eval.models.model_info import ModelInfo
 from eval.scoring.text.sentences import Sentences, encode
 from eval.scoring.text.spans import Part
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import encoding_sha256
 
+_BENCHMARKS = 128  # more than the languages of MultiBLiMP
 _TOKENIZERS = 8
 _RECENT = 8
 
 
 class SweepCache:
-    """Tokenizers and tokenized benchmarks, which are the same for every checkpoint of a run.
+    """Benchmarks, tokenizers and tokenized benchmarks, which are the same for every checkpoint of a run.
 
     Attributes:
         logged: messages about benchmarks that were logged and are not logged again.
-        made: how many times what is kept was made, by what it is: ``tokenizer``, ``sentences``,
-            ``model step00000512``.
+        made: how many times what is kept was made, by what it is: ``pairs of blimp``, ``tokenizer``,
+            ``sentences``, ``model step00000512``.
     """
 
     def __init__(self) -> None:
         self.logged: set[str] = set()
         self.made: Counter[str] = Counter()
+        self._pairs: dict[Hashable, pd.DataFrame] = {}
         self._tokenizers: dict[str, Any] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool], Sentences] = WeakValueDictionary()
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
+
+    def benchmark(self, name: str, root: Path | None, custom: CustomBenchmark | None) -> pd.DataFrame:
+        """Load a benchmark, or return a copy of its pairs if its files have not changed (``load_benchmark``)."""
+        key = (name, root, custom, fingerprint(name, root, custom))
+        if key not in self._pairs:
+            if len(self._pairs) >= _BENCHMARKS:
+                self._pairs.clear()
+            self.made[f"pairs of {name}"] += 1
+            self._pairs[key] = load_benchmark(name, root, custom)
+        return self._pairs[key].copy()
 
     def tokenizer(self, folder: Path) -> tuple[Any, str]:
         """Load the tokenizer of a folder, or return one of equal files, and the hash of these files.

@@ -7,10 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule, items, pair_credits, winner_by_length
-from eval.metrics.bootstrap import LENGTH_BIASES, length_biases
-from eval.metrics.levels import levels_of
+from eval.metrics.accuracy import winner_by_length
+from eval.metrics.bootstrap import LENGTH_BIASES
 from eval.pairs import identical
 from eval.settings import ScoreSettings
 from eval.sweep.prepare import Job
@@ -45,7 +43,9 @@ def _facts(jobs: Sequence[Job]) -> Iterator[str]:
         yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings: ScoreSettings) -> None:
+def say_score(
+    job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
+) -> None:
     """Say the overall accuracies of one score: under a preset its linking functions and its aggregate."""
     preset = settings.chosen
     aggregate = preset.aggregate if preset else "all"
@@ -60,7 +60,7 @@ def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings
         say(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
-            f"{_lengths(splits)}{_bias(job, scores, name, rule, aggregate)}, "
+            f"{_lengths(splits)}{_bias(statistics, name, rule, aggregate)}, "
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_length_alone(splits)}"
         )
     for line in job.scorer.score_messages(scores):
@@ -76,17 +76,15 @@ def _lengths(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
     return "".join(f", {text} {_percent(splits[name], 'accuracy')}" for name, text in _SPLITS.items() if name in splits)
 
 
-def _bias(job: Job, scores: pd.DataFrame, linking: str, rule: TiesRule, aggregate: str) -> str:
+def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> str:
     """Write Delta_acc and the differences it is made of with intervals; nothing where a length split has no pairs."""
-    merged = items(job.pairs, scores)
-    levels = levels_of(merged)
-    place = levels.labels.to_numpy().tolist().index(["all", aggregate])
-    found = length_biases(levels, merged, pair_credits(merged, parse_linking(linking), rule))
-    delta, longer, shorter = (
-        [100 * float(found[f"{name}{end}"][place]) for end in ("", "_low", "_high")] for name in LENGTH_BIASES
-    )
-    if math.isnan(delta[0]):
+    identity = ["linking", "ties_rule", "phenomenon", "paradigm"]
+    rows = statistics[(statistics[identity] == [linking, rule, "all", aggregate]).all(axis=1)]
+    if not len(rows) or math.isnan(rows["delta_acc"].iloc[0]):
         return ""
+    delta, longer, shorter = (
+        [100 * float(rows[f"{name}{end}"].iloc[0]) for end in ("", "_low", "_high")] for name in LENGTH_BIASES
+    )
     return (
         f", Delta_acc {delta[0]:.2f} ({delta[1]:.2f} to {delta[2]:.2f}): "
         f"good longer {longer[0]:+.2f} ({longer[1]:+.2f} to {longer[2]:+.2f}), "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eval.benchmarks import REGISTRY
+from eval.benchmarks.registry import REGISTRY
 from eval.metrics.ratings import rating_pairs, read_ratings
 from eval.models.folder import Kind
 from eval.models.model_info import ModelInfo, read_model_info

@@ -24,14 +24,16 @@ from eval.store.scores import StoredScores, has_key, has_scores, read_scores, sh
 from eval.store.tables import (
     ACCURACY,
     FITS,
+    SCORE,
     STATISTICS,
     TABLES,
     TableFile,
     add_rows,
     drop_scores,
     labels,
-    rows_of,
-    rows_shown,
+    read_table,
+    scores_of,
+    without_scores,
 )
 from eval.sweep.cache import SweepCache
 from eval.sweep.checks import check_asked, check_fit, check_revisions, say_left_out
@@ -86,7 +88,7 @@ class Sweep:
     settings: ScoreSettings
     cache: SweepCache = field(default_factory=SweepCache)
     _loaded: tuple[Path, Any] | None = None
-    _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
+    _known: pd.DataFrame = field(default_factory=pd.DataFrame)  # rows of statistics.csv that need not be computed
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
@@ -108,10 +110,7 @@ class Sweep:
         say_left_out(jobs, self.settings)
         check_fit(jobs, self.settings, self.cache)
         mended = mended_tables(self.folder, targets)
-        shown = {
-            kind.name: rows_of(kind, mended[kind]) if kind in mended else rows_shown(kind, self.folder)
-            for kind in TABLES
-        }
+        tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
             self._model(due[0])
@@ -124,14 +123,18 @@ class Sweep:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
-            has_rows = {row[:3] for rows in shown.values() for row in rows}
+            has_rows = {score for table in tables.values() for score in scores_of(table)}
             self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
-            made_anew = {job.identity for job in due}
-            vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
-            self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
+            self._known = without_scores(self._current(tables[STATISTICS]), {job.identity for job in due})
             self._score_all(jobs, claims)
         say_facts(jobs, self.cache.logged)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
+
+    def _current(self, statistics: pd.DataFrame) -> pd.DataFrame:
+        """Return the stored statistics that this version has computed; those of an older one lack columns."""
+        vouched = is_summed(self.folder, STATISTICS.path(self.folder))
+        lacks = statistics["delta_acc"].notna() & statistics[list(STATISTICS.added)].isna().any(axis=1)
+        return statistics[~lacks & vouched]
 
     def _record(self, job: Job) -> Path:
         return job.path(self.folder).with_suffix(".json")
@@ -179,7 +182,7 @@ class Sweep:
             if bar is not None:
                 bar.advance(job.scorer.size)
             return scores
-        self._known = {row for row in self._known if row[:3] != job.identity}
+        self._known = without_scores(self._known, {job.identity})
         scores, notes = self._compute(job, bar)
         if self._record(job).exists():  # another process has stored scores of other settings in the meantime
             self._forget([job])
@@ -190,12 +193,18 @@ class Sweep:
         rules, linkings = self.settings.rules(), self._linkings(job)
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
         rows.keep(ACCURACY, job, accuracies)
+        known = self._known[(self._known[list(SCORE)] == list(job.identity)).all(axis=1)]
+        statistics = [known]
         for rule in rules:
-            unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
-            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
+            there = set(known[known["ties_rule"] == rule]["linking"])
+            unknown = [linking for linking in linkings if linking.name not in there]
+            statistics.append(statistics_table(job.pairs, scores, unknown, rule))
+            rows.keep(STATISTICS, job, statistics[-1])
             if self.settings.fit is not None and job.scorer.fits_parameters:
                 rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
-        say_score(job, scores, accuracies, self.settings)
+        say_score(
+            job, scores, accuracies, pd.concat([table for table in statistics if len(table)] or [known]), self.settings
+        )
 
     def _rated_pairs(self) -> list[pd.DataFrame]:
         """Read the sentences that people rated, when parameters are fitted to ratings."""

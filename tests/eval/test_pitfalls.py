@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from eval.benchmarks import load_benchmark
 from eval.benchmarks.datacheck import data_report
+from eval.benchmarks.load import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import decisions
 from eval.metrics.bootstrap import LENGTH_BIASES

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks import REGISTRY
+from eval.benchmarks.registry import REGISTRY
 
 DOCS = (Path(__file__).resolve().parents[3] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 FAMILIES = {card.family: card for card in REGISTRY.values() if card.name != "custom"}

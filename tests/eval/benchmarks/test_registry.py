@@ -1,6 +1,7 @@
 import pytest
 
-from eval.benchmarks import REGISTRY, benchmark_names, expand_benchmarks, families, find_benchmark, load_benchmark
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import REGISTRY, benchmark_names, expand_benchmarks, families, find_benchmark
 from eval.linking import parse_linking
 from ucurve.errors import UserError
 

@@ -13,6 +13,8 @@ from eval.sweep.cache import SweepCache
 from ucurve.errors import RunError, UserError
 from ucurve.storage.files import sha256_file
 
+FIRST = {"pairs of zhoblimp": 1, "tokenizer": 1, "sentences": 1}  # what is made for the first checkpoint of a run
+
 
 def read_accuracy(path):
     return read_table(ACCURACY, path)
@@ -73,15 +75,15 @@ def test_accuracy_rows(run, settings):
 
 def test_one_tokenisation_and_one_load_each(run, settings, cache):
     score_run(run, settings, cache=cache)
-    assert cache.made == {"tokenizer": 1, "sentences": 1, "model step00000000": 1, "model step00000008": 1}
+    assert cache.made == {**FIRST, "model step00000000": 1, "model step00000008": 1}
     score_run(run, settings, steps=[0], cache=cache)
     score_run(run, settings, cache=cache)
-    assert cache.made == {"tokenizer": 1, "sentences": 1, "model step00000000": 1, "model step00000008": 1}
+    assert cache.made == {**FIRST, "model step00000000": 1, "model step00000008": 1}
 
 
 def test_given_steps_only(run, settings, cache):
     score_run(run, settings, steps=[8], cache=cache)
-    assert cache.made == {"tokenizer": 1, "sentences": 1, "model step00000008": 1}
+    assert cache.made == {**FIRST, "model step00000008": 1}
     assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
 
 
@@ -152,7 +154,7 @@ def test_a_broken_table_of_accuracies_stops_before_scoring(run, settings, cache)
     (run / "eval" / "accuracy.csv").write_text("")
     with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of accuracies"):
         score_run(run, settings, cache=cache)
-    assert cache.made == {"tokenizer": 1, "sentences": 1}
+    assert cache.made == FIRST
     assert [path.name for path in (run / "eval").iterdir()] == ["accuracy.csv"]
 
 
@@ -194,7 +196,7 @@ def test_other_pairs_are_scored_again(run, settings, cache, root, records, write
     write_benchmark(root, records[:250])
     cache.made.clear()
     score_run(run, settings, steps=[0], cache=cache)
-    assert cache.made == {"sentences": 1, "model step00000000": 1}
+    assert cache.made == {"pairs of zhoblimp": 1, "sentences": 1, "model step00000000": 1}
     table = read_accuracy(run / "eval" / "accuracy.csv")
     assert table["step"].unique().tolist() == [0]  # the other step's rows were of the old pairs
     assert table["n"].max() == 250
@@ -234,7 +236,8 @@ def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, cac
     score_run(
         run, ScoreSettings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0], cache=cache
     )
-    assert cache.made == {"tokenizer": 1, "sentences": 2, "model step00000000": 1}
+    both = {"pairs of zhoblimp": 1, "pairs of zhoblimp-excluded": 1, "tokenizer": 1, "sentences": 2}
+    assert cache.made == {**both, "model step00000000": 1}
     assert set(read_accuracy(run / "eval" / "accuracy.csv")["benchmark"]) == {"zhoblimp", "zhoblimp-excluded"}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.benchmarks import load_benchmark
+from eval.benchmarks.load import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, decide
 from eval.pairs import pair_table
