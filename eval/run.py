@@ -178,7 +178,7 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
         pairs = cache.benchmark(name, settings.benchmark_root, settings.custom)
         if settings.subset is not None:
             pairs = subset_pairs(pairs, settings.subset)
-            pairs["benchmark"] = settings.name_of(str(pairs["benchmark"].iloc[0]))
+            pairs["benchmark"] = settings.subset_name(str(pairs["benchmark"].iloc[0]))
         tables.append(pairs)
     return tables
 

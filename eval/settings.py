@@ -131,7 +131,7 @@ class ScoreSettings:
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")
         return self
 
-    def name_of(self, benchmark: str) -> str:
+    def subset_name(self, benchmark: str) -> str:
         """Return what a benchmark is called wherever it is named: a subset of it is marked."""
         return benchmark if self.subset is None else f"{benchmark}{_SUBSET}{self.subset}"
 

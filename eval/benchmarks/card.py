@@ -20,7 +20,7 @@ class Benchmark:
         language: ISO 639-3 code.
         load: given the card and ``benchmark_root`` (None: from the source), yields the published records with places.
         linking: the default linking function, used where a figure shows one.
-        licence: what the source says about use, or "not stated".
+        license: what the source says about use, or "not stated".
         source: a hub data set ``owner/name``, or None for a benchmark that has no source on the hub.
         pairs: number of published pairs, or None when it is not fixed.
         paradigms: number of published paradigms, or None.
@@ -38,7 +38,7 @@ class Benchmark:
     language: str
     load: Callable[["Benchmark", Path | None], Records]
     linking: str
-    licence: str
+    license: str
     citation: str
     source: str | None = None
     pairs: int | None = None

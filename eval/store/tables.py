@@ -56,7 +56,7 @@ _TYPES = {
 }  # what is not named here is float64
 
 
-def _table(
+def _define_table(
     name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str], added: Sequence[str] = ()
 ) -> TableFile:
     every = (*_WHERE, *columns)
@@ -66,12 +66,12 @@ def _table(
 
 _LINKED = ("linking", "ties_rule")
 _FITTED = ("family", "label", "fitted_on", "ties_rule")
-ACCURACY = _table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
-STATISTICS = _table(
+ACCURACY = _define_table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
+STATISTICS = _define_table(
     "statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"),
     added=[column for column in STATISTICS_COLUMNS if "_minus_equal" in column],
 )  # fmt: skip
-FITS = _table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
+FITS = _define_table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
 TABLES = (ACCURACY, STATISTICS, FITS)
 
 
@@ -101,7 +101,7 @@ def _not_ours(path: Path, reason: str) -> UserError:
     )
 
 
-def scores_of(table: pd.DataFrame) -> set[tuple[int, str, str]]:
+def list_scores(table: pd.DataFrame) -> set[tuple[int, str, str]]:
     """Return step, benchmark and scorer of every score that a table has rows of."""
     return set(table[list(SCORE)].drop_duplicates().itertuples(index=False, name=None))
 

@@ -11,7 +11,7 @@ from eval.models.targets import Target
 from eval.models.unigram import check_table
 from eval.scoring.base import Scorer
 from eval.scoring.scorers import check_kind
-from eval.scoring.text.spans import spans_of
+from eval.scoring.text.spans import find_spans
 from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import Job, choose_scorers, rated_job, rated_pairs
@@ -39,7 +39,7 @@ def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], s
             check_kind(scorer, kinds[folder], folder)
         for part in {scorer.part for scorer, _ in asked}:
             for side in ("good", "bad"):
-                spans_of(pairs, side, part)
+                find_spans(pairs, side, part)
         used |= dict.fromkeys(scorer for scorer, _ in asked)
     unigrams = settings.unigrams is not None or any(target.counts.exists() for target in targets)
     _check_linkings({scorer.name: scorer.columns(unigrams) for scorer in used}, settings)
@@ -86,7 +86,7 @@ def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) ->
             raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
 
 
-def say_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     """Say which linking functions are left out, of those that nobody asked for by name."""
     wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer))]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}

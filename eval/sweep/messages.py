@@ -18,19 +18,19 @@ _SHOWN = ("slln_lp", "lp")  # the linking function that a line shows where it is
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def say_facts(jobs: Sequence[Job], said: set[str]) -> None:
+def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
     """Say how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
 
     Args:
         said: lines that have been said and are not said again; the new ones are added.
     """
-    for line in _facts(jobs):
+    for line in _describe_benchmarks(jobs):
         if line not in said:
             say(line)
         said.add(line)
 
 
-def _facts(jobs: Sequence[Job]) -> Iterator[str]:
+def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
     for name, job in {job.benchmark: job for job in jobs}.items():
         left_out = int(identical(job.pairs).sum())
         if left_out:
@@ -43,7 +43,7 @@ def _facts(jobs: Sequence[Job]) -> Iterator[str]:
         yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def say_score(
+def log_score(
     job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
 ) -> None:
     """Say the overall accuracies of one score: under a preset its linking functions and its aggregate."""

@@ -31,13 +31,13 @@ from eval.store.tables import (
     add_rows,
     drop_scores,
     labels,
+    list_scores,
     read_table,
-    scores_of,
     without_scores,
 )
 from eval.sweep.cache import SweepCache
-from eval.sweep.checks import check_asked, check_fit, check_revisions, say_left_out
-from eval.sweep.messages import say_facts, say_score
+from eval.sweep.checks import check_asked, check_fit, check_revisions, log_left_out
+from eval.sweep.messages import log_benchmarks, log_score
 from eval.sweep.prepare import Job, prepare, rated_job, rated_pairs
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.locks import Claims, holding_tables, score_claims, scoring_into
@@ -46,7 +46,7 @@ _SECONDS = 30.0  # between two times of writing, at least
 _SHARE = 0.05  # of the time that goes into writing, at most
 
 
-class GatheredRows:
+class RowBuffer:
     """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores."""
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class GatheredRows:
         self._held: dict[str, list[tuple[Job, pd.DataFrame]]] = {kind.name: [] for kind in TABLES}
         self._due = time.monotonic() + _SECONDS
 
-    def keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
+    def add(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
         """Take the rows of a score for a table, and write all that are held when it is time to."""
         _, benchmark, scorer = job.identity
         self._held[kind.name].append((job, rows.assign(**labels(job.target, benchmark, scorer))))
@@ -107,7 +107,7 @@ class Sweep:
         check_asked(targets, self.benchmarks, self.settings)
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_revisions(jobs)
-        say_left_out(jobs, self.settings)
+        log_left_out(jobs, self.settings)
         check_fit(jobs, self.settings, self.cache)
         mended = mended_tables(self.folder, targets)
         tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
@@ -123,11 +123,11 @@ class Sweep:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
-            has_rows = {score for table in tables.values() for score in scores_of(table)}
-            self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
+            has_rows = {score for table in tables.values() for score in list_scores(table)}
+            self._invalidate([job for job in due if job.identity in has_rows or self._key_file(job).exists()], claims)
             self._known = without_scores(self._current(tables[STATISTICS]), {job.identity for job in due})
             self._score_all(jobs, claims)
-        say_facts(jobs, self.cache.logged)
+        log_benchmarks(jobs, self.cache.logged)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     def _current(self, statistics: pd.DataFrame) -> pd.DataFrame:
@@ -136,19 +136,19 @@ class Sweep:
         lacks = statistics["delta_acc"].notna() & statistics[list(STATISTICS.added)].isna().any(axis=1)
         return statistics[~lacks & vouched]
 
-    def _record(self, job: Job) -> Path:
+    def _key_file(self, job: Job) -> Path:
         return job.path(self.folder).with_suffix(".json")
 
-    def _take_back(self, jobs: Sequence[Job], claims: Claims) -> None:
+    def _invalidate(self, jobs: Sequence[Job], claims: Claims) -> None:
         """Take scores that are to be made anew, and all rows made from them, out of the folder."""
         held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
-        self._forget([job for job in held if not has_scores(job.path(self.folder), job.key)])
+        self._delete([job for job in held if not has_scores(job.path(self.folder), job.key)])
         for job in held:
             claims.give(str(job.identity))
 
-    def _forget(self, jobs: Sequence[Job]) -> None:
+    def _delete(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            self._record(job).unlink(missing_ok=True)
+            self._key_file(job).unlink(missing_ok=True)
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
@@ -166,10 +166,10 @@ class Sweep:
         return self._loaded[1]
 
     def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
-        rows = GatheredRows(self.folder)
+        rows = RowBuffer(self.folder)
         try:
             with ProgressBar(f"scoring {self.folder.name}", sum(job.scorer.size for job in jobs)) as bar:
-                for job in in_turn(jobs, claims):
+                for job in claimed_in_order(jobs, claims):
                     self._summarise(job, self._scores(job, bar), self._rated(job, claims), rows)
         finally:
             rows.write()
@@ -184,25 +184,25 @@ class Sweep:
             return scores
         self._known = without_scores(self._known, {job.identity})
         scores, notes = self._compute(job, bar)
-        if self._record(job).exists():  # another process has stored scores of other settings in the meantime
-            self._forget([job])
+        if self._key_file(job).exists():  # another process has stored scores of other settings in the meantime
+            self._delete([job])
         write_scores(path, scores, job.key, notes)
         return scores
 
-    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: GatheredRows) -> None:
+    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:
         rules, linkings = self.settings.rules(), self._linkings(job)
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
-        rows.keep(ACCURACY, job, accuracies)
+        rows.add(ACCURACY, job, accuracies)
         known = self._known[(self._known[list(SCORE)] == list(job.identity)).all(axis=1)]
         statistics = [known]
         for rule in rules:
             there = set(known[known["ties_rule"] == rule]["linking"])
             unknown = [linking for linking in linkings if linking.name not in there]
             statistics.append(statistics_table(job.pairs, scores, unknown, rule))
-            rows.keep(STATISTICS, job, statistics[-1])
+            rows.add(STATISTICS, job, statistics[-1])
             if self.settings.fit is not None and job.scorer.fits_parameters:
-                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
-        say_score(
+                rows.add(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
+        log_score(
             job, scores, accuracies, pd.concat([table for table in statistics if len(table)] or [known]), self.settings
         )
 
@@ -232,7 +232,7 @@ class Sweep:
         return within_memory(self.settings.batch_tokens, model, attempt)
 
 
-def in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
+def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
     """Yield every job while it is claimed, those that another process is at once it has done with them."""
     pending, wait = list(jobs), False
     while pending:

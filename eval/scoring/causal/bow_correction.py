@@ -23,7 +23,7 @@ import torch
 from eval.models.folder import context_length
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
-from eval.scoring.output import log_share, logits_of
+from eval.scoring.output import compute_logits, log_prob_of_any
 from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
@@ -243,11 +243,11 @@ def _correct(
     batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
         inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
-        logits = logits_of(model, torch.from_numpy(inputs).to(model.device))
+        logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
         before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
-        entry = np.where(bare, log_share(before, others), log_share(before, borders))
-        corrections[batch] = log_share(logits[:, -1], borders) - entry
+        entry = np.where(bare, log_prob_of_any(before, others), log_prob_of_any(before, borders))
+        corrections[batch] = log_prob_of_any(logits[:, -1], borders) - entry
         if advance is not None:
             advance(len(batch))
     return corrections

@@ -43,7 +43,7 @@ class Frame:
         return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
 
 
-def frame_of(tokenizer: Any) -> Frame:
+def read_frame(tokenizer: Any) -> Frame:
     """Ask a tokenizer what it puts around a sentence.
 
     Raises:
@@ -76,14 +76,14 @@ def masked_context_length(config: dict[str, Any]) -> int | None:
     return positions - (1 if padding is None else int(padding)) - 1
 
 
-def words_of(tokenizer: Any, sentences: Sentences) -> Ids:
+def number_words(tokenizer: Any, sentences: Sentences) -> Ids:
     """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces.
 
     Where a script has no spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all
     that stands between two spaces, the whole sentence as a rule.
 
     Args:
-        tokenizer: the one that ``sentences`` were tokenised with.
+        tokenizer: the one that ``sentences`` were tokenized with.
 
     Returns:
         int64[tokens], aligned with ``sentences.tokens``; pieces of one word have the same number within a sentence, and

@@ -8,7 +8,7 @@ import pandas as pd
 from eval.models.folder import StartToken
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
-from eval.scoring.masked.frame import Frame, check_knows_words, frame_of, masked_context_length, words_of
+from eval.scoring.masked.frame import Frame, check_knows_words, masked_context_length, number_words, read_frame
 from eval.scoring.text.sentences import Advance, Ids, Scores
 
 
@@ -24,7 +24,7 @@ class PseudoLogLikelihood(TokenScorer):
     @cached_property
     def frame(self) -> Frame:
         """What the tokenizer puts around a sentence."""
-        return frame_of(self.info.tokenizer)
+        return read_frame(self.info.tokenizer)
 
     def longest_sentence(self) -> int | None:
         """Return the most tokens of a sentence that fit between the frame's."""
@@ -59,7 +59,7 @@ class WithinWords(PseudoLogLikelihood):
 
     def words(self) -> Ids:
         """Return the word of each token, int64[tokens]."""
-        return self.sentences.once("words", lambda: words_of(self.info.tokenizer, self.sentences))
+        return self.sentences.once("words", lambda: number_words(self.info.tokenizer, self.sentences))
 
 
 class ConditionalWithinWords(WithinWords):

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.scoring.text.spans import Part, spans_of
-from eval.scoring.text.tokenize import tokenise
+from eval.scoring.text.spans import Part, find_spans
+from eval.scoring.text.tokenize import tokenize
 from ucurve.errors import UserError
 
 Ids = npt.NDArray[np.int64]
@@ -85,13 +85,13 @@ class Sentences:
         """Return the characters of each sentence that are scored."""
         return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
 
-    def pair_of(self, sentence: int) -> int:
+    def find_pair(self, sentence: int) -> int:
         """Return the first pair (row of the pair table) that uses a sentence."""
         return int(np.flatnonzero((self.good == sentence) | (self.bad == sentence))[0])
 
 
 def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False) -> Sentences:
-    """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
+    """Tokenize every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
@@ -105,7 +105,7 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
     """
     codes, table = _distinct(pairs, part)
     texts = table["text"].to_numpy(dtype=object).tolist()
-    tokens, lengths, places = _tokenise(texts, tokenizer, part, bare)
+    tokens, lengths, places = _tokenize(texts, tokenizer, part, bare)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     spans = table[["first", "end"]].to_numpy(dtype=np.int64)
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
@@ -123,21 +123,21 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
 
 def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
     """Number the distinct (text, span) of all good, then all bad members."""
-    sides = [pd.DataFrame({"text": pairs[side], **spans_of(pairs, side, part)}) for side in ("good", "bad")]
+    sides = [pd.DataFrame({"text": pairs[side], **find_spans(pairs, side, part)}) for side in ("good", "bad")]
     table = pd.concat(sides, ignore_index=True)
     keys = table.groupby("text" if part == "whole" else ["text", "first", "end"], sort=False)  # a whole text's span
     codes = np.asarray(keys.ngroup(), dtype=np.int64)  # is given by the text
     return codes, table.iloc[np.unique(codes, return_index=True)[1]]
 
 
-def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
     """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    return tokenise(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
+    return tokenize(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
@@ -175,7 +175,7 @@ def _check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> Non
 
 def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
     """Name the item a sentence comes from: benchmark, paradigm, pair and the sentence itself."""
-    row = pairs.iloc[sentences.pair_of(sentence)]
+    row = pairs.iloc[sentences.find_pair(sentence)]
     place = f"benchmark {row['benchmark']}, paradigm {row['paradigm']}, pair {row['pair']}"
     return f"{place}, sentence {sentences.texts[sentence]!r}"
 

@@ -17,7 +17,7 @@ def test_page_has_the_card(family):
     assert all(text in section for text in (card.citation, card.form, card.protocol, *card.quirks))
     row = next(line for line in DOCS.splitlines() if line.startswith(f"| `{family}"))
     assert all(
-        cell in row for cell in (card.licence, card.linking, card.scorer, card.masked_scorer, card.source or "no")
+        cell in row for cell in (card.license, card.linking, card.scorer, card.masked_scorer, card.source or "no")
     )
 
 

@@ -34,7 +34,7 @@ def test_card_is_complete(name):
     card = REGISTRY[name]
     assert card.name == name
     assert len(card.language) == 3
-    assert card.licence
+    assert card.license
     assert card.citation
     assert card.protocol.endswith(".")
     assert all(quirk.endswith(".") for quirk in card.quirks)

@@ -299,7 +299,7 @@ def test_in_turn_takes_up_whatever_is_free(run, benchmark_root, workers, tmp_pat
     jobs = [job for target in run_targets(run, STEPS[:6]) for job in prepare(target, pairs, settings, cache)]
     with Claims(run / "eval" / ".claims") as claims:
         order = []
-        for job in sweep.in_turn(jobs, claims):
+        for job in sweep.claimed_in_order(jobs, claims):
             order.append(job.target.step)
             if len(order) == 5:
                 os.kill(stuck, signal.SIGKILL)

@@ -100,7 +100,7 @@ def test_the_correction_of_regions_is_part_of_the_key(copied, tmp_path):
 
 
 def test_int8_of_another_device_is_another_score(models_of, custom, monkeypatch):
-    """The processor and an accelerator quantise in different ways."""
+    """The processor and an accelerator quantize in different ways."""
     folder, settings = models_of("gpt2").folder, {"dtype": "int8", "scorer": ("sentence",)}
     here = keys_of(folder, custom, **settings)
     assert here == keys_of(folder, custom, **settings)

@@ -48,8 +48,8 @@ def published(shared):
 
 
 def ours(model, tokenizer, sentences, metric):
-    words = frame.words_of(tokenizer, sentences) if metric == "within_word_l2r" else None
-    return masked.token_log_probabilities(model, sentences, frame.frame_of(tokenizer), words, 2000)
+    words = frame.number_words(tokenizer, sentences) if metric == "within_word_l2r" else None
+    return masked.token_log_probabilities(model, sentences, frame.read_frame(tokenizer), words, 2000)
 
 
 def given_condition(function, pairs, sentences, **options):
