@@ -3,7 +3,7 @@
 python benchmarks/scoring.py --pairs ../shared/benchmarks/zhoblimp [--vocabulary 50000] [--model FOLDER]
 
 Needs the extra ``bench``. Every scorer runs in a process of its own, in turn, round after round. What is timed is from
-the sentences as text to one log probability each, tokenisation included, loading the model and the libraries not.
+the sentences as text to one log probability each, tokenization included, loading the model and the libraries not.
 Ratios are of medians; peak memory is the resident set of the whole process, and beside it what scoring added to it.
 """
 
@@ -35,15 +35,15 @@ def ours(model: Path, pairs: Path) -> Callable[[], Scores]:
     from eval.scoring.batching import within_memory
     from eval.scoring.loading import load_model
     from eval.settings import ScoreSettings
+    from eval.sweep.cache import SweepCache
     from eval.sweep.prepare import prepare
-    from eval.sweep.score import score_job
 
     table, loaded = pd.read_parquet(pairs), load_model(model)
-    (target,) = model_targets(str(model))
+    (target,), cache = model_targets(str(model)), SweepCache()
 
     def score() -> Scores:
-        (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)))
-        scores, _ = within_memory(None, loaded, lambda size: score_job(job, loaded, size))
+        (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)), cache)
+        scores, _ = within_memory(None, loaded, lambda size: job.score(loaded, size))
         return scores[["lp_good", "lp_bad"]].to_numpy().T.ravel()
 
     return score
@@ -116,7 +116,7 @@ def _peak() -> float:
 
 def make_pairs(folder: Path, paradigms: int | None, out: Path) -> int:
     """Store the pair table of a benchmark, or of every k-th paradigm of it; return the number of pairs."""
-    from eval.benchmarks import load_benchmark
+    from eval.benchmarks.load import load_benchmark
 
     table = load_benchmark(folder.name, folder.parent)
     names = sorted(set(table["paradigm"]))

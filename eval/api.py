@@ -27,7 +27,7 @@ from ucurve.storage.run_folder import CHECKPOINTS, RECORD
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoreResult:
     """What was scored.
 
     Attributes:
@@ -78,7 +78,7 @@ def score(
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
     **settings: Any,
-) -> Scored:
+) -> ScoreResult:
     """Score a run, several runs or a model, as ``score.py`` does; what is scored already is read.
 
     Args:
@@ -94,7 +94,7 @@ def score(
         RunError: when a score is not finite.
     """
     check(ScoreSettings, settings)  # run, model and check are keys of the command alone
-    place = _place(str(what))
+    place = _run_or_model(str(what))
     kept = None
     if "model" in place and out is None:
         out = kept = tempfile.mkdtemp(prefix="ucurve-scores-")
@@ -102,11 +102,11 @@ def score(
     try:
         command = check(ScoreCommand, values)
         stored = _score(command)
-        accuracy, statistics, fits = (_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
+        accuracy, statistics, fits = (_read_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
     except BaseException:
         _remove(kept)
         raise
-    scored = Scored(accuracy, statistics, fits, tuple(stored))
+    scored = ScoreResult(accuracy, statistics, fits, tuple(stored))
     weakref.finalize(scored, _remove, kept)
     return scored
 
@@ -121,7 +121,7 @@ def compare(
     """Compare two models, two checkpoints or two linking functions on the same pairs.
 
     Args:
-        first: as ``Scored.at`` returns them.
+        first: as ``ScoreResult.at`` returns them.
         second: likewise; it may be the same when the linking functions differ.
         linking: the linking function the scores are read by.
         second_linking: another one for the second scores.
@@ -140,7 +140,7 @@ def compare(
     return comparison_table(pairs, (first.score_table(), one), (second.score_table(), other), ties_rule)
 
 
-def _place(what: str) -> dict[str, str]:
+def _run_or_model(what: str) -> dict[str, str]:
     """Tell a run or a pattern of runs from a model."""
     path = Path(what).expanduser()
     if path.is_dir():
@@ -165,7 +165,7 @@ def _remove(folder: str | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScores]) -> pd.DataFrame:
+def _read_rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScores]) -> pd.DataFrame:
     """Read the rows of a table that scores and settings stand for."""
     name = "family" if kind is FITS else "linking"
     wanted = {

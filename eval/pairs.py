@@ -50,14 +50,14 @@ def read_json_lines(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
         UserError: naming file and line of what is not UTF-8, not JSON, not an object or holds half a character.
     """
     return [
-        (f"{file}:{number}", _record(line, f"{file}:{number}"))
+        (f"{file}:{number}", _parse_record(line, f"{file}:{number}"))
         for file in files
         for number, line in enumerate(file.read_bytes().split(b"\n"), start=1)
         if line.strip()
     ]
 
 
-def _record(line: bytes, place: str) -> dict[str, Any]:
+def _parse_record(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8-sig"))
         if b"\\u" in line:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from eval.benchmarks import expand_benchmarks, load_benchmark
+from eval.benchmarks.registry import expand_benchmarks
 from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from eval.pairs import subset_pairs
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.scores import StoredScores, check_out
+from eval.sweep.cache import SweepCache
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.progress import say
@@ -54,11 +55,11 @@ def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[in
         RunError: likewise, when one of them is no mistake of the user's.
     """
     scored: list[StoredScores] = []
-    said: set[str] = set()
+    cache = SweepCache()
     failures = []
     for run in runs:
         try:
-            scored += score_run(run, settings, steps, said)
+            scored += score_run(run, settings, steps, cache)
         except (UserError, RunError) as error:
             if len(runs) == 1:
                 raise
@@ -118,7 +119,7 @@ def find_runs(pattern: str) -> list[Path]:
 
 
 def score_run(
-    run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None, said: set[str] | None = None
+    run: Path, settings: ScoreSettings, steps: Sequence[int] | None = None, cache: SweepCache | None = None
 ) -> list[StoredScores]:
     """Score checkpoints of a run on the benchmarks of the settings and refresh ``eval/accuracy.csv``.
 
@@ -127,7 +128,7 @@ def score_run(
     Args:
         settings: what to score and how.
         steps: the checkpoints; None for all.
-        said: facts about benchmarks that were said before, by a process that scores again and again.
+        cache: what a process that scores again and again keeps.
 
     Returns:
         Where every score is, by step, benchmark and scorer.
@@ -136,7 +137,7 @@ def score_run(
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
         RunError: when a score is not finite; scores before it are kept.
     """
-    return _score(run, run_targets(run, steps), settings, set() if said is None else said)
+    return _score(run, run_targets(run, steps), settings, cache)
 
 
 def score_model(
@@ -160,26 +161,29 @@ def score_model(
     check_out(out)
     targets = model_targets(model, revisions)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
-    return _score(out, targets, settings, set())
+    return _score(out, targets, settings)
 
 
-def load_benchmarks(settings: ScoreSettings) -> list[pd.DataFrame]:
+def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) -> list[pd.DataFrame]:
     """Load the pair tables of the settings, families expanded, subsets drawn and marked.
+
+    Args:
+        cache: what a process that loads them again and again keeps.
 
     Raises:
         UserError: when one is missing or broken.
     """
-    tables = []
+    tables, cache = [], cache or SweepCache()
     for name in expand_benchmarks(settings.benchmarks, settings.benchmark_root):
-        pairs = load_benchmark(name, settings.benchmark_root, settings.custom)
+        pairs = cache.benchmark(name, settings.benchmark_root, settings.custom)
         if settings.subset is not None:
             pairs = subset_pairs(pairs, settings.subset)
-            pairs["benchmark"] = settings.name_of(str(pairs["benchmark"].iloc[0]))
+            pairs["benchmark"] = settings.subset_name(str(pairs["benchmark"].iloc[0]))
         tables.append(pairs)
     return tables
 
 
-def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> None:
+def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cache: SweepCache | None = None) -> None:
     """Check that every benchmark is there and whole, and that the context holds its sentences.
 
     Args:
@@ -191,11 +195,14 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int) -> N
     """
     from eval.scoring.text.sentences import check_length, encode
 
-    for pairs in load_benchmarks(settings):
+    for pairs in load_benchmarks(settings, cache):
         check_length(pairs, encode(pairs, tokenizer), context)
 
 
-def _score(folder: Path, targets: Sequence[Target], settings: ScoreSettings, said: set[str]) -> list[StoredScores]:
+def _score(
+    folder: Path, targets: Sequence[Target], settings: ScoreSettings, cache: SweepCache | None = None
+) -> list[StoredScores]:
     from eval.sweep.sweep import Sweep
 
-    return Sweep(folder, load_benchmarks(settings), settings, said).score(targets)
+    cache = cache or SweepCache()
+    return Sweep(folder, load_benchmarks(settings, cache), settings, cache).score(targets)

@@ -6,16 +6,17 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks import CustomBenchmark, benchmark_names, families
-from eval.benchmarks.registry import find_benchmark
+from eval.benchmarks.custom import CustomBenchmark
+from eval.benchmarks.registry import benchmark_names, families, find_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings
 from eval.models.folder import Bos
 from eval.models.unigram import UnigramSettings
 from eval.presets import Preset, find_preset
+from eval.scoring.base import PromptSettings, Scorer
 from eval.scoring.loading import Device, Dtype
-from eval.scoring.scorers import Scorer, find_scorer
+from eval.scoring.scorers import find_scorer
 from ucurve.errors import UserError
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
@@ -55,19 +56,6 @@ def _named(find: Any) -> Any:
 def _none_without(key: str) -> BeforeValidator:
     """Take a part of the configuration for absent as long as its main key has no value."""
     return BeforeValidator(lambda value: None if isinstance(value, dict) and value.get(key) is None else value)
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
-class PromptSettings:
-    """How the scorer ``prompt`` asks.
-
-    Attributes:
-        language: of the questions, ISO 639-3; None for the benchmark's. English where there is no text of it.
-        own: a user's own texts of the two questions, with ``{a}`` and ``{b}`` where the sentences go.
-    """
-
-    language: str | None = None
-    own: dict[str, str] | None = None
 
 
 Names = Annotated[
@@ -143,7 +131,7 @@ class ScoreSettings:
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")
         return self
 
-    def name_of(self, benchmark: str) -> str:
+    def subset_name(self, benchmark: str) -> str:
         """Return what a benchmark is called wherever it is named: a subset of it is marked."""
         return benchmark if self.subset is None else f"{benchmark}{_SUBSET}{self.subset}"
 
@@ -162,13 +150,11 @@ class ScoreSettings:
         """Return the policy for the token before every sentence."""
         return self.bos or (self.chosen.bos if self.chosen else "auto")
 
-    def linkings(self, scorer: Scorer) -> tuple[str, ...]:
+    def linkings(self, scorer: type[Scorer]) -> tuple[str, ...]:
         """Return the linking functions for the scores of a scorer."""
         if self.linking is not None:
             return self.linking
-        if scorer.chat:
-            return scorer.linking
-        return (*(self.chosen.linking if self.chosen else LINKING), *scorer.linking)
+        return scorer.linkings(self.chosen.linking if self.chosen else LINKING)
 
     def rules(self) -> tuple[TiesRule, ...]:
         """Return what a tie counts."""

@@ -8,9 +8,10 @@ from pydantic.dataclasses import dataclass
 
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.settings import ScoreSettings
+from eval.sweep.cache import SweepCache
 from ucurve.progress import say
 
-_logged: set[str] = set()  # facts about benchmarks, the same for every checkpoint that this process scores
+_cache = SweepCache()  # the benchmarks are the same for every checkpoint that this process scores
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -27,7 +28,7 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
         UserError: naming the benchmark and the place of what is wrong.
     """
     if settings.when != "never":
-        load_benchmarks(settings)
+        load_benchmarks(settings, _cache)
 
 
 def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
@@ -37,7 +38,7 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> Non
         UserError: naming the pair that does not fit.
     """
     if settings.when != "never" and settings.benchmarks:
-        check_benchmarks(settings, tokenizer, context)
+        check_benchmarks(settings, tokenizer, context, _cache)
 
 
 def warn_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
@@ -53,11 +54,11 @@ def warn_if_nothing_is_scored(run: Path, settings: EvalSettings) -> None:
 def score_checkpoint(run: Path, settings: EvalSettings, step: int) -> None:
     """Score the checkpoint just written when the settings ask for each."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step], said=_logged)
+        score_run(run, settings, steps=[step], cache=_cache)
 
 
 def score_at_end(run: Path, settings: EvalSettings) -> None:
     """Score every checkpoint of a finished run that has no valid score yet."""
     warn_if_nothing_is_scored(run, settings)
     if settings.when != "never" and settings.benchmarks:
-        score_run(run, settings, said=_logged)
+        score_run(run, settings, cache=_cache)

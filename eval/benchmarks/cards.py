@@ -1,10 +1,10 @@
-"""The cards of the benchmarks. Importing this module fills the registry."""
+"""The cards of the benchmarks."""
 
 from functools import partial
 
+from eval.benchmarks.card import Benchmark
 from eval.benchmarks.forms import blimp, blimp_nl, multiblimp, read_blimp_nl, read_swe_blimp, rublimp, sling, swe_blimp
 from eval.benchmarks.readers import read_json, read_tables
-from eval.benchmarks.registry import Benchmark, register
 from eval.benchmarks.sources import demo, json_lines, published, undescribed
 from eval.benchmarks.suites import read_clams, read_climp, read_tse
 from eval.pairs import Keys
@@ -28,13 +28,13 @@ _ZHOBLIMP_PROTOCOL = (
 _RUBLIMP_TEXT = ("source_sentence", "target_sentence", "source_word", "target_word", "PID", "phenomenon")
 _MULTIBLIMP_TEXT = ("sen", "wrong_sen", "phenomenon", "feature_vals")
 
-register(
+CARDS: tuple[Benchmark, ...] = (
     Benchmark(
         name="zhoblimp",
         language="zho",
         load=json_lines,
         linking="slln_lp",
-        licence="not stated",
+        license="not stated",
         citation=_ZHOBLIMP,
         source="Junrui1202/zhoblimp",
         pairs=118 * 300,
@@ -42,31 +42,27 @@ register(
         phenomena=15,
         protocol=_ZHOBLIMP_PROTOCOL,
         quirks=("85 pairs stand in two paradigms; they are kept.",),
-    )
-)
-register(
+    ),
     Benchmark(
         name="zhoblimp-excluded",
         language="zho",
         load=json_lines,
         linking="slln_lp",
-        licence="not stated",
+        license="not stated",
         citation=f"{_ZHOBLIMP}, appendix B: the 11 paradigms people agreed too little on",
         pairs=11 * 300,
         paradigms=11,
         phenomena=8,
         protocol="As zhoblimp; appendix B gives the accuracies.",
         quirks=("One paradigm is published without a phenomenon; its pairs get 'unnamed'.",),
-    )
-)
-register(
+    ),
     Benchmark(
         name="blimp",
         language="eng",
         load=published(read_json, blimp),
         linking="lp",
         masked_scorer="pll_l2r",
-        licence="CC-BY-4.0",
+        license="CC-BY-4.0",
         citation="Warstadt et al. 2020, BLiMP: The Benchmark of Linguistic Minimal Pairs for English",
         source="nyu-mll/blimp",
         pairs=67_000,
@@ -81,15 +77,13 @@ register(
             "1 pair stands in two paradigms; it is kept.",
         ),
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="sling",
         language="zho",
         load=published(read_json, sling),
         linking="ppl",
-        licence="MIT",
+        license="MIT",
         citation="Song et al. 2022, SLING: Sino Linguistic Evaluation of Large Language Models",
         pairs=40 * 1000 + 14 * 40,
         paradigms=54,
@@ -109,15 +103,13 @@ register(
         files=("**/*.jsonl",),
         form="JSON lines in a folder for each phenomenon",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="climp",
         language="zho",
         load=published(read_climp),
         linking="lp",
-        licence="not stated",
+        license="not stated",
         citation="Xiang et al. 2021, CLiMP: A Benchmark for Chinese Language Model Evaluation",
         pairs=16_000,
         paradigms=16,
@@ -130,15 +122,13 @@ register(
         files=("**/*.csv", "*.zip"),
         form="CSV, unpacked or in the published CLiMP_corpus.zip",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="jblimp",
         language="jpn",
         load=json_lines,
         linking="lp",
-        licence="not stated",
+        license="not stated",
         citation="Someya and Oseki 2023, JBLiMP: Japanese Benchmark of Linguistic Minimal Pairs",
         source="polm-stability/jblimp",
         pairs=331,
@@ -153,16 +143,14 @@ register(
         files=("**/validated_minimal_pairs.jsonl", "*.jsonl"),
         form="JSON lines, validated_minimal_pairs.jsonl",
         keys=Keys("paradigm", "phenomenon", "good_sentence", "bad_sentence"),
-    )
-)
-register(
+    ),
     Benchmark(
         name="blimp-nl",
         language="nld",
         load=published(read_blimp_nl, blimp_nl),
         linking="mean_lp",
         masked_scorer="pll_l2r",
-        licence="CC-BY-4.0",
+        license="CC-BY-4.0",
         citation="Suijkerbuijk et al. 2025, BLiMP-NL: A Corpus of Dutch Minimal Pairs and Acceptability Judgments for "
         "Language Model Evaluation",
         source="juletxara/blimp-nl",
@@ -178,15 +166,13 @@ register(
         files=("*.jsonl", "*.csv"),
         form="JSON lines or CSV",
         keys=OURS,
-    )
-)
-register(
+    ),
     Benchmark(
         name="rublimp",
         language="rus",
         load=published(partial(read_tables, delimiter=",", text=_RUBLIMP_TEXT), rublimp),
         linking="ppl",
-        licence="Apache-2.0",
+        license="Apache-2.0",
         citation="Taktasheva et al. 2024, RuBLiMP: Russian Benchmark of Linguistic Minimal Pairs",
         source="RussianNLP/rublimp",
         pairs=45_000,
@@ -201,16 +187,14 @@ register(
         files=("**/*.csv",),
         form="CSV, a file for each paradigm",
         keys=Keys("paradigm", "phenomenon", "source_sentence", "target_sentence"),
-    )
-)
-register(
+    ),
     Benchmark(
         name="swe-blimp",
         language="swe",
         load=published(read_swe_blimp, swe_blimp),
         linking="ppl",
         masked_scorer="pll_l2r",
-        licence="not stated",
+        license="not stated",
         citation="Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal Pairs (Swe-BLiMP)",
         pairs=2_500,
         paradigms=25,
@@ -226,16 +210,14 @@ register(
         files=("*.csv",),
         form="one CSV with semicolons",
         keys=OURS,
-    )
-)
-for _language in MULTIBLIMP:
-    register(
+    ),
+    *(
         Benchmark(
             name=f"multiblimp/{_language}",
             language=_language,
             load=published(partial(read_tables, delimiter="\t", text=_MULTIBLIMP_TEXT), multiblimp),
             linking="lp",
-            licence="CC-BY-4.0",
+            license="CC-BY-4.0",
             citation="Jumelet et al. 2025, MultiBLiMP 1.0: A Massively Multilingual Benchmark of Linguistic Minimal "
             "Pairs",
             source="jumelet/multiblimp",
@@ -252,15 +234,15 @@ for _language in MULTIBLIMP:
             keys=Keys("paradigm", "phenomenon", "sen", "wrong_sen"),
             part=_language,
         )
-    )
-for _language, _code in CLAMS.items():
-    register(
+        for _language in MULTIBLIMP
+    ),
+    *(
         Benchmark(
             name=f"clams/{_language}",
             language=_language,
             load=published(read_clams),
             linking="lp",
-            licence="Apache-2.0",
+            license="Apache-2.0",
             citation="Mueller et al. 2020, Cross-Linguistic Syntactic Evaluation of Word Prediction Models",
             paradigms=22 if _language == "eng" else 7,
             phenomena=3 if _language == "eng" else 1,
@@ -275,15 +257,15 @@ for _language, _code in CLAMS.items():
             form="text lines True or False, tab, sentence, in en_evalset, fr_evalset, ... or eng, fra, ...",
             keys=OURS,
         )
-    )
-for _language, _name in TSE.items():
-    register(
+        for _language, _code in CLAMS.items()
+    ),
+    *(
         Benchmark(
             name=f"tse/{_language}",
             language=_language,
             load=published(read_tse),
             linking="lp",
-            licence="not stated",
+            license="not stated",
             citation="Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual Language "
             "Models",
             pairs=6_000 if _language == "hin" else 8_000,
@@ -303,28 +285,26 @@ for _language, _name in TSE.items():
             form="JSON, a file for each suite",
             keys=OURS,
         )
-    )
-register(
+        for _language, _name in TSE.items()
+    ),
     Benchmark(
         name="demo",
         language="zho",
         load=demo,
         linking="slln_lp",
-        licence="Apache-2.0",
+        license="Apache-2.0",
         citation="the embedded demo of ucurve",
         protocol="As zhoblimp.",
         form="generated; JSON lines in a folder of that name come first",
-    )
-)
-register(
+    ),
     Benchmark(
         name="custom",
         language="und",
         load=undescribed,
         linking="lp",
-        licence="not stated",
+        license="not stated",
         citation="the pairs of the user",
         protocol="None.",
         form="JSON lines, CSV, tab-separated or parquet, with a column map",
-    )
+    ),
 )

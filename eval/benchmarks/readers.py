@@ -43,8 +43,8 @@ def read_tables(files: Sequence[Path], delimiter: str, text: Container[str] = ()
         UserError: naming file and line of what is not UTF-8 or not CSV, of two columns of one name, and of a row that
             has not as many fields as the header.
     """
-    rows = [row for file in files for row in _table(file, delimiter)]
-    kinds = {name: _kind([row.record.get(name, "") for row in rows], name in text) for name in _columns(rows)}
+    rows = [row for file in files for row in _read_table(file, delimiter)]
+    kinds = {name: _kind([row.record.get(name, "") for row in rows], name in text) for name in _list_columns(rows)}
     return [row._replace(record={name: kinds[name](value) for name, value in row.record.items()}) for row in rows]
 
 
@@ -65,7 +65,7 @@ def read_lines(text: str, name: str, delimiter: str) -> Iterator[tuple[str, list
         raise UserError(f"{name}:{first}: not a table with {delimiter!r} between fields ({error})") from error
 
 
-def _table(file: Path, delimiter: str) -> Iterator[Row]:
+def _read_table(file: Path, delimiter: str) -> Iterator[Row]:
     header: list[str] = []
     for place, fields in read_lines(read_utf8(file), str(file), delimiter):
         if not header:
@@ -84,7 +84,7 @@ def _header(fields: list[str], place: str) -> list[str]:
     return names
 
 
-def _columns(rows: Sequence[Row]) -> dict[str, None]:
+def _list_columns(rows: Sequence[Row]) -> dict[str, None]:
     return dict.fromkeys(name for row in rows for name in row.record)
 
 

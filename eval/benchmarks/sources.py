@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eval.benchmarks.card import Benchmark, Records
 from eval.benchmarks.readers import Row, read_json
-from eval.benchmarks.registry import Benchmark, Records
 from ucurve.errors import UserError, missing_folder, nearest
 from ucurve.huggingface.pretrained import data_set_parts, load_rows
 

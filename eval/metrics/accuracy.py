@@ -53,7 +53,7 @@ def accuracy_table(
     conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
     judged = [decisions(merged, linking) for linking in linkings]
     counts = np.stack([_count(levels, *both, mask) for both in judged for mask in masks.values()])
-    tables = [_table(levels, conditions, counts, rule) for rule in ties_rules]
+    tables = [_accuracy_rows(levels, conditions, counts, rule) for rule in ties_rules]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
 
 
@@ -193,7 +193,7 @@ def _count(
     return np.stack([levels.sums(part & mask) for part in (right, ties, mask)])
 
 
-def _table(levels: Levels, conditions: pd.MultiIndex, counts: Array, rule: TiesRule) -> pd.DataFrame:
+def _accuracy_rows(levels: Levels, conditions: pd.MultiIndex, counts: Array, rule: TiesRule) -> pd.DataFrame:
     """Lay out the rows of one ties rule; ``counts`` is float64[conditions, 3, paradigms]."""
     n = counts[:, 2]
     right, size = samples_by_level(levels, counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1], n)

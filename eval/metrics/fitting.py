@@ -140,21 +140,21 @@ def _search(merged: pd.DataFrame, settings: FitSettings, rated: pd.DataFrame | N
     everything, nothing = np.ones(len(merged), dtype=bool), np.zeros(len(merged), dtype=bool)
     if settings.on == "ratings":
         assert rated is not None, "on=ratings needs the scores of the rated sentences"
-        told = f"ratings of {len(rated)} sentences in {settings.ratings}"
-        return _Search("pearson", partial(rating_correlation, rated), nothing, everything, "ratings", told)
+        fitted_on = f"ratings of {len(rated)} sentences in {settings.ratings}"
+        return _Search("pearson", partial(rating_correlation, rated), nothing, everything, "ratings", fitted_on)
     if settings.on == "oracle":
-        told = f"all {len(merged)} pairs, which are those it is judged by"
-        return _Search("accuracy", _accuracy_of(merged, rule), everything, nothing, "oracle", told)
+        fitted_on = f"all {len(merged)} pairs, which are those it is judged by"
+        return _Search("accuracy", _make_accuracy(merged, rule), everything, nothing, "oracle", fitted_on)
     names = fit_paradigms(merged["paradigm"], settings)
     fitted = merged["paradigm"].isin(names).to_numpy()
-    told = (
+    fitted_on = (
         f"{len(names)} of {merged['paradigm'].nunique()} paradigms (share {settings.share:g}, seed {settings.seed}), "
         f"{fitted.sum()} pairs; judged on the others"
     )
-    return _Search("accuracy", _accuracy_of(merged[fitted], rule), fitted, ~fitted, "held_out", told)
+    return _Search("accuracy", _make_accuracy(merged[fitted], rule), fitted, ~fitted, "held_out", fitted_on)
 
 
-def _accuracy_of(part: pd.DataFrame, rule: TiesRule) -> Callable[[Linking], float]:
+def _make_accuracy(part: pd.DataFrame, rule: TiesRule) -> Callable[[Linking], float]:
     return lambda linking: float(pair_credits(part, linking, rule).mean())
 
 

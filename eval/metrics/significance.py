@@ -62,7 +62,8 @@ def statistics_table(
     facts = {name: levels.means(levels.sums(values), _n(levels)) for name, values in certainty(merged).items()}
     unknown = _unknown(levels, merged)
     tables = [
-        _rows(levels, merged, linking, ties_rule, samples, seed).assign(**facts, unk=unknown) for linking in readable
+        _statistics_rows(levels, merged, linking, ties_rule, samples, seed).assign(**facts, unk=unknown)
+        for linking in readable
     ]
     return pd.concat(tables, ignore_index=True)[list(STATISTICS_COLUMNS)]
 
@@ -169,7 +170,7 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}
 
 
-def _rows(
+def _statistics_rows(
     levels: Levels, merged: pd.DataFrame, linking: Linking, rule: TiesRule, samples: int, seed: int
 ) -> pd.DataFrame:
     credit, (right, ties) = pair_credits(merged, linking, rule), decisions(merged, linking)

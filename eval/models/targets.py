@@ -91,7 +91,7 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     absent = [step for step in steps or () if step not in folders]
     if absent:
         raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
-    counts = _counts_of(run)
+    counts = _find_counts(run)
     wanted = sorted(folders if steps is None else set(steps))
     manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
     return [Target(run.resolve().name, step, folders[step], manifests[step], counts) for step in wanted]
@@ -144,7 +144,7 @@ def model_targets(model: str, revisions: Sequence[str] | None = None) -> list[Ta
         return [_model_target(model, None, MODEL_STEP)]
     named: dict[int, str] = {}
     for name in all_revisions(model) if list(revisions) == [ALL] else revisions:
-        step = step_of(name)
+        step = parse_revision_step(name)
         if step in named:
             raise UserError(f"revisions: {named[step]!r} and {name!r} are of one step, {step}")
         named[step] = name
@@ -177,11 +177,11 @@ def has_checkpoint(run: Path) -> bool:
 def _counts(folder: Path) -> Path:
     beside = folder / UNIGRAM_COUNTS
     if folder.parent.name == CHECKPOINTS and not beside.exists():
-        return _counts_of(folder.parent.parent)
+        return _find_counts(folder.parent.parent)
     return beside
 
 
-def _counts_of(run: Path) -> Path:
+def _find_counts(run: Path) -> Path:
     """Return where the counts of a run are, if they are what was written."""
     refuse_faults(own_faults(run, read_run_record(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
     return run / TOKENIZER / UNIGRAM_COUNTS
@@ -230,7 +230,7 @@ _LAST_NUMBER = r"\D*(\d+)"
 _CHECKPOINT_WORDS = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is no step
 
 
-def step_of(revision: str) -> int:
+def parse_revision_step(revision: str) -> int:
     """Read a step off a name: ``step512``, ``chck_512``, ``512``, or with more behind it ``step1000-tokens4B``.
 
     Raises:
@@ -259,7 +259,7 @@ def all_revisions(model: str) -> list[str]:
         names = _on_the_hub(model)
     else:
         raise missing_folder("model", local)
-    found = sorted(filter(_names_a_checkpoint, names), key=step_of)
+    found = sorted(filter(_names_a_checkpoint, names), key=parse_revision_step)
     if not found:
         raise UserError(f"revisions=[{ALL}]: {model} has no revision named like step512; name those wanted")
     return found

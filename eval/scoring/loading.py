@@ -35,15 +35,15 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
 
     Args:
         kind: whether its head predicts the next or a masked token.
-        dtype: of weights and computation. ``int8`` quantises the linear layers: on the processor by torch's dynamic
-            quantisation, on an accelerator by bitsandbytes (LLM.int8).
+        dtype: of weights and computation. ``int8`` quantizes the linear layers: on the processor by torch's dynamic
+            quantization, on an accelerator by bitsandbytes (LLM.int8).
         device: ``auto`` takes the accelerator if there is one.
 
     Returns:
         A ``PreTrainedModel`` in evaluation mode.
 
     Raises:
-        UserError: when it does not load, weights are missing, the device or the quantisation is not there, or a model
+        UserError: when it does not load, weights are missing, the device or the quantization is not there, or a model
             that is to predict the next token sees it.
     """
     from transformers.utils import logging
@@ -58,20 +58,20 @@ def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", de
     model = model.eval().to(place)
     if kind == "causal":
         _check_causal(folder, model)
-    return _quantised(model) if dtype == "int8" else model
+    return _quantize(model) if dtype == "int8" else model
 
 
 def _check_causal(folder: Path, model: Any) -> None:
     """Refuse a model whose predictions change with what follows, such as an encoder that is saved as a decoder."""
     import torch
 
-    from eval.scoring.output import logits_of
+    from eval.scoring.output import compute_logits
 
     ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
     with torch.inference_mode():
-        one, other = logits_of(model, ids)[:, :2].float()
-    told = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
-    if not torch.allclose(one[told], other[told], rtol=1e-2, atol=1e-2):
+        one, other = compute_logits(model, ids)[:, :2].float()
+    known = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
+    if not torch.allclose(one[known], other[known], rtol=1e-2, atol=1e-2):
         raise UserError(
             f"{folder}: its predictions change with the tokens that follow, so that it is no causal model, as its "
             "config.json says; a model that reads both sides is scored when its architecture is named ...ForMaskedLM"
@@ -79,7 +79,7 @@ def _check_causal(folder: Path, model: Any) -> None:
 
 
 def int8_method(device: Device) -> str:
-    """Name how int8 quantises: the ways of the processor and of an accelerator give other scores.
+    """Name how int8 quantizes: the ways of the processor and of an accelerator give other scores.
 
     Raises:
         UserError: when the device is not there.
@@ -107,10 +107,10 @@ def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
     return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": place}}
 
 
-def _quantised(model: Any) -> Any:
+def _quantize(model: Any) -> Any:
     import torch
 
-    with warnings.catch_warnings():  # torch calls its own quantisation old; a user can do nothing about that
+    with warnings.catch_warnings():  # torch calls its own quantization old; a user can do nothing about that
         warnings.filterwarnings("ignore", "torch.ao.quantization is deprecated", DeprecationWarning)
         warnings.filterwarnings("ignore", "torch.quantize_per_tensor", UserWarning)
         return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)

@@ -44,19 +44,19 @@ class OutputLayer:
         logits = torch.linalg.vecdot(hidden[contexts], self._weight[targets])
         if self._bias is not None:
             logits = logits + self._bias[targets]
-        return np.asarray((logits.double() - self.log_normalisers(hidden)[contexts]).cpu())
+        return np.asarray((logits.double() - self.log_normalizers(hidden)[contexts]).cpu())
 
-    def log_normalisers(self, hidden: torch.Tensor) -> torch.Tensor:
+    def log_normalizers(self, hidden: torch.Tensor) -> torch.Tensor:
         """Return the log of the sum of exponentials of all logits, float64[contexts]."""
-        return torch.cat([self._log_normaliser(part) for part in torch.split(hidden, _CONTEXTS)])
+        return torch.cat([self._log_normalizer(part) for part in torch.split(hidden, _CONTEXTS)])
 
-    def _log_normaliser(self, hidden: torch.Tensor) -> torch.Tensor:
+    def _log_normalizer(self, hidden: torch.Tensor) -> torch.Tensor:
         total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
         columns = hidden.T.contiguous().mul_(_LOG2_E)  # powers of 2 take half the time of powers of e
-        room = torch.empty(min(_TOKENS, len(self._weight)), len(hidden), device=hidden.device, dtype=hidden.dtype)
+        buffer = torch.empty(min(_TOKENS, len(self._weight)), len(hidden), device=hidden.device, dtype=hidden.dtype)
         for start in range(0, len(self._weight), _TOKENS):
             weight = self._weight[start : start + _TOKENS]
-            logits = torch.mm(weight, columns, out=room[: len(weight)])
+            logits = torch.mm(weight, columns, out=buffer[: len(weight)])
             if self._bias is not None:
                 logits += self._bias[start : start + _TOKENS, None] * _LOG2_E
             total += logits.exp2_().sum(0)
@@ -93,14 +93,14 @@ def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
         hidden = model.base_model(input_ids=probe, use_cache=False).last_hidden_state
     except (TypeError, AttributeError):  # it takes other arguments, or answers otherwise
         return None
-    logits = logits_of(model, probe)
+    logits = compute_logits(model, probe)
     same = logits.shape[-1] == len(layer.weight) and torch.allclose(
         layer(hidden), logits, rtol=1e-5, atol=1e-5, equal_nan=True
     )
     return OutputLayer(layer.weight, layer.bias) if same else None
 
 
-def logits_of(model: Any, inputs: torch.Tensor) -> torch.Tensor:
+def compute_logits(model: Any, inputs: torch.Tensor) -> torch.Tensor:
     """Ask a model for its logits, [B, L, V] of ids int64[B, L], without a cache where it could keep one."""
     parameters = inspect.signature(model.forward).parameters.values()
     takes = any(one.name == "use_cache" or one.kind is one.VAR_KEYWORD for one in parameters)
@@ -108,7 +108,7 @@ def logits_of(model: Any, inputs: torch.Tensor) -> torch.Tensor:
     return logits
 
 
-def log_share(logits: torch.Tensor, tokens: Ids) -> Scores:
+def log_prob_of_any(logits: torch.Tensor, tokens: Ids) -> Scores:
     """Return the natural log of the probability of a set of tokens.
 
     Args:

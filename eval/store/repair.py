@@ -86,7 +86,7 @@ def _made_again(kind: TableFile, folder: Path, known: dict[int, Target]) -> pd.D
     try:
         if kind is FITS:
             raise UserError("what was fitted is not stored in the scores")
-        rows = list(_rows(kind, folder, known))
+        rows = list(_remake_rows(kind, folder, known))
     except (OSError, ValueError, UserError) as error:
         why = str(error).splitlines()[0]
         raise UserError(
@@ -96,7 +96,7 @@ def _made_again(kind: TableFile, folder: Path, known: dict[int, Target]) -> pd.D
     return pd.concat(rows, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
 
 
-def _rows(kind: TableFile, folder: Path, known: dict[int, Target]) -> Iterable[pd.DataFrame]:
+def _remake_rows(kind: TableFile, folder: Path, known: dict[int, Target]) -> Iterable[pd.DataFrame]:
     named = ["step", "benchmark", "scorer", "ties_rule"]
     shown = read_table(kind, kind.path(folder))[[*named, "linking"]].drop_duplicates()
     for where, group in shown.groupby(named, sort=False):

@@ -16,7 +16,7 @@ from ucurve.errors import UserError
 from ucurve.storage.locks import holding_tables
 from ucurve.storage.run_folder import EVAL
 
-_SCORE = ["step", "benchmark", "scorer"]  # the columns that tell which score a row comes from
+SCORE = ("step", "benchmark", "scorer")  # the columns that tell which score a row comes from
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,27 +51,27 @@ _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
 _TYPES = {
     **dict.fromkeys(("step", "n", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
     "tokens": "Int64",
-    **dict.fromkeys(("run", *_SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
+    **dict.fromkeys(("run", *SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
     **dict.fromkeys(("family", "label", "fitted_on", "objective"), "str"),
 }  # what is not named here is float64
 
 
-def _table(
+def _define_table(
     name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str], added: Sequence[str] = ()
 ) -> TableFile:
     every = (*_WHERE, *columns)
     types = {column: _TYPES.get(column, "float64") for column in every}
-    return TableFile(name, every, types, (*_SCORE, *replaced_by), (*_SCORE, *order), tuple(added))
+    return TableFile(name, every, types, (*SCORE, *replaced_by), (*SCORE, *order), tuple(added))
 
 
 _LINKED = ("linking", "ties_rule")
 _FITTED = ("family", "label", "fitted_on", "ties_rule")
-ACCURACY = _table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
-STATISTICS = _table(
+ACCURACY = _define_table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
+STATISTICS = _define_table(
     "statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"),
     added=[column for column in STATISTICS_COLUMNS if "_minus_equal" in column],
 )  # fmt: skip
-FITS = _table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
+FITS = _define_table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
 TABLES = (ACCURACY, STATISTICS, FITS)
 
 
@@ -101,18 +101,14 @@ def _not_ours(path: Path, reason: str) -> UserError:
     )
 
 
-def rows_shown(kind: TableFile, folder: Path) -> set[tuple[Any, ...]]:
-    """Return what a table has rows of: step, benchmark, scorer, and the rest of ``replaced_by``.
-
-    Raises:
-        UserError: when the file holds something else.
-    """
-    return rows_of(kind, read_table(kind, kind.path(folder)))
+def list_scores(table: pd.DataFrame) -> set[tuple[int, str, str]]:
+    """Return step, benchmark and scorer of every score that a table has rows of."""
+    return set(table[list(SCORE)].drop_duplicates().itertuples(index=False, name=None))
 
 
-def rows_of(kind: TableFile, table: pd.DataFrame) -> set[tuple[Any, ...]]:
-    """Return what a table that was read or made has rows of, as ``rows_shown``."""
-    return set(table[list(kind.replaced_by)].drop_duplicates().itertuples(index=False, name=None))
+def without_scores(table: pd.DataFrame, scores: Collection[tuple[int, str, str]]) -> pd.DataFrame:
+    """Return a table without the rows of some scores, given by step, benchmark and scorer."""
+    return table[~pd.MultiIndex.from_frame(table[list(SCORE)]).isin(list(scores))] if scores else table
 
 
 def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
@@ -124,8 +120,7 @@ def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str
     if not scores:
         return
     with holding_tables(folder):
-        old = _before(kind, folder)
-        replace_table(kind, folder, old[~pd.MultiIndex.from_frame(old[_SCORE]).isin(list(scores))])
+        replace_table(kind, folder, without_scores(_before(kind, folder), scores))
 
 
 def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:

@@ -9,10 +9,12 @@ from eval.metrics.fitting import fit_paradigms
 from eval.models.folder import model_kind, read_config
 from eval.models.targets import Target
 from eval.models.unigram import check_table
-from eval.scoring.scorers import Scorer, check_kind
-from eval.scoring.text.spans import spans_of
+from eval.scoring.base import Scorer
+from eval.scoring.scorers import check_kind
+from eval.scoring.text.spans import find_spans
 from eval.settings import ScoreSettings
-from eval.sweep.prepare import Job, rated_job, rated_pairs, score_columns, scorers_of
+from eval.sweep.cache import SweepCache
+from eval.sweep.prepare import Job, choose_scorers, rated_job, rated_pairs
 from ucurve.errors import UserError
 from ucurve.progress import say
 
@@ -30,17 +32,17 @@ def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], s
     if settings.fit is not None and settings.fit.ratings is not None:
         rated_pairs(settings.fit.ratings)
     kinds = {target.folder: model_kind(read_config(target.folder)) for target in targets}
-    used: dict[Scorer, None] = {}
+    used: dict[type[Scorer], None] = {}
     for pairs in benchmarks:
-        asked = [(scorer, folder) for folder, kind in kinds.items() for scorer in scorers_of(pairs, kind, settings)]
+        asked = [(scorer, folder) for folder, kind in kinds.items() for scorer in choose_scorers(pairs, kind, settings)]
         for scorer, folder in asked:
             check_kind(scorer, kinds[folder], folder)
         for part in {scorer.part for scorer, _ in asked}:
             for side in ("good", "bad"):
-                spans_of(pairs, side, part)
+                find_spans(pairs, side, part)
         used |= dict.fromkeys(scorer for scorer, _ in asked)
     unigrams = settings.unigrams is not None or any(target.counts.exists() for target in targets)
-    _check_linkings({scorer.name: score_columns(scorer, unigrams) for scorer in used}, settings)
+    _check_linkings({scorer.name: scorer.columns(unigrams) for scorer in used}, settings)
 
 
 def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
@@ -84,15 +86,15 @@ def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) ->
             raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
 
 
-def say_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     """Say which linking functions are left out, of those that nobody asked for by name."""
-    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(job.scorer)]
+    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer))]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
     if missing and settings.linking is None:
         say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
 
 
-def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
+def check_fit(jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache) -> None:
     """Check that the parameters which are to be fitted can be.
 
     Raises:
@@ -102,7 +104,7 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     fit = settings.fit
     if fit is None:
         return
-    fitted = [job for job in jobs if not job.scorer.chat]
+    fitted = [job for job in jobs if job.scorer.fits_parameters]
     for job in fitted:
         for linking in map(parse_linking, fit.families):
             if not _can_have(job, linking):
@@ -112,7 +114,7 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     if fit.ratings is not None:
         pairs = rated_pairs(fit.ratings)
         for job in {(job.target.folder, job.scorer.name): job for job in fitted}.values():
-            rated_job(job, pairs, settings)
+            rated_job(job, pairs, settings, cache)
 
 
 def _can_have(job: Job, linking: Linking) -> bool:

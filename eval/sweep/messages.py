@@ -7,60 +7,45 @@ from typing import Any
 
 import pandas as pd
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule, items, pair_credits, winner_by_length
-from eval.metrics.bootstrap import LENGTH_BIASES, length_biases
-from eval.metrics.levels import levels_of
+from eval.metrics.accuracy import winner_by_length
+from eval.metrics.bootstrap import LENGTH_BIASES
 from eval.pairs import identical
-from eval.scoring.prompt.questions import QUESTIONS
 from eval.settings import ScoreSettings
 from eval.sweep.prepare import Job
-from eval.sweep.score import notes_of
 from ucurve.progress import say
 
 _SHOWN = ("slln_lp", "lp")  # the linking function that a line shows where it is there, else the first one
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def say_facts(jobs: Sequence[Job], said: set[str]) -> None:
+def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
     """Say how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
 
     Args:
         said: lines that have been said and are not said again; the new ones are added.
     """
-    for line in _facts(jobs):
+    for line in _describe_benchmarks(jobs):
         if line not in said:
             say(line)
         said.add(line)
 
 
-def _facts(jobs: Sequence[Job]) -> Iterator[str]:
+def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
     for name, job in {job.benchmark: job for job in jobs}.items():
         left_out = int(identical(job.pairs).sum())
         if left_out:
             yield f"{name}: {left_out} pairs of identical sentences are left out of every accuracy"
     scorers: dict[tuple[str, str], list[str]] = {}
     for job in {(job.benchmark, job.scorer, job.key.tokens_sha256): job for job in jobs}.values():
-        for fact in _token_facts(job) if not job.scorer.chat else ():
+        for fact in job.scorer.token_messages():
             scorers.setdefault((job.benchmark, fact), []).append(job.scorer.name)
     for (benchmark, fact), names in scorers.items():
         yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def _token_facts(job: Job) -> Iterator[str]:
-    notes = notes_of(job)
-    if job.start.rule == "none":
-        differ = notes["pairs_with_other_first_tokens"]
-        yield f"no start token, so the first token of a sentence has no score; {differ:.1%} of the pairs differ in it"
-    if notes["sentences_with_a_token_across_a_border"]:
-        across = notes["sentences_with_a_token_across_a_border"]
-        yield f"{across:,} sentences have a token across a border of what is scored; it counts"
-    if notes.get("unseen_tokens"):
-        tokens, types = notes["unseen_tokens"], notes["unseen_types"]
-        yield f"{tokens:,} tokens ({types:,} types) have no unigram count; they get that of the smoothing alone"
-
-
-def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings: ScoreSettings) -> None:
+def log_score(
+    job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
+) -> None:
     """Say the overall accuracies of one score: under a preset its linking functions and its aggregate."""
     preset = settings.chosen
     aggregate = preset.aggregate if preset else "all"
@@ -75,23 +60,11 @@ def say_score(job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, settings
         say(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
-            f"{_lengths(splits)}{_bias(job, scores, name, rule, aggregate)}, "
+            f"{_lengths(splits)}{_bias(statistics, name, rule, aggregate)}, "
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_length_alone(splits)}"
         )
-    _say_worse_than_guessing(job, scores)
-    if job.scorer.chat:
-        _say_invalid_answers(job, scores)
-
-
-def _say_invalid_answers(job: Job, scores: pd.DataFrame) -> None:
-    """Say how many answers no letter could be read from, and whether they are too many, as in Swe-BLiMP, footnote 4."""
-    from eval.scoring.prompt.prompt import EXCLUDED_ABOVE
-
-    shares = {name: 100 * float((scores[f"{name}_good"] + scores[f"{name}_bad"] == 0).mean()) for name in QUESTIONS}
-    told = ", ".join(f"{name} {share:.1f} %" for name, share in shares.items())
-    excluded = max(shares.values()) > EXCLUDED_ABOVE
-    end = f"; over {EXCLUDED_ABOVE} %, so that the model is excluded, as in the paper" if excluded else ""
-    say(f"step {job.target.step} {job.benchmark} {job.scorer.name}: invalid answers: {told}{end}")
+    for line in job.scorer.score_messages(scores):
+        say(line)
 
 
 def _percent(row: Mapping[Hashable, Any], column: str) -> str:
@@ -103,17 +76,15 @@ def _lengths(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
     return "".join(f", {text} {_percent(splits[name], 'accuracy')}" for name, text in _SPLITS.items() if name in splits)
 
 
-def _bias(job: Job, scores: pd.DataFrame, linking: str, rule: TiesRule, aggregate: str) -> str:
+def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> str:
     """Write Delta_acc and the differences it is made of with intervals; nothing where a length split has no pairs."""
-    merged = items(job.pairs, scores)
-    levels = levels_of(merged)
-    place = levels.labels.to_numpy().tolist().index(["all", aggregate])
-    found = length_biases(levels, merged, pair_credits(merged, parse_linking(linking), rule))
-    delta, longer, shorter = (
-        [100 * float(found[f"{name}{end}"][place]) for end in ("", "_low", "_high")] for name in LENGTH_BIASES
-    )
-    if math.isnan(delta[0]):
+    identity = ["linking", "ties_rule", "phenomenon", "paradigm"]
+    rows = statistics[(statistics[identity] == [linking, rule, "all", aggregate]).all(axis=1)]
+    if not len(rows) or math.isnan(rows["delta_acc"].iloc[0]):
         return ""
+    delta, longer, shorter = (
+        [100 * float(rows[f"{name}{end}"].iloc[0]) for end in ("", "_low", "_high")] for name in LENGTH_BIASES
+    )
     return (
         f", Delta_acc {delta[0]:.2f} ({delta[1]:.2f} to {delta[2]:.2f}): "
         f"good longer {longer[0]:+.2f} ({longer[1]:+.2f} to {longer[2]:+.2f}), "
@@ -130,18 +101,3 @@ def _length_alone(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
         return ""
     end = ", as it may for a model that has learned nothing" if winner == "shorter" else ""
     return f"; length alone decides where lengths differ, the {winner} sentence wins{end}"
-
-
-def _say_worse_than_guessing(job: Job, scores: pd.DataFrame) -> None:
-    """Warn of a foreign model that finds sentences no likelier than a uniform draw of tokens does.
-
-    A model that was trained with another tokenizer than the one beside it looks like this.
-    """
-    if job.target.ours or job.target.step == 0 or job.scorer.part != "whole" or job.scorer.chat:
-        return
-    nats, vocabulary = float(-scores["lp_good"].sum() / scores["n_good"].sum()), len(job.tokenizer)
-    if nats >= math.log(vocabulary):
-        say(
-            f"{job.target.folder}: warning: {nats:.2f} nats per token on {job.benchmark}, no better than a uniform "
-            f"guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer of the model?"
-        )

@@ -24,19 +24,21 @@ from eval.store.scores import StoredScores, has_key, has_scores, read_scores, sh
 from eval.store.tables import (
     ACCURACY,
     FITS,
+    SCORE,
     STATISTICS,
     TABLES,
     TableFile,
     add_rows,
     drop_scores,
     labels,
-    rows_of,
-    rows_shown,
+    list_scores,
+    read_table,
+    without_scores,
 )
-from eval.sweep.checks import check_asked, check_fit, check_revisions, say_left_out
-from eval.sweep.messages import say_facts, say_score
+from eval.sweep.cache import SweepCache
+from eval.sweep.checks import check_asked, check_fit, check_revisions, log_left_out
+from eval.sweep.messages import log_benchmarks, log_score
 from eval.sweep.prepare import Job, prepare, rated_job, rated_pairs
-from eval.sweep.score import score_job
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.locks import Claims, holding_tables, score_claims, scoring_into
 
@@ -44,7 +46,7 @@ _SECONDS = 30.0  # between two times of writing, at least
 _SHARE = 0.05  # of the time that goes into writing, at most
 
 
-class GatheredRows:
+class RowBuffer:
     """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +54,7 @@ class GatheredRows:
         self._held: dict[str, list[tuple[Job, pd.DataFrame]]] = {kind.name: [] for kind in TABLES}
         self._due = time.monotonic() + _SECONDS
 
-    def keep(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
+    def add(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
         """Take the rows of a score for a table, and write all that are held when it is time to."""
         _, benchmark, scorer = job.identity
         self._held[kind.name].append((job, rows.assign(**labels(job.target, benchmark, scorer))))
@@ -78,15 +80,15 @@ class Sweep:
 
     Attributes:
         folder: the run folder, or the folder given for a model alone.
-        said: facts about benchmarks that have been said, and need not be said again.
+        cache: what is kept for the next sweep of the process.
     """
 
     folder: Path
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
-    said: set[str] = field(default_factory=set)
+    cache: SweepCache = field(default_factory=SweepCache)
     _loaded: tuple[Path, Any] | None = None
-    _known: set[tuple[Any, ...]] = field(default_factory=set)  # rows of statistics that stand already
+    _known: pd.DataFrame = field(default_factory=pd.DataFrame)  # rows of statistics.csv that need not be computed
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and refresh ``accuracy.csv``.
@@ -103,15 +105,12 @@ class Sweep:
             RunError: when a score is not finite.
         """
         check_asked(targets, self.benchmarks, self.settings)
-        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings)]
+        jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_revisions(jobs)
-        say_left_out(jobs, self.settings)
-        check_fit(jobs, self.settings)
+        log_left_out(jobs, self.settings)
+        check_fit(jobs, self.settings, self.cache)
         mended = mended_tables(self.folder, targets)
-        shown = {
-            kind.name: rows_of(kind, mended[kind]) if kind in mended else rows_shown(kind, self.folder)
-            for kind in TABLES
-        }
+        tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         if due:
             self._model(due[0])
@@ -124,48 +123,53 @@ class Sweep:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
-            has_rows = {row[:3] for rows in shown.values() for row in rows}
-            self._take_back([job for job in due if job.identity in has_rows or self._record(job).exists()], claims)
-            made_anew = {job.identity for job in due}
-            vouched = is_summed(self.folder, STATISTICS.path(self.folder))  # an older version's rows are made anew
-            self._known = {row for row in shown[STATISTICS.name] if vouched and row[:3] not in made_anew}
+            has_rows = {score for table in tables.values() for score in list_scores(table)}
+            self._invalidate([job for job in due if job.identity in has_rows or self._key_file(job).exists()], claims)
+            self._known = without_scores(self._current(tables[STATISTICS]), {job.identity for job in due})
             self._score_all(jobs, claims)
-        say_facts(jobs, self.said)
+        log_benchmarks(jobs, self.cache.logged)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
-    def _record(self, job: Job) -> Path:
+    def _current(self, statistics: pd.DataFrame) -> pd.DataFrame:
+        """Return the stored statistics that this version has computed; those of an older one lack columns."""
+        vouched = is_summed(self.folder, STATISTICS.path(self.folder))
+        lacks = statistics["delta_acc"].notna() & statistics[list(STATISTICS.added)].isna().any(axis=1)
+        return statistics[~lacks & vouched]
+
+    def _key_file(self, job: Job) -> Path:
         return job.path(self.folder).with_suffix(".json")
 
-    def _take_back(self, jobs: Sequence[Job], claims: Claims) -> None:
+    def _invalidate(self, jobs: Sequence[Job], claims: Claims) -> None:
         """Take scores that are to be made anew, and all rows made from them, out of the folder."""
         held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
-        self._forget([job for job in held if not has_scores(job.path(self.folder), job.key)])
+        self._delete([job for job in held if not has_scores(job.path(self.folder), job.key)])
         for job in held:
             claims.give(str(job.identity))
 
-    def _forget(self, jobs: Sequence[Job]) -> None:
+    def _delete(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            self._record(job).unlink(missing_ok=True)
+            self._key_file(job).unlink(missing_ok=True)
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
     def _linkings(self, job: Job) -> list[Linking]:
-        return [parse_linking(name) for name in self.settings.linkings(job.scorer)]
+        return [parse_linking(name) for name in self.settings.linkings(type(job.scorer))]
 
     def _model(self, job: Job) -> Any:
         """Load a model, or give the one that was loaded last."""
         target = job.target
         if self._loaded is None or self._loaded[0] != target.folder:
             self._loaded = None  # one model at a time in memory
+            self.cache.made[f"model {target.folder.name}"] += 1
             model = load_model(target.folder, job.scorer.kind, self.settings.dtype, self.settings.device)
             self._loaded = (target.folder, model)
         return self._loaded[1]
 
     def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
-        rows = GatheredRows(self.folder)
+        rows = RowBuffer(self.folder)
         try:
-            with ProgressBar(f"scoring {self.folder.name}", sum(job.size for job in jobs)) as bar:
-                for job in in_turn(jobs, claims):
+            with ProgressBar(f"scoring {self.folder.name}", sum(job.scorer.size for job in jobs)) as bar:
+                for job in claimed_in_order(jobs, claims):
                     self._summarise(job, self._scores(job, bar), self._rated(job, claims), rows)
         finally:
             rows.write()
@@ -176,25 +180,31 @@ class Sweep:
         scores = read_scores(path, job.key)
         if scores is not None:
             if bar is not None:
-                bar.advance(job.size)
+                bar.advance(job.scorer.size)
             return scores
-        self._known = {row for row in self._known if row[:3] != job.identity}
+        self._known = without_scores(self._known, {job.identity})
         scores, notes = self._compute(job, bar)
-        if self._record(job).exists():  # another process has stored scores of other settings in the meantime
-            self._forget([job])
+        if self._key_file(job).exists():  # another process has stored scores of other settings in the meantime
+            self._delete([job])
         write_scores(path, scores, job.key, notes)
         return scores
 
-    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: GatheredRows) -> None:
+    def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:
         rules, linkings = self.settings.rules(), self._linkings(job)
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
-        rows.keep(ACCURACY, job, accuracies)
+        rows.add(ACCURACY, job, accuracies)
+        known = self._known[(self._known[list(SCORE)] == list(job.identity)).all(axis=1)]
+        statistics = [known]
         for rule in rules:
-            unknown = [linking for linking in linkings if (*job.identity, linking.name, rule) not in self._known]
-            rows.keep(STATISTICS, job, statistics_table(job.pairs, scores, unknown, rule))
-            if self.settings.fit is not None and not job.scorer.chat:
-                rows.keep(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
-        say_score(job, scores, accuracies, self.settings)
+            there = set(known[known["ties_rule"] == rule]["linking"])
+            unknown = [linking for linking in linkings if linking.name not in there]
+            statistics.append(statistics_table(job.pairs, scores, unknown, rule))
+            rows.add(STATISTICS, job, statistics[-1])
+            if self.settings.fit is not None and job.scorer.fits_parameters:
+                rows.add(FITS, job, fit(job.pairs, scores, self.settings.fit, rated, rule))
+        log_score(
+            job, scores, accuracies, pd.concat([table for table in statistics if len(table)] or [known]), self.settings
+        )
 
     def _rated_pairs(self) -> list[pd.DataFrame]:
         """Read the sentences that people rated, when parameters are fitted to ratings."""
@@ -203,10 +213,10 @@ class Sweep:
 
     def _rated(self, job: Job, claims: Claims) -> pd.DataFrame | None:
         """Read or make the scores of the rated sentences, by the model and the scorer of a job."""
-        if self.settings.fit is None or self.settings.fit.ratings is None or job.scorer.chat:
+        if self.settings.fit is None or self.settings.fit.ratings is None or not job.scorer.fits_parameters:
             return None
         (pairs,) = self._rated_pairs()
-        rated = rated_job(job, pairs, self.settings)
+        rated = rated_job(job, pairs, self.settings, self.cache)
         claims.take(str(rated.identity), wait=True)
         scores = self._scores(rated)
         claims.give(str(rated.identity))
@@ -217,12 +227,12 @@ class Sweep:
 
         def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any]]:
             with _counting(job, bar) as advance:
-                return score_job(job, model, size, advance)
+                return job.score(model, size, advance)
 
         return within_memory(self.settings.batch_tokens, model, attempt)
 
 
-def in_turn(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
+def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
     """Yield every job while it is claimed, those that another process is at once it has done with them."""
     pending, wait = list(jobs), False
     while pending:

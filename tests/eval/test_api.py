@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eval.api import Scored, compare, score
+from eval.api import ScoreResult, compare, score
 from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.settings import ScoreCommand
@@ -216,4 +216,4 @@ def test_the_example_of_the_documents(run, asked, root, copy_model, monkeypatch,
     for block in blocks:
         exec(block, scope)  # noqa: S102
     assert len(blocks) >= 3
-    assert isinstance(scope["scored"], Scored)
+    assert isinstance(scope["scored"], ScoreResult)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from eval.benchmarks import load_benchmark
 from eval.benchmarks.datacheck import data_report
+from eval.benchmarks.load import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import decisions
 from eval.metrics.bootstrap import LENGTH_BIASES
@@ -28,7 +28,7 @@ from eval.models.folder import model_kind, read_config, start_token
 from eval.pairs import pair_table
 from eval.presets import PRESETS
 from eval.run import score_model
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, FITS, STATISTICS, read_table

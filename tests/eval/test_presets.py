@@ -1,6 +1,6 @@
 import pytest
 
-from eval.benchmarks import REGISTRY
+from eval.benchmarks.registry import REGISTRY
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TIES_CREDIT
 from eval.metrics.levels import MEANS

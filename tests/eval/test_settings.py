@@ -72,6 +72,6 @@ def test_wrong_choices(overrides, message):
 
 
 def test_a_subset_is_marked_and_its_mark_can_be_taken_off():
-    assert ScoreSettings(subset=5).name_of("multiblimp/nld") == "multiblimp/nld@5"
+    assert ScoreSettings(subset=5).subset_name("multiblimp/nld") == "multiblimp/nld@5"
     assert full_name("multiblimp/nld@5") == "multiblimp/nld"
-    assert ScoreSettings().name_of("zhoblimp") == full_name("zhoblimp") == "zhoblimp"
+    assert ScoreSettings().subset_name("zhoblimp") == full_name("zhoblimp") == "zhoblimp"

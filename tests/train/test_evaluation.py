@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from eval.store.tables import ACCURACY, read_table
+from eval.sweep.cache import SweepCache
 from train.run.run import train_cell
 from train.verify import run_faults
 from ucurve.errors import UserError
@@ -59,7 +60,7 @@ def test_wrong_settings_of_scoring_stop_before_training(scored):
 
 
 def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
-    monkeypatch.setattr("train.evaluation._logged", set())
+    monkeypatch.setattr("train.evaluation._cache", SweepCache())
     settings = scored("+eval.scorer=[sentence,mink]")
     pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
     pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")

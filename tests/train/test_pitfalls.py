@@ -11,9 +11,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from eval.benchmarks import load_benchmark
+from eval.benchmarks.load import load_benchmark
 from eval.pairs import pair_table
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 from train.cli import plan_text
 from train.corpus.corpus import CorpusSettings

@@ -11,7 +11,6 @@ that begin with it are of E; the two papers leave that open. A sentence whose fi
 P(no mark | start) in place of P(E | context) (Pimentel and Meister, on first words without mark).
 """
 
-import functools
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +23,11 @@ import torch
 from eval.models.folder import context_length
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
-from eval.scoring.output import log_share, logits_of
+from eval.scoring.output import compute_logits, log_prob_of_any
 from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
 
-_MARKS = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write the space before a word
 _LOGITS = 2**25  # most logits of one forward pass
 
 
@@ -54,7 +53,6 @@ class WordMarks:
         return borders
 
 
-@functools.lru_cache(maxsize=8)  # a sweep meets the same tokenizer checkpoint after checkpoint
 def word_marks(tokenizer: Any) -> WordMarks:
     """Read from a tokenizer which of its tokens begin a word, punctuation or nothing.
 
@@ -81,7 +79,7 @@ def bow_tokens(tokenizer: Any) -> Flags:
             word (WordPiece) or marks a word's end, where nothing has to be corrected.
     """
     pieces = _pieces(tokenizer)
-    marks = tuple(mark for mark in _MARKS if _is_mark(tokenizer, mark, pieces))
+    marks = tuple(mark for mark in WORD_MARKS if _is_mark(tokenizer, mark, pieces))
     if not marks:
         raise UserError(f"{tokenizer.name_or_path}: the correction for the ends of words does not fit: {_why(pieces)}")
     mask = np.zeros(max(pieces) + 1, dtype=bool)
@@ -109,7 +107,7 @@ def _why(pieces: dict[int, str]) -> str:
         return "its tokens mark what goes on with a word ('##'), not what begins one"
     if any(piece.endswith("</w>") for piece in pieces.values()):
         return "its tokens mark the ends of words ('</w>'), so that their probabilities need none"
-    return f"none of its tokens marks the beginning of a word ({' or '.join(map(repr, _MARKS))})"
+    return f"none of its tokens marks the beginning of a word ({' or '.join(map(repr, WORD_MARKS))})"
 
 
 def _parts_words(character: str) -> bool:
@@ -133,7 +131,7 @@ def check_words(tokenizer: Any, sentences: Sentences, start: int | None, context
         UserError: when the tokenizer does not mark the beginnings of words, a region begins or ends inside a word, or
             begins a sentence that is read without a start token, or no position is left for what follows a region.
     """
-    marks = word_marks(tokenizer)
+    marks = sentences.once("word marks", lambda: word_marks(tokenizer))  # a sweep asks for every checkpoint
     spans = _spans(sentences)
     borders = np.append(marks.borders[sentences.tokens], True)
     opens = (spans[:, 0] == 0) | borders[sentences.starts[:-1] + spans[:, 0]]
@@ -245,11 +243,11 @@ def _correct(
     batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
     for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
         inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
-        logits = logits_of(model, torch.from_numpy(inputs).to(model.device))
+        logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
         before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
-        entry = np.where(bare, log_share(before, others), log_share(before, borders))
-        corrections[batch] = log_share(logits[:, -1], borders) - entry
+        entry = np.where(bare, log_prob_of_any(before, others), log_prob_of_any(before, borders))
+        corrections[batch] = log_prob_of_any(logits[:, -1], borders) - entry
         if advance is not None:
             advance(len(batch))
     return corrections

@@ -9,6 +9,8 @@ import numpy as np
 from eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.errors import UserError
 
+MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's ablation (section 4, figure 3)
+
 
 def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float) -> Scores:
     """Average the log probabilities of the K % least probable tokens of each sentence.

@@ -34,7 +34,7 @@ def fits(model: Any) -> bool:
         and config.hidden_size <= WIDEST
         and model.device.type == "cpu"
         and model.dtype == torch.float32
-        and isinstance(model.base_model.layers[0].mlp.dense_h_to_4h, torch.nn.Linear)  # not quantised
+        and isinstance(model.base_model.layers[0].mlp.dense_h_to_4h, torch.nn.Linear)  # not quantized
     )
 
 
@@ -55,8 +55,8 @@ class _Layer:
     """Folded weights of one layer; D hidden, I inner units.
 
     Attributes:
-        read: from normalised hidden states to queries, keys and values, D to 3D.
-        inner: from normalised hidden states to inner units, D to I.
+        read: from normalized hidden states to queries, keys and values, D to 3D.
+        inner: from normalized hidden states to inner units, D to I.
         attended: float32[D, D], from what was attended to what is added.
         outer: float32[I, D], from activated inner units to what is added.
         bias: float32[D], of both.
@@ -69,13 +69,13 @@ class _Layer:
     bias: torch.Tensor
 
 
-class _Room:
+class _Workspace:
     """Working memory of one thread: one flat tensor for each purpose, as large as any batch needed so far."""
 
     def __init__(self) -> None:
         self._kept: dict[str, torch.Tensor] = {}
 
-    def take(self, purpose: str, *shape: int) -> torch.Tensor:
+    def buffer(self, purpose: str, *shape: int) -> torch.Tensor:
         """Return a tensor of a shape with whatever numbers are in it."""
         size = math.prod(shape)
         if purpose not in self._kept or self._kept[purpose].numel() < size:
@@ -101,33 +101,33 @@ class TreeNeoX:
 
     def __call__(self, trees: Trees) -> torch.Tensor:
         """Compute last hidden states, float32[nodes, D]."""
-        if not hasattr(self._of_thread, "room"):
-            self._of_thread.room = _Room()
-        room = self._of_thread.room
-        attention = _Attention(trees, room, self._heads, self._frequencies)
-        hidden = self._after_first(torch.from_numpy(trees.tokens), attention, room)
+        if not hasattr(self._of_thread, "workspace"):
+            self._of_thread.workspace = _Workspace()
+        workspace = self._of_thread.workspace
+        attention = _Attention(trees, workspace, self._heads, self._frequencies)
+        hidden = self._after_first(torch.from_numpy(trees.tokens), attention, workspace)
         for layer in self._layers[1:]:
-            read, units = self._enter(layer, hidden, room)
+            read, units = self._enter(layer, hidden, workspace)
             hidden += layer.bias
             hidden.addmm_(units, layer.outer).addmm_(attention(read), layer.attended)
         normal: torch.Tensor = self._final_norm(hidden)
         return normal
 
-    def _after_first(self, tokens: torch.Tensor, attention: "_Attention", room: _Room) -> torch.Tensor:
+    def _after_first(self, tokens: torch.Tensor, attention: "_Attention", workspace: _Workspace) -> torch.Tensor:
         """Compute hidden states after the first layer, float32[nodes, D]; what precedes a token enters by attention."""
         layer = self._layers[0]
         distinct, places = torch.unique(tokens, return_inverse=True)
         own = self._embedding[distinct]
-        read, units = self._enter(layer, own, room)
+        read, units = self._enter(layer, own, workspace)
         own = own.add_(layer.bias).addmm_(units, layer.outer)
-        hidden = torch.index_select(own, 0, places, out=room.take("hidden", len(places), self._width))
+        hidden = torch.index_select(own, 0, places, out=workspace.buffer("hidden", len(places), self._width))
         return torch.addmm(hidden, attention(read[places]), layer.attended, out=hidden)
 
-    def _enter(self, layer: _Layer, hidden: torch.Tensor, room: _Room) -> tuple[torch.Tensor, torch.Tensor]:
+    def _enter(self, layer: _Layer, hidden: torch.Tensor, workspace: _Workspace) -> tuple[torch.Tensor, torch.Tensor]:
         """Compute queries, keys and values, float32[tokens, 3D], and activated inner units, float32[tokens, I]."""
         normal = layer_norm(hidden, (self._width,), eps=self._epsilon)
-        read = layer.read(normal, out=room.take("read", len(hidden), 3 * self._width))
-        units = layer.inner(normal, out=room.take("units", len(hidden), len(layer.outer)))
+        read = layer.read(normal, out=workspace.buffer("read", len(hidden), 3 * self._width))
+        units = layer.inner(normal, out=workspace.buffer("units", len(hidden), len(layer.outer)))
         torch.ops.aten.gelu_(units)
         return read, units
 
@@ -178,8 +178,8 @@ class _Attention:
         frequencies: float32[rotated / 2], of the rotary embedding.
     """
 
-    def __init__(self, trees: Trees, room: _Room, heads: int, frequencies: torch.Tensor) -> None:
-        self._room, self._heads, self._nodes = room, heads, len(trees.tokens)
+    def __init__(self, trees: Trees, workspace: _Workspace, heads: int, frequencies: torch.Tensor) -> None:
+        self._workspace, self._heads, self._nodes = workspace, heads, len(trees.tokens)
         angles = torch.from_numpy(trees.positions)[:, None].float() * frequencies
         self._turns = torch.polar(torch.ones_like(angles), angles)[:, None]  # complex64[nodes, 1, rotated / 2]
         tiles = -(-self._nodes // _TILE)
@@ -200,22 +200,22 @@ class _Attention:
         """
         (tiles, length, count), heads = self._seen.shape, self._heads
         size = read.shape[1] // (3 * heads)
-        filled = self._room.take("filled", tiles * length, 3, heads, size)
+        filled = self._workspace.buffer("filled", tiles * length, 3, heads, size)
         filled[: self._nodes], filled[self._nodes :] = read.view(-1, 3, heads, size), 0
         pairs = filled[: self._nodes, :2, :, : 2 * self._turns.shape[-1]].flatten(1, 2).unflatten(-1, (-1, 2))
         torch.view_as_complex(pairs).mul_(self._turns)
-        others = self._room.take("others", tiles * count, 2, heads, size)
+        others = self._workspace.buffer("others", tiles * count, 2, heads, size)
         torch.index_select(filled[:, 1:], 0, self._keys.flatten(), out=others)
         queries, others = filled[:, 0].unflatten(0, (tiles, length)), others.unflatten(0, (tiles, count))
         weights, totals = self._weights(queries, others[:, :, 0])
-        taken = self._room.take("taken", heads, tiles, length, size)
+        taken = self._workspace.buffer("taken", heads, tiles, length, size)
         for head in range(heads):
             torch.bmm(weights[head], others[:, :, 1, head], out=taken[head])
         taken /= totals
         return taken.permute(1, 2, 0, 3).reshape(tiles * length, -1)[: self._nodes]
 
     def _weights(self, queries: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return attention before it is normalised, and its sums.
+        """Return attention before it is normalized, and its sums.
 
         Args:
             queries: float32[tiles, Q, H, size].
@@ -224,7 +224,7 @@ class _Attention:
         Returns:
             float32[H, tiles, Q, K] and float32[H, tiles, Q, 1].
         """
-        weights = self._room.take("weights", self._heads, *self._seen.shape)
+        weights = self._workspace.buffer("weights", self._heads, *self._seen.shape)
 
         def multiply() -> torch.Tensor:
             for head in range(self._heads):

@@ -30,7 +30,7 @@ class Trees:
     sizes: Ids
 
 
-def can_share(model: Any) -> bool:
+def supports_prefix_sharing(model: Any) -> bool:
     """Say whether a model may be given trees instead of sentences."""
     return model.config.model_type in ARCHITECTURES and model.config._attn_implementation == "sdpa"
 

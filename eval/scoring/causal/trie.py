@@ -1,7 +1,7 @@
 """Contexts that sentences share, computed once: sentences as paths of a tree, scored by blocks of the tree.
 
 Sorted sentences are cut into blocks of a bounded number of contexts. A block goes through the model as one row whose
-tokens attend to their ancestors alone, so every context in it costs one position and one normaliser however many
+tokens attend to their ancestors alone, so every context in it costs one position and one normalizer however many
 sentences continue it. Exact up to float32 rounding.
 """
 
@@ -25,7 +25,7 @@ _BLOCK = 96  # contexts of a block: attention grows with it, contexts cut in two
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class PrefixForest:
     """The distinct contexts of all sentences, block after block; a context is the path from its block's root.
 
     Attributes:
@@ -60,8 +60,7 @@ def block_size(model: Any, sentences: Sentences, batch_tokens: int) -> int:
     return min(batch_tokens, max(_BLOCK, 4 * int(sentences.lengths.mean())))
 
 
-@functools.lru_cache(maxsize=128)  # a sweep scores the same sentences checkpoint after checkpoint
-def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
+def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> PrefixForest:
     """Build the forest of all sentences.
 
     Args:
@@ -90,7 +89,7 @@ def plant(sentences: Sentences, start: int | None, block: int) -> Forest:
     node[:, 1:] = node[:, :-1].copy()  # now the context one token shorter
     parents = node[new].astype(np.int64)
     parts = (tokens, parents, depths, _ends(parents, depths), edges, last, final, steps)
-    return Forest(*(part.astype(np.int64, copy=False) for part in parts))
+    return PrefixForest(*(part.astype(np.int64, copy=False) for part in parts))
 
 
 def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
@@ -162,11 +161,11 @@ class ForestScorer:
     """Scores the sentences of a forest.
 
     Args:
-        model: a causal model for which ``can_share`` holds.
+        model: a causal model for which ``supports_prefix_sharing`` holds.
         batch_tokens: most tokens of one forward pass.
     """
 
-    def __init__(self, model: Any, layer: OutputLayer, forest: Forest, batch_tokens: int) -> None:
+    def __init__(self, model: Any, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
         self._body = tree_body(model)
         self._by_last = np.argsort(forest.last, kind="stable")

@@ -71,7 +71,7 @@ def through_layer(model: Any, queries: Queries) -> Scores:
     linear = model.get_output_embeddings()
     if not isinstance(linear, torch.nn.Linear) or linear.weight.dtype != torch.float32:
         raise TypeError("no linear output layer in float32")
-    with _only_at(model, queries.positions), _input_of(linear) as seen:
+    with _only_at(model, queries.positions), _capture_input(linear) as seen:
         _forward(model, queries.rows)
     layer = OutputLayer(linear.weight, linear.bias)
     return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts, queries.targets)
@@ -137,7 +137,7 @@ def _only_at(model: Any, positions: torch.Tensor) -> Iterator[None]:
 
 
 @contextmanager
-def _input_of(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
+def _capture_input(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
     """Collect what a layer is given, and give it nothing to do."""
     seen: list[torch.Tensor] = []
 

@@ -10,10 +10,11 @@ import pandas as pd
 
 from eval.scoring.prompt.questions import QUESTIONS, Letter, Questions
 from eval.scoring.text.sentences import Flags, Ids
+from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
 
 ANSWER_TOKENS = 16  # most tokens of an answer; a preamble has to fit
-_SPACES = ("", " ", "Ġ", "▁")  # what vocabularies write before a letter that follows a space
+_SPACES = ("", " ", *WORD_MARKS)  # what vocabularies write before a letter that follows a space
 # Templates that ask for today's date or for a time to think get neither: scores must not depend on the day, and an
 # answer is one letter. Templates that ask for nothing of the kind pass over both.
 _TEMPLATE_OPTIONS = {"date_string": "26 Jul 2024", "enable_thinking": False}

@@ -8,7 +8,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+import yaml
 
 from ucurve.errors import UserError, unknown_name
 
@@ -16,6 +19,7 @@ Letter = Literal["A", "B"]
 Question = Literal["grammaticality", "acceptability"]
 QUESTIONS: tuple[Question, ...] = ("grammaticality", "acceptability")
 FALLBACK = "eng"
+EXCLUDED_ABOVE = 10  # percent of invalid answers
 _SLOT = re.compile(r"\{([ab])\}")
 _LIKE_LATIN = str.maketrans("АВав", "ABab")  # Cyrillic letters that look the same
 
@@ -39,91 +43,10 @@ class Wording:
     answer: tuple[str, ...]
 
 
+_FILE = Path(__file__).with_name("wordings.yaml")
 WORDINGS = {
-    "deu": Wording(
-        "Hier sind zwei Sätze.",
-        "Welcher der beiden Sätze ist grammatisch korrekt?",
-        "Welcher der beiden Sätze ist im alltäglichen Sprachgebrauch am natürlichsten?",
-        "Antworte mit einem einzigen Buchstaben, A oder B.",
-        ("Antwort",),
-    ),
-    "eng": Wording(
-        "Here are two sentences.",
-        "Which of the two sentences is grammatically correct?",
-        "Which of the two sentences is most natural in everyday use?",
-        "Answer with a single letter, A or B.",
-        ("Answer",),
-    ),
-    "eus": Wording(
-        "Hona hemen bi esaldi.",
-        "Bi esaldietatik zein da gramatikalki zuzena?",
-        "Bi esaldietatik zein da naturalena eguneroko erabileran?",
-        "Erantzun letra bakar batekin: A edo B.",
-        ("Erantzuna",),
-    ),
-    "fra": Wording(
-        "Voici deux phrases.",
-        "Laquelle des deux phrases est grammaticalement correcte ?",
-        "Laquelle des deux phrases est la plus naturelle dans l'usage courant ?",
-        "Réponds par une seule lettre, A ou B.",
-        ("Réponse",),
-    ),
-    "heb": Wording(
-        "לפניך שני משפטים.",
-        "איזה משני המשפטים תקין מבחינה דקדוקית?",
-        "איזה משני המשפטים הוא הטבעי ביותר בשימוש יומיומי?",
-        "יש לענות באות אחת בלבד, A או B.",
-        ("תשובה",),
-    ),
-    "hin": Wording(
-        "यहाँ दो वाक्य दिए गए हैं।",
-        "इन दोनों वाक्यों में से कौन-सा वाक्य व्याकरण की दृष्टि से सही है?",
-        "इन दोनों वाक्यों में से कौन-सा वाक्य रोज़मर्रा के प्रयोग में सबसे स्वाभाविक है?",
-        "केवल एक अक्षर में उत्तर दीजिए, A या B।",
-        ("उत्तर",),
-    ),
-    "jpn": Wording(
-        "次に二つの文があります。",
-        "文法的に正しい文はどちらですか。",
-        "日常の使い方として最も自然な文はどちらですか。",
-        "AかBの一文字だけで答えてください。",
-        ("答え", "回答"),
-    ),
-    "nld": Wording(
-        "Hier zijn twee zinnen.",
-        "Welke van de twee zinnen is grammaticaal correct?",
-        "Welke van de twee zinnen is het natuurlijkst in het dagelijks taalgebruik?",
-        "Antwoord met één letter, A of B.",
-        ("Antwoord",),
-    ),
-    "rus": Wording(
-        "Вот два предложения.",
-        "Какое из двух предложений грамматически правильно?",
-        "Какое из двух предложений наиболее естественно в повседневной речи?",
-        "Ответьте одной буквой: A или B.",
-        ("Ответ",),
-    ),
-    "swa": Wording(
-        "Hapa kuna sentensi mbili.",
-        "Kati ya sentensi hizi mbili, ni ipi iliyo sahihi kisarufi?",
-        "Kati ya sentensi hizi mbili, ni ipi iliyo ya kawaida zaidi katika matumizi ya kila siku?",
-        "Jibu kwa herufi moja tu, A au B.",
-        ("Jibu",),
-    ),
-    "swe": Wording(
-        "Här är två meningar.",
-        "Vilken av de två meningarna är grammatiskt korrekt?",
-        "Vilken av de två meningarna är mest naturlig i vardagligt språkbruk?",
-        "Svara med en enda bokstav, A eller B.",
-        ("Svar", "Svaret"),
-    ),
-    "zho": Wording(
-        "下面有两个句子。",
-        "这两个句子中，哪一个合乎语法？",
-        "这两个句子中，哪一个在日常使用中最自然？",
-        "请只用一个字母回答：A 或 B。",
-        ("答案", "回答", "答"),
-    ),
+    language: Wording(**{**words, "answer": tuple(words["answer"])})
+    for language, words in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
 }
 
 

@@ -1,20 +1,21 @@
 """The distinct sentences of a pair table, as token ids, and which of their tokens count."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.scoring.text.spans import Part, spans_of
-from eval.scoring.text.tokenize import tokenise
+from eval.scoring.text.spans import Part, find_spans
+from eval.scoring.text.tokenize import tokenize
 from ucurve.errors import UserError
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Result = TypeVar("Result")
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
 
 
@@ -49,6 +50,14 @@ class Sentences:
     scored: Flags
     spans: Ids
     straddling: int = 0
+    _computed: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Return what ``compute`` gives, called once for a key as long as these sentences are kept."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        result: Result = self._computed[key]
+        return result
 
     @property
     def lengths(self) -> Ids:
@@ -76,13 +85,13 @@ class Sentences:
         """Return the characters of each sentence that are scored."""
         return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
 
-    def pair_of(self, sentence: int) -> int:
+    def find_pair(self, sentence: int) -> int:
         """Return the first pair (row of the pair table) that uses a sentence."""
         return int(np.flatnonzero((self.good == sentence) | (self.bad == sentence))[0])
 
 
 def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False) -> Sentences:
-    """Tokenise every distinct sentence once, as it stands, without special tokens, never cutting it.
+    """Tokenize every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
@@ -96,7 +105,7 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
     """
     codes, table = _distinct(pairs, part)
     texts = table["text"].to_numpy(dtype=object).tolist()
-    tokens, lengths, places = _tokenise(texts, tokenizer, part, bare)
+    tokens, lengths, places = _tokenize(texts, tokenizer, part, bare)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     spans = table[["first", "end"]].to_numpy(dtype=np.int64)
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
@@ -114,21 +123,21 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
 
 def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, pd.DataFrame]:
     """Number the distinct (text, span) of all good, then all bad members."""
-    sides = [pd.DataFrame({"text": pairs[side], **spans_of(pairs, side, part)}) for side in ("good", "bad")]
+    sides = [pd.DataFrame({"text": pairs[side], **find_spans(pairs, side, part)}) for side in ("good", "bad")]
     table = pd.concat(sides, ignore_index=True)
     keys = table.groupby("text" if part == "whole" else ["text", "first", "end"], sort=False)  # a whole text's span
     codes = np.asarray(keys.ngroup(), dtype=np.int64)  # is given by the text
     return codes, table.iloc[np.unique(codes, return_index=True)[1]]
 
 
-def _tokenise(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
     """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    return tokenise(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
+    return tokenize(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
@@ -148,7 +157,7 @@ def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences
         second = places[np.minimum(heads + 1, len(places) - 1), 0]  # a character of several tokens is still scored
         rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
         spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
-    return replace(sentences, scored=scored, spans=spans)
+    return replace(sentences, scored=scored, spans=spans, _computed={})
 
 
 def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:
@@ -166,7 +175,7 @@ def _check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> Non
 
 def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
     """Name the item a sentence comes from: benchmark, paradigm, pair and the sentence itself."""
-    row = pairs.iloc[sentences.pair_of(sentence)]
+    row = pairs.iloc[sentences.find_pair(sentence)]
     place = f"benchmark {row['benchmark']}, paradigm {row['paradigm']}, pair {row['pair']}"
     return f"{place}, sentence {sentences.texts[sentence]!r}"
 

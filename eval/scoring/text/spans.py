@@ -17,7 +17,7 @@ def part_columns(part: Part) -> tuple[str, ...]:
     return {"whole": (), "target": (CONDITION,), "region": ("region_good", "region_bad")}[part]
 
 
-def spans_of(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]:
+def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]:
     """Give the span of characters that counts in each good or each bad sentence.
 
     Args:
@@ -43,11 +43,14 @@ def spans_of(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]
         return {"first": [0] * len(texts), "end": [len(text) for text in texts]}
     given = list(pairs[CONDITION if part == "target" else f"region_{side}"])
     find = _target if part == "target" else _region
-    spans = [find(text, value, _place(pairs, row)) for row, (text, value) in enumerate(zip(texts, given, strict=True))]
+    spans = [
+        find(text, value, _describe_pair(pairs, row))
+        for row, (text, value) in enumerate(zip(texts, given, strict=True))
+    ]
     return {"first": [first for first, _ in spans], "end": [end for _, end in spans]}
 
 
-def _place(pairs: pd.DataFrame, row: int) -> str:
+def _describe_pair(pairs: pd.DataFrame, row: int) -> str:
     pair = pairs.iloc[row]
     return f"benchmark {pair['benchmark']}, paradigm {pair['paradigm']}, pair {pair['pair']}"
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ucurve.characters import character_table, code_points
 
 Ids = npt.NDArray[np.int64]
+WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write the space before a word
 
 
 def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
@@ -54,12 +55,12 @@ def _trimmed(places: Ids, solid: npt.NDArray[Any]) -> Ids:
     return np.where((first < end)[:, None], np.stack([first, end], axis=1), places)
 
 
-_TEXTS = 1024  # tokenised at once; what a tokenizer returns is many times larger than the tokens
+_TEXTS = 1024  # tokenized at once; what a tokenizer returns is many times larger than the tokens
 _BARE = {"add_special_tokens": False, "return_attention_mask": False}
 
 
-def tokenise(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
-    """Tokenise texts.
+def tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
+    """Tokenize texts.
 
     Args:
         placed: whether to say which characters a token stands for; a fast tokenizer can.
@@ -96,9 +97,9 @@ def _looked_up(texts: list[str], tokenizer: Any) -> tuple[Ids, Ids] | None:
 
 
 def _token_ids(texts: list[str], tokenizer: Any) -> Sequence[Sequence[int]]:
-    """Tokenise some texts.
+    """Tokenize some texts.
 
-    What the library's call makes of each result takes as long as the tokenising. Its fast tokenizers are asked without
+    What the library's call makes of each result takes as long as the tokenizing. Its fast tokenizers are asked without
     that, after one call that takes back whatever cutting and padding their file asks for.
     """
     if not _calls_library(tokenizer):

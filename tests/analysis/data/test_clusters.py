@@ -7,7 +7,7 @@ import pytest
 
 from analysis.data.clusters import edit, pair_clusters
 from analysis.shape.smoothing import drawn_together
-from eval.benchmarks import load_benchmark
+from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
 
 PAIRS = pd.DataFrame({

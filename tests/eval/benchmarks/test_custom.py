@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from eval.benchmarks import CustomBenchmark, CustomColumns, load_benchmark, load_custom
+from eval.benchmarks.custom import CustomBenchmark, CustomColumns, load_custom
+from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
 
 ROWS = [

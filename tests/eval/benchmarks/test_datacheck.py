@@ -1,8 +1,8 @@
 import pytest
 from tokenizers import decoders
 
-from eval.benchmarks import load_benchmark
 from eval.benchmarks.datacheck import data_report
+from eval.benchmarks.load import load_benchmark
 from eval.pairs import pair_table
 
 

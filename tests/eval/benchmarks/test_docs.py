@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks import REGISTRY
+from eval.benchmarks.registry import REGISTRY
 
 DOCS = (Path(__file__).resolve().parents[3] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 FAMILIES = {card.family: card for card in REGISTRY.values() if card.name != "custom"}
@@ -17,7 +17,7 @@ def test_page_has_the_card(family):
     assert all(text in section for text in (card.citation, card.form, card.protocol, *card.quirks))
     row = next(line for line in DOCS.splitlines() if line.startswith(f"| `{family}"))
     assert all(
-        cell in row for cell in (card.licence, card.linking, card.scorer, card.masked_scorer, card.source or "no")
+        cell in row for cell in (card.license, card.linking, card.scorer, card.masked_scorer, card.source or "no")
     )
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.benchmarks import load_benchmark
+from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
 
 

@@ -4,7 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.benchmarks import REGISTRY, Benchmark, find_benchmark, json_lines, load_benchmark, register
+from eval.benchmarks.card import Benchmark
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import REGISTRY, find_benchmark, register
+from eval.benchmarks.sources import json_lines
+from eval.sweep.cache import SweepCache
 from ucurve.errors import UserError
 
 
@@ -27,13 +31,15 @@ def test_says_when_paradigms_are_not_as_many_as_published(tmp_path, monkeypatch,
     assert capsys.readouterr().err == "zhoblimp: 5 paradigms; the published benchmark has 118\n"
 
 
-def test_a_changed_file_is_read_again(tmp_path, records, write_benchmark):
-    root = write_benchmark(tmp_path, records[:5])
-    first = load_benchmark("zhoblimp", root)
+def test_only_a_changed_file_is_read_again(tmp_path, records, write_benchmark):
+    root, cache = write_benchmark(tmp_path, records[:5]), SweepCache()
+    first = cache.benchmark("zhoblimp", root, None)
     del first["good"]
-    assert "good" in load_benchmark("zhoblimp", root)
+    assert "good" in cache.benchmark("zhoblimp", root, None)
+    assert cache.made == {"pairs of zhoblimp": 1}
     write_benchmark(root, records[:10])
-    assert len(load_benchmark("zhoblimp", root)) == 10
+    assert len(cache.benchmark("zhoblimp", root, None)) == 10
+    assert cache.made == {"pairs of zhoblimp": 2}
 
 
 def test_unknown_name():

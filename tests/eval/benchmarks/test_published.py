@@ -2,7 +2,8 @@
 
 import pytest
 
-from eval.benchmarks import REGISTRY, load_benchmark
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import REGISTRY
 
 COUNTS = {
     "zhoblimp": {300: 118},

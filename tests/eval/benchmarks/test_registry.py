@@ -1,6 +1,7 @@
 import pytest
 
-from eval.benchmarks import REGISTRY, benchmark_names, expand_benchmarks, families, find_benchmark, load_benchmark
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import REGISTRY, benchmark_names, expand_benchmarks, families, find_benchmark
 from eval.linking import parse_linking
 from ucurve.errors import UserError
 
@@ -33,7 +34,7 @@ def test_card_is_complete(name):
     card = REGISTRY[name]
     assert card.name == name
     assert len(card.language) == 3
-    assert card.licence
+    assert card.license
     assert card.citation
     assert card.protocol.endswith(".")
     assert all(quirk.endswith(".") for quirk in card.quirks)

@@ -7,7 +7,7 @@ import pytest
 
 from eval.generation.engine import Pair, generate
 from eval.generation.grammar import Grammar
-from eval.generation.recognise import derives, derives_pair
+from eval.generation.recognize import derives, derives_pair
 from eval.generation.template import read_phrases, read_templates
 from eval.generation.vocabulary import read_vocabulary
 

@@ -4,7 +4,7 @@ import torch
 from eval.run import score_run
 from eval.scoring import batching as batches
 from eval.scoring.batching import within_memory
-from eval.scoring.causal import causal
+from eval.scoring.causal import log_probabilities as causal
 from eval.settings import ScoreSettings
 from ucurve.errors import RunError
 

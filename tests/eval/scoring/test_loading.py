@@ -6,7 +6,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from eval.models.folder import context_length, model_kind, read_config, start_token, weights_hash
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.loading import check_vocabulary, load_model
 from eval.scoring.scorers import check_kind, find_scorer
 from eval.scoring.text.sentences import encode

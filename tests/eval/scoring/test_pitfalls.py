@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.masked.masked import frame_of, token_log_probabilities, words_of
+from eval.scoring.masked.frame import number_words, read_frame
+from eval.scoring.masked.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 
 
@@ -12,8 +13,8 @@ def both_ways(tokenizer, model, texts):
     """Score sentences with one token masked at a time, and within words from left to right."""
     pairs = pd.DataFrame({"good": texts, "bad": texts, "benchmark": "b", "paradigm": "p", "pair": range(len(texts))})
     sentences = encode(pairs, tokenizer)
-    words = (None, words_of(tokenizer, sentences))
-    scores = [token_log_probabilities(model, sentences, frame_of(tokenizer), way, 500) for way in words]
+    words = (None, number_words(tokenizer, sentences))
+    scores = [token_log_probabilities(model, sentences, read_frame(tokenizer), way, 500) for way in words]
     return sentences, *scores
 
 

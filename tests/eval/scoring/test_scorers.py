@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from eval.linking import parse_linking
+from eval.scoring.masked.scorers import WithinWords
 from eval.scoring.scorers import SCORERS, check_kind, find_scorer
 from ucurve.errors import UserError
 
@@ -40,4 +41,7 @@ def test_own_linking_functions_are_known():
 def test_what_counts_of_a_sentence():
     parts = {name: scorer.part for name, scorer in SCORERS.items() if scorer.part != "whole"}
     assert parts == {"conditional": "target", "pll_conditional": "target", "region": "region"}
-    assert {name for name, scorer in SCORERS.items() if scorer.within_word} == {"pll_l2r", "pll_conditional"}
+    assert {name for name, scorer in SCORERS.items() if issubclass(scorer, WithinWords)} == {
+        "pll_l2r",
+        "pll_conditional",
+    }

@@ -93,7 +93,7 @@ def test_a_reader_between_two_sums_looks_again(tmp_path, monkeypatch):
 def test_a_damaged_table_is_made_again_from_the_stored_scores(scored, settings, capsys, monkeypatch, kind):
     whole = bytes_of(scored)
     digits = [place for place, byte in enumerate(whole[kind.path(scored)]) if chr(byte).isdigit()]
-    monkeypatch.setattr("eval.sweep.sweep.score_job", None)
+    monkeypatch.setattr("eval.sweep.sweep.Job.score", None)
     for place in (digits[-1], digits[len(digits) // 2]):
         flip(kind.path(scored), place)
         score_run(scored, settings, steps=[8])
@@ -141,7 +141,7 @@ def test_a_damaged_score_is_named_and_made_anew(scored, settings, capsys, suffix
 def test_damaged_pairs_are_written_anew_and_no_score_with_them(scored, settings, capsys, monkeypatch):
     whole = bytes_of(scored)
     flip(pairs_path(scored, "zhoblimp"), 100)
-    monkeypatch.setattr("eval.sweep.sweep.score_job", None)
+    monkeypatch.setattr("eval.sweep.sweep.Job.score", None)
     score_run(scored, settings)
     assert "pairs.parquet is not what was written; it is written anew" in capsys.readouterr().err
     assert bytes_of(scored) == whole

@@ -20,13 +20,13 @@ from transformers import AutoTokenizer, GPTNeoXForCausalLM  # noqa: F401 - loads
 
 from eval.run import execute
 from eval.settings import ScoreCommand
-from eval.sweep import sweep
+from eval.sweep.prepare import Job
 from ucurve.config import check
 from ucurve.errors import UcurveError
 
 
 def watch(log, hang_at):
-    compute, count = sweep.score_job, 0
+    compute, count = Job.score, 0
 
     def logged(job, *rest):
         nonlocal count
@@ -37,7 +37,7 @@ def watch(log, hang_at):
             time.sleep(1)
         return compute(job, *rest)
 
-    sweep.score_job = logged
+    Job.score = logged
 
 
 def die(at):

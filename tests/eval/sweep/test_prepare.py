@@ -210,7 +210,7 @@ def test_a_preset_with_something_else_given(run, root, capsys):
 
 
 def test_torch_may_deprecate_what_it_likes(score, capfd):
-    """What quantises is told to be old by torch; the user can do nothing about that."""
+    """What quantizes is told to be old by torch; the user can do nothing about that."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         score("dtype=int8")

@@ -22,6 +22,8 @@ from eval.settings import ScoreSettings
 from eval.store import scores as results
 from eval.store.tables import ACCURACY, STATISTICS, read_table
 from eval.sweep import sweep
+from eval.sweep.cache import SweepCache
+from eval.sweep.prepare import Job, prepare
 from ucurve.errors import RunError
 from ucurve.storage.locks import Claims
 
@@ -256,7 +258,7 @@ def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monk
     """Between two scores of one sweep another sweep of other settings stores its own."""
     ours = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp", "slor"))
     theirs = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll"))
-    compute, calls = sweep.score_job, []
+    compute, calls = Job.score, []
 
     def intruded(job, *rest):
         calls.append(job.target.step)
@@ -265,7 +267,7 @@ def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monk
             score_run(run, theirs, steps=[0, 1])
         return scored
 
-    monkeypatch.setattr(sweep, "score_job", intruded)
+    monkeypatch.setattr(Job, "score", intruded)
     score_run(run, ours, steps=[0, 1])
     assert calls == [0, 1, 0, 1]
     records = [json.loads((run / "eval/zhoblimp/sentence" / f"step0000000{step}.json").read_text()) for step in (0, 1)]
@@ -291,14 +293,13 @@ def test_in_turn_takes_up_whatever_is_free(run, benchmark_root, workers, tmp_pat
     stuck = workers.start(run, benchmark_root, hang_at=3)
     workers.until(3)
     from eval.models.targets import run_targets
-    from eval.sweep.prepare import prepare
 
     settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root)
-    pairs = load_benchmarks(settings)
-    jobs = [job for target in run_targets(run, STEPS[:6]) for job in prepare(target, pairs, settings)]
+    pairs, cache = load_benchmarks(settings), SweepCache()
+    jobs = [job for target in run_targets(run, STEPS[:6]) for job in prepare(target, pairs, settings, cache)]
     with Claims(run / "eval" / ".claims") as claims:
         order = []
-        for job in sweep.in_turn(jobs, claims):
+        for job in sweep.claimed_in_order(jobs, claims):
             order.append(job.target.step)
             if len(order) == 5:
                 os.kill(stuck, signal.SIGKILL)

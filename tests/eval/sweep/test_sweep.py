@@ -9,10 +9,11 @@ from safetensors.torch import load_file, save_file
 from eval.run import score_model, score_run
 from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, read_table
-from eval.sweep import prepare as jobs
-from eval.sweep import sweep
+from eval.sweep.cache import SweepCache
 from ucurve.errors import RunError, UserError
 from ucurve.storage.files import sha256_file
+
+FIRST = {"pairs of zhoblimp": 1, "tokenizer": 1, "sentences": 1}  # what is made for the first checkpoint of a run
 
 
 def read_accuracy(path):
@@ -30,14 +31,9 @@ def settings(root):
 
 
 @pytest.fixture
-def loads(monkeypatch):
-    """Folders of the models that were loaded, and tokenisations, in order."""
-    seen = []
-    real_load, real_encode = sweep.load_model, jobs.encode
-    monkeypatch.setattr(jobs, "_encoded", {})
-    monkeypatch.setattr(sweep, "load_model", lambda folder, *how: seen.append(folder.name) or real_load(folder, *how))
-    monkeypatch.setattr(jobs, "encode", lambda *both: seen.append("encode") or real_encode(*both))
-    return seen
+def cache():
+    """What all sweeps of a test share; it counts what they had to make."""
+    return SweepCache()
 
 
 def folder_of(run):
@@ -77,38 +73,38 @@ def test_accuracy_rows(run, settings):
     assert set(table["paradigm"]) == {*(f"paradigm_{number}" for number in range(5)), "all", "macro", "macro_phenomena"}
 
 
-def test_one_tokenisation_and_one_load_each(run, settings, loads):
-    score_run(run, settings)
-    assert loads == ["encode", "step00000000", "step00000008"]
-    score_run(run, settings, steps=[0])
-    score_run(run, settings)
-    assert loads == ["encode", "step00000000", "step00000008"]
+def test_one_tokenisation_and_one_load_each(run, settings, cache):
+    score_run(run, settings, cache=cache)
+    assert cache.made == {**FIRST, "model step00000000": 1, "model step00000008": 1}
+    score_run(run, settings, steps=[0], cache=cache)
+    score_run(run, settings, cache=cache)
+    assert cache.made == {**FIRST, "model step00000000": 1, "model step00000008": 1}
 
 
-def test_given_steps_only(run, settings, loads):
-    score_run(run, settings, steps=[8])
-    assert loads == ["encode", "step00000008"]
+def test_given_steps_only(run, settings, cache):
+    score_run(run, settings, steps=[8], cache=cache)
+    assert cache.made == {**FIRST, "model step00000008": 1}
     assert read_accuracy(run / "eval" / "accuracy.csv")["step"].unique().tolist() == [8]
 
 
-def test_torn_score_is_computed_again(run, settings, loads):
-    score_run(run, settings)
+def test_torn_score_is_computed_again(run, settings, cache):
+    score_run(run, settings, cache=cache)
     path = folder_of(run) / "step00000008.parquet"
     whole = path.read_bytes()
     path.write_bytes(whole[:-50])
-    loads.clear()
-    score_run(run, settings)
-    assert loads == ["step00000008"]
+    cache.made.clear()
+    score_run(run, settings, cache=cache)
+    assert cache.made == {"model step00000008": 1}
     assert path.read_bytes() == whole
 
 
-def test_other_weights_are_scored_again(run, settings, loads, make_model, write_checkpoint):
-    score_run(run, settings)
+def test_other_weights_are_scored_again(run, settings, cache, make_model, write_checkpoint):
+    score_run(run, settings, cache=cache)
     before = pd.read_parquet(folder_of(run) / "step00000008.parquet")
     write_checkpoint(run / "checkpoints" / "step00000008", make_model(seed=99), 8)
-    loads.clear()
-    score_run(run, settings)
-    assert loads == ["step00000008"]
+    cache.made.clear()
+    score_run(run, settings, cache=cache)
+    assert cache.made == {"model step00000008": 1}
     assert not before.equals(pd.read_parquet(folder_of(run) / "step00000008.parquet"))
 
 
@@ -121,14 +117,14 @@ def test_no_row_of_weights_that_are_gone(run, settings, root, make_model, write_
     assert set(table[table["step"] == 0]["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "nll"}
 
 
-def test_pairs_with_columns_of_any_kind_are_scored_once(run, settings, root, records, write_benchmark, loads):
+def test_pairs_with_columns_of_any_kind_are_scored_once(run, settings, root, records, write_benchmark, cache):
     odd = [{"spans": [[0, 1]], "meta": {}}, {"ok": True, "size": 2**70}, {"spans": None, "mix": 1}, {"mix": "x"}]
     write_benchmark(root, [record | odd[place % 4] for place, record in enumerate(records[:40])])
-    score_run(run, settings)
+    score_run(run, settings, cache=cache)
     rows = read_accuracy(run / "eval" / "accuracy.csv")
-    loads.clear()
-    score_run(run, settings, steps=[0])
-    assert loads == []
+    cache.made.clear()
+    score_run(run, settings, steps=[0], cache=cache)
+    assert cache.made == {}
     assert len(list(folder_of(run).glob("*.parquet"))) == 2
     pd.testing.assert_frame_equal(read_accuracy(run / "eval" / "accuracy.csv"), rows)
 
@@ -153,12 +149,12 @@ def test_old_scores_stay_when_the_model_does_not_load(run, settings, root, recor
     assert {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()} == before
 
 
-def test_a_broken_table_of_accuracies_stops_before_scoring(run, settings, loads):
+def test_a_broken_table_of_accuracies_stops_before_scoring(run, settings, cache):
     (run / "eval").mkdir()
     (run / "eval" / "accuracy.csv").write_text("")
     with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of accuracies"):
-        score_run(run, settings)
-    assert loads == ["encode"]
+        score_run(run, settings, cache=cache)
+    assert cache.made == FIRST
     assert [path.name for path in (run / "eval").iterdir()] == ["accuracy.csv"]
 
 
@@ -170,14 +166,14 @@ def test_what_a_killed_scorer_left_goes(run, settings):
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
-def test_another_configuration_is_another_score(run, settings, loads, file):
-    score_run(run, settings)
+def test_another_configuration_is_another_score(run, settings, cache, file):
+    score_run(run, settings, cache=cache)
     path = run / "checkpoints" / "step00000008" / file
     change = {"layer_norm_eps": 0.1} if file == "config.json" else {"unk_token": "<eos>"}
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    loads.clear()
-    score_run(run, settings)
-    assert loads == ["encode", "step00000008"]
+    cache.made.clear()
+    score_run(run, settings, cache=cache)
+    assert cache.made == {"tokenizer": 1, "sentences": 1, "model step00000008": 1}
 
 
 def test_a_tokenizer_whose_ids_have_gaps(run, settings, make_model, make_tokenizer, write_checkpoint):
@@ -195,24 +191,24 @@ def test_a_tokenizer_whose_ids_have_gaps(run, settings, make_model, make_tokeniz
     assert pd.read_parquet(folder_of(run) / "step00000008.parquet")["unigram_good"].notna().all()
 
 
-def test_other_pairs_are_scored_again(run, settings, loads, root, records, write_benchmark):
-    score_run(run, settings)
+def test_other_pairs_are_scored_again(run, settings, cache, root, records, write_benchmark):
+    score_run(run, settings, cache=cache)
     write_benchmark(root, records[:250])
-    loads.clear()
-    score_run(run, settings, steps=[0])
-    assert loads == ["encode", "step00000000"]
+    cache.made.clear()
+    score_run(run, settings, steps=[0], cache=cache)
+    assert cache.made == {"pairs of zhoblimp": 1, "sentences": 1, "model step00000000": 1}
     table = read_accuracy(run / "eval" / "accuracy.csv")
     assert table["step"].unique().tolist() == [0]  # the other step's rows were of the old pairs
     assert table["n"].max() == 250
     assert not (folder_of(run) / "step00000008.parquet").exists()
 
 
-def test_other_counts_are_another_score(run, settings, loads):
-    score_run(run, settings)
+def test_other_counts_are_another_score(run, settings, cache):
+    score_run(run, settings, cache=cache)
     np.save(run / "tokenizer" / "unigram_counts.npy", np.ones(42, dtype=np.int64))
-    loads.clear()
-    score_run(run, settings, steps=[0])
-    assert loads == ["step00000000"]
+    cache.made.clear()
+    score_run(run, settings, steps=[0], cache=cache)
+    assert cache.made == {"model step00000000": 1}
 
 
 def test_no_counts_no_slor(run, settings):
@@ -223,22 +219,25 @@ def test_no_counts_no_slor(run, settings):
     assert "slor" not in set(read_accuracy(run / "eval" / "accuracy.csv")["linking"])
 
 
-def test_other_linking_costs_no_pass(run, settings, root, loads):
-    score_run(run, settings)
-    loads.clear()
+def test_other_linking_costs_no_pass(run, settings, root, cache):
+    score_run(run, settings, cache=cache)
+    cache.made.clear()
     more = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("slln_lp:0.3",), ties_rules=("wrong",))
-    score_run(run, more)
-    assert loads == []
+    score_run(run, more, cache=cache)
+    assert cache.made == {}
     table = read_accuracy(run / "eval" / "accuracy.csv")
     assert set(table["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "slln_lp:0.3"}
     assert set(table[table["linking"] == "slln_lp:0.3"]["ties_rule"]) == {"wrong"}
     assert not table.duplicated(["step", "linking", "phenomenon", "paradigm", "split", "ties_rule"]).any()
 
 
-def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, loads):
+def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, cache):
     write_benchmark(root, records[:20], name="zhoblimp-excluded")
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0])
-    assert loads == ["encode", "encode", "step00000000"]
+    score_run(
+        run, ScoreSettings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0], cache=cache
+    )
+    both = {"pairs of zhoblimp": 1, "pairs of zhoblimp-excluded": 1, "tokenizer": 1, "sentences": 2}
+    assert cache.made == {**both, "model step00000000": 1}
     assert set(read_accuracy(run / "eval" / "accuracy.csv")["benchmark"]) == {"zhoblimp", "zhoblimp-excluded"}
 
 

@@ -23,7 +23,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from eval.benchmarks import CustomBenchmark
+from eval.benchmarks.custom import CustomBenchmark
 from eval.run import score_model
 from eval.settings import ScoreSettings
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.scoring.scorers import MIN_K
+from eval.scoring.causal.mink import MIN_K
 
 CAUSAL = ("gpt2", "gpt_neox", "llama", "bytes")
 

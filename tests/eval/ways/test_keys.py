@@ -13,7 +13,7 @@ import pytest
 from eval.models.targets import model_targets
 from eval.run import load_benchmarks
 from eval.settings import PromptSettings, ScoreSettings
-from eval.sweep import prepare as jobs
+from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import prepare
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
 
@@ -39,7 +39,9 @@ def template(folder):
 def keys_of(folder, custom, **settings):
     """Return the keys of the scores of a model by each scorer, without scoring."""
     asked = ScoreSettings(**{**custom, **settings})
-    return [job.key for job in prepare(model_targets(str(folder), None)[0], load_benchmarks(asked), asked)]
+    return [
+        job.key for job in prepare(model_targets(str(folder), None)[0], load_benchmarks(asked), asked, SweepCache())
+    ]
 
 
 @pytest.fixture
@@ -98,18 +100,18 @@ def test_the_correction_of_regions_is_part_of_the_key(copied, tmp_path):
 
 
 def test_int8_of_another_device_is_another_score(models_of, custom, monkeypatch):
-    """The processor and an accelerator quantise in different ways."""
+    """The processor and an accelerator quantize in different ways."""
     folder, settings = models_of("gpt2").folder, {"dtype": "int8", "scorer": ("sentence",)}
     here = keys_of(folder, custom, **settings)
     assert here == keys_of(folder, custom, **settings)
-    monkeypatch.setattr(jobs, "int8_method", lambda device: "LLM.int8")
+    monkeypatch.setattr("eval.scoring.base.int8_method", lambda device: "LLM.int8")
     assert here != keys_of(folder, custom, **settings)
 
 
 def test_the_percentages_of_mink_are_part_of_its_key(models_of, custom, monkeypatch):
     folder = models_of("gpt2").folder
     mink, sentence = keys_of(folder, custom, scorer=("mink", "sentence"))
-    monkeypatch.setattr(jobs, "MIN_K", (20,))
+    monkeypatch.setattr("eval.scoring.causal.mink.MIN_K", (20,))
     other, same = keys_of(folder, custom, scorer=("mink", "sentence"))
     assert (mink != other, sentence == same) == (True, True)
 
@@ -125,7 +127,7 @@ def test_how_answers_are_read_is_part_of_the_key(copied, custom):
 # what is kept from one checkpoint to the next
 
 
-def test_every_benchmark_is_tokenised_once_however_many_there_are(tmp_path, models_of, monkeypatch):
+def test_every_benchmark_is_tokenised_once_however_many_there_are(tmp_path, models_of):
     for copy in ("step1", "step2"):
         shutil.copytree(models_of("bert").folder, tmp_path / copy)
     pairs = [
@@ -134,13 +136,11 @@ def test_every_benchmark_is_tokenised_once_however_many_there_are(tmp_path, mode
         ).assign(good=f"a {number}", bad=f"b {number}")
         for number in range(12)
     ]
-    encode, seen = jobs.encode, []
-    monkeypatch.setattr(jobs, "encode", lambda *how: seen.append(how[0]["benchmark"].iloc[0]) or encode(*how))
-    targets = model_targets(str(tmp_path), ["step1", "step2"])
-    first, second = (prepare(target, pairs, ScoreSettings()) for target in targets)
-    assert seen == [f"b{number}" for number in range(12)]
-    assert all(one.sentences is other.sentences for one, other in zip(first, second, strict=True))
-    assert first[0].tokenizer is second[0].tokenizer
+    cache, targets = SweepCache(), model_targets(str(tmp_path), ["step1", "step2"])
+    first, second = (prepare(target, pairs, ScoreSettings(), cache) for target in targets)
+    assert cache.made == {"tokenizer": 1, "sentences": 12}
+    assert all(one.scorer.sentences is other.scorer.sentences for one, other in zip(first, second, strict=True))
+    assert first[0].scorer.info.tokenizer is second[0].scorer.info.tokenizer
 
 
 def test_parts_of_one_benchmark_are_kept_apart(models_of, custom):
@@ -148,8 +148,8 @@ def test_parts_of_one_benchmark_are_kept_apart(models_of, custom):
 
     def counts_of(bos):
         settings = ScoreSettings(**custom, scorer=("sentence", "conditional", "region"), bos=bos)
-        made = prepare(target, load_benchmarks(settings), settings)
-        return [int(job.sentences.counts().sum()) for job in made], len(made[0].sentences.texts)
+        made = prepare(target, load_benchmarks(settings), settings, SweepCache())
+        return [int(job.scorer.sentences.counts().sum()) for job in made], len(made[0].scorer.sentences.texts)
 
     (whole, target_only, region), sentences = counts_of("auto")
     assert whole > target_only > region

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from eval.benchmarks import CustomBenchmark
+from eval.benchmarks.custom import CustomBenchmark
 from eval.scoring.prompt.chats import ANSWER_TOKENS
 from eval.scoring.prompt.questions import WORDINGS
 from eval.sweep import sweep

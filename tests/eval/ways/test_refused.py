@@ -184,7 +184,6 @@ def test_prompt_without_chat_template(models_of, refused):
 
 def test_parts_of_sentences_need_to_know_the_characters_of_tokens(models_of, refused, monkeypatch):
     monkeypatch.setattr(PreTrainedTokenizerFast, "is_fast", False)
-    monkeypatch.setattr("eval.sweep.subject._tokenizers", {})
     message = refused(models_of("gpt2").folder, RECORD | REGIONS, scorer="region")
     assert "the tokenizer does not say which characters a token stands for" in message
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from eval.benchmarks import CustomBenchmark
+from eval.benchmarks.custom import CustomBenchmark
 from eval.run import score_model
 from eval.settings import ScoreSettings
 

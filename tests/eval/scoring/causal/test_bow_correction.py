@@ -17,7 +17,7 @@ from eval.scoring.causal.bow_correction import (
     check_words,
     word_marks,
 )
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import NotFiniteError, encode
 from ucurve.errors import UserError
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from eval.benchmarks import load_benchmark
+from eval.benchmarks.load import load_benchmark
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, decide
 from eval.pairs import pair_table
 from eval.scoring.batching import length_batches
-from eval.scoring.causal import causal
-from eval.scoring.causal.causal import token_log_probabilities
+from eval.scoring.causal import log_probabilities as causal
+from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.output import output_layer
 from eval.scoring.text.sentences import NotFiniteError, encode
 
@@ -40,7 +40,7 @@ def plain(model, sentences, plain_score):
 def way(request, monkeypatch):
     """Score by shared contexts, or by batches of equal lengths."""
     if request.param == "length":
-        monkeypatch.setattr(causal, "can_share", lambda _: False)
+        monkeypatch.setattr(causal, "supports_prefix_sharing", lambda _: False)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 7 * 10, 64 * 10, 10**6])

@@ -8,8 +8,9 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertTokenizer, PreTrainedTokenizerFast, XLMRobertaTokenizer
 
-from eval.scoring.causal import causal
-from eval.scoring.masked import masked
+from eval.scoring.causal import log_probabilities as causal
+from eval.scoring.masked import frame
+from eval.scoring.masked import log_probabilities as masked
 from eval.scoring.text.sentences import encode
 
 scorer = pytest.importorskip("minicons.scorer", reason="minicons is not installed (extra 'bench')")
@@ -47,8 +48,8 @@ def published(shared):
 
 
 def ours(model, tokenizer, sentences, metric):
-    words = masked.words_of(tokenizer, sentences) if metric == "within_word_l2r" else None
-    return masked.token_log_probabilities(model, sentences, masked.frame_of(tokenizer), words, 2000)
+    words = frame.number_words(tokenizer, sentences) if metric == "within_word_l2r" else None
+    return masked.token_log_probabilities(model, sentences, frame.read_frame(tokenizer), words, 2000)
 
 
 def given_condition(function, pairs, sentences, **options):

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-from eval.scoring.causal.causal import token_log_probabilities
-from eval.scoring.causal.trees import can_share
-from eval.scoring.causal.trie import block_size, plant
+from eval.scoring.causal.log_probabilities import token_log_probabilities
+from eval.scoring.causal.trees import supports_prefix_sharing
+from eval.scoring.causal.trie import block_size, build_prefix_forest
 from eval.scoring.text.sentences import Sentences, encode
 
 
@@ -43,7 +43,7 @@ def read(lists, start):
 
 @given(sentences_of_ids, starts, st.integers(1, 30))
 def test_every_sentence_is_a_path_of_its_block(lists, start, block):
-    forest = plant(made_of(lists), start, block)
+    forest = build_prefix_forest(made_of(lists), start, block)
     for place, ids in enumerate(read(lists, start)):
         assert [*path(forest, forest.last[place]), int(forest.final[place])] == ids
     owner = np.searchsorted(forest.blocks, np.arange(len(forest.tokens)), side="right")
@@ -53,7 +53,7 @@ def test_every_sentence_is_a_path_of_its_block(lists, start, block):
 
 @given(sentences_of_ids, starts, st.integers(1, 30))
 def test_blocks_are_bounded_and_hold_no_context_twice(lists, start, block):
-    forest = plant(made_of(lists), start, block)
+    forest = build_prefix_forest(made_of(lists), start, block)
     longest = max(map(len, read(lists, start)))
     assert np.diff(forest.blocks).max() <= max(block, longest - 1)
     for first, end in zip(forest.blocks[:-1], forest.blocks[1:], strict=True):
@@ -63,14 +63,14 @@ def test_blocks_are_bounded_and_hold_no_context_twice(lists, start, block):
 
 @given(sentences_of_ids, starts)
 def test_one_block_holds_each_context_once(lists, start):
-    forest = plant(made_of(lists), start, 10**6)
+    forest = build_prefix_forest(made_of(lists), start, 10**6)
     assert len(forest.tokens) == len({tuple(ids[:end]) for ids in read(lists, start) for end in range(1, len(ids))})
 
 
 @given(sentences_of_ids, starts, st.integers(1, 30))
 def test_every_token_finds_its_own_step(lists, start, block):
     sentences = made_of(lists)
-    forest = plant(sentences, start, block)
+    forest = build_prefix_forest(sentences, start, block)
     steps = [(*path(forest, node),) for node in range(len(forest.tokens))]
     steps += [(*path(forest, last), int(final)) for last, final in zip(forest.last, forest.final, strict=True)]
     wanted = [tuple(ids[: end + 1]) for ids in read(lists, start) for end in range(int(start is not None), len(ids))]
@@ -78,10 +78,14 @@ def test_every_token_finds_its_own_step(lists, start, block):
     assert found == [None if len(ids) == 1 else ids for ids in wanted]
 
 
-def test_planted_once(pairs, tokenizer):
+def test_the_forest_is_built_once_for_all_checkpoints(pairs, tokenizer, model):
     sentences = encode(pairs, tokenizer)
-    assert plant(sentences, START, 96) is plant(sentences, START, 96)
-    assert plant(sentences, START, 96) is not plant(encode(pairs, tokenizer), START, 96)
+    scores = token_log_probabilities(model, sentences, START, 96)
+    forest = sentences.once(("forest", START, 96), lambda: pytest.fail("was not kept"))
+    assert len(forest.final) == len(sentences.texts)
+    np.testing.assert_array_equal(token_log_probabilities(model, sentences, START, 96), scores)
+    assert sentences.once(("forest", START, 96), lambda: None) is forest
+    assert encode(pairs, tokenizer).once(("forest", START, 96), lambda: None) is None
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 20, 64, 4096])
@@ -112,7 +116,7 @@ def llama(vocabulary):
 def test_other_architectures_share_exactly(build, pairs, tokenizer, plain_score):
     torch.manual_seed(0)
     model = build(len(tokenizer)).eval()
-    assert can_share(model)
+    assert supports_prefix_sharing(model)
     sentences = encode(pairs.iloc[:60], tokenizer)
     scores = sentence_scores(model, sentences, 0, 1024)
     wanted = [plain_score(model, sentences.ids(place), 0) for place in range(len(sentences.texts))]
@@ -121,6 +125,6 @@ def test_other_architectures_share_exactly(build, pairs, tokenizer, plain_score)
 
 def test_other_attention_does_not_share(make_model):
     model = make_model()
-    assert can_share(model)
+    assert supports_prefix_sharing(model)
     model.set_attn_implementation("eager")
-    assert not can_share(model)
+    assert not supports_prefix_sharing(model)

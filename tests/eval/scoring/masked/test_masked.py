@@ -7,8 +7,9 @@ from transformers import PreTrainedTokenizerFast
 
 from eval.metrics.accuracy import decide
 from eval.scoring.masked import head as masked_head
+from eval.scoring.masked.frame import masked_context_length, number_words, read_frame
 from eval.scoring.masked.head import Queries, choose_reader, through_head, through_layer, through_logits
-from eval.scoring.masked.masked import frame_of, masked_context_length, token_log_probabilities, words_of
+from eval.scoring.masked.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import NotFiniteError, encode
 from ucurve.errors import UserError
 
@@ -28,7 +29,7 @@ def some_pairs(conditional_pairs):
     return conditional_pairs.iloc[:4].reset_index(drop=True)
 
 
-def pair_of(good, bad, **columns):
+def find_pair(good, bad, **columns):
     return pd.DataFrame([{"benchmark": "toy", "paradigm": "toy", "pair": 0, "good": good, "bad": bad, **columns}])
 
 
@@ -66,7 +67,7 @@ def wins(sentences, scores):
 def test_equals_one_mask_at_a_time_whatever_the_batch(setting, some_pairs, within_words):
     tokenizer, model = setting
     sentences = encode(some_pairs, tokenizer)
-    words = words_of(tokenizer, sentences) if within_words else None
+    words = number_words(tokenizer, sentences) if within_words else None
     expected = np.concatenate(
         [
             plain(model, tokenizer, text, words_by_hand(tokenizer, text) if within_words else None)
@@ -74,7 +75,7 @@ def test_equals_one_mask_at_a_time_whatever_the_batch(setting, some_pairs, withi
         ]
     )
     for batch_tokens in BATCHES:
-        scores = token_log_probabilities(model, sentences, frame_of(tokenizer), words, batch_tokens)
+        scores = token_log_probabilities(model, sentences, read_frame(tokenizer), words, batch_tokens)
         np.testing.assert_allclose(scores, expected, atol=1e-4)
         np.testing.assert_array_equal(wins(sentences, scores), wins(sentences, expected))
     assert np.ptp(expected) > 3  # the oracle tells tokens apart
@@ -82,23 +83,23 @@ def test_equals_one_mask_at_a_time_whatever_the_batch(setting, some_pairs, withi
 
 def test_the_two_ways_differ_on_words_of_several_pieces_only(masked_tokenizers, make_masked):
     tokenizer = masked_tokenizers["wordpiece"]
-    model, frame = make_masked(tokenizer), frame_of(masked_tokenizers["wordpiece"])
+    model, frame = make_masked(tokenizer), read_frame(masked_tokenizers["wordpiece"])
     single, several = (
-        encode(pair_of("ba de gi .", "ba ba"), tokenizer),
-        encode(pair_of("bade gi", "gi badegi"), tokenizer),
+        encode(find_pair("ba de gi .", "ba ba"), tokenizer),
+        encode(find_pair("bade gi", "gi badegi"), tokenizer),
     )
     for sentences, differing in ((single, [False] * 6), (several, [True, False, False, False, True, True, False])):
         original = token_log_probabilities(model, sentences, frame, None, 10**4)
-        within = token_log_probabilities(model, sentences, frame, words_of(tokenizer, sentences), 10**4)
+        within = token_log_probabilities(model, sentences, frame, number_words(tokenizer, sentences), 10**4)
         np.testing.assert_array_equal(np.abs(original - within) > 1e-4, differing)
 
 
 def test_each_chinese_character_is_a_word_of_bert(masked_tokenizers, make_masked):
     tokenizer = masked_tokenizers["wordpiece"]
-    sentences = encode(pair_of("我们爱吃饭", "我们饭吃爱"), tokenizer)
-    words = words_of(tokenizer, sentences)
+    sentences = encode(find_pair("我们爱吃饭", "我们饭吃爱"), tokenizer)
+    words = number_words(tokenizer, sentences)
     assert words.tolist() == [0, 1, 2, 3, 4] * 2
-    model, frame = make_masked(tokenizer), frame_of(tokenizer)
+    model, frame = make_masked(tokenizer), read_frame(tokenizer)
     np.testing.assert_allclose(
         token_log_probabilities(model, sentences, frame, None, 100),
         token_log_probabilities(model, sentences, frame, words, 100),
@@ -112,8 +113,8 @@ def test_only_the_target_counts_and_the_condition_stays_in_view(setting, some_pa
     whole, target = encode(some_pairs, tokenizer), encode(some_pairs, tokenizer, "target")
     scores = {}
     for name, sentences in (("whole", whole), ("target", target)):
-        words = words_of(tokenizer, sentences) if within_words else None
-        scores[name] = token_log_probabilities(model, sentences, frame_of(tokenizer), words, 1000)
+        words = number_words(tokenizer, sentences) if within_words else None
+        scores[name] = token_log_probabilities(model, sentences, read_frame(tokenizer), words, 1000)
     assert whole.texts == target.texts and not target.scored.all()
     assert np.isnan(scores["target"][~target.scored]).all()
     np.testing.assert_allclose(scores["target"][target.scored], scores["whole"][target.scored], atol=1e-4)
@@ -122,7 +123,9 @@ def test_only_the_target_counts_and_the_condition_stays_in_view(setting, some_pa
 def test_words_of_each_tokenizer(masked_tokenizers):
     def words(name, text):
         tokenizer = masked_tokenizers[name]
-        return words_of(tokenizer, encode(pair_of(text, "ba ba"), tokenizer))[: -2 if name != "bytes" else -5].tolist()
+        return number_words(tokenizer, encode(find_pair(text, "ba ba"), tokenizer))[
+            : -2 if name != "bytes" else -5
+        ].tolist()
 
     assert words("wordpiece", "bade gi.") == [0, 0, 1, 2]  # punctuation is a word of its own
     assert words("unigram", "bade gi.") == [0, 0, 1, 1]  # a word goes from space to space
@@ -132,11 +135,11 @@ def test_words_of_each_tokenizer(masked_tokenizers):
 def test_special_tokens_in_the_text_are_tokens(setting):
     tokenizer, model = setting
     text = f"bade {tokenizer.sep_token} gi {tokenizer.mask_token} bade {tokenizer.cls_token}"
-    sentences = encode(pair_of(text, "ba ba"), tokenizer)
+    sentences = encode(find_pair(text, "ba ba"), tokenizer)
     length = sentences.lengths[0]
-    words = words_of(tokenizer, sentences)
+    words = number_words(tokenizer, sentences)
     for numbers in (None, words):
-        scores = token_log_probabilities(model, sentences, frame_of(tokenizer), numbers, 10**4)
+        scores = token_log_probabilities(model, sentences, read_frame(tokenizer), numbers, 10**4)
         expected = plain(model, tokenizer, text, None if numbers is None else words[:length])
         np.testing.assert_allclose(scores[:length], expected, atol=1e-4)
 
@@ -144,17 +147,17 @@ def test_special_tokens_in_the_text_are_tokens(setting):
 def test_the_padding_token_in_the_text_is_in_view(masked_tokenizers, make_masked):
     tokenizer = masked_tokenizers["wordpiece"]
     model = make_masked(tokenizer)
-    sentences = encode(pair_of(f"bade gi {tokenizer.pad_token}", "ba ba"), tokenizer)
-    scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 10**4)
+    sentences = encode(find_pair(f"bade gi {tokenizer.pad_token}", "ba ba"), tokenizer)
+    scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 10**4)
     np.testing.assert_allclose(scores[: sentences.lengths[0]], plain(model, tokenizer, sentences.texts[0]), atol=1e-4)
 
 
 def test_model_is_read_without_dropout_and_left_as_it_was(setting, some_pairs):
     tokenizer, model = setting
     sentences = encode(some_pairs, tokenizer)
-    expected = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
+    expected = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 1000)
     model.train()
-    scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
+    scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 1000)
     assert model.training
     np.testing.assert_array_equal(scores, expected)
 
@@ -164,8 +167,8 @@ def test_equal_queries_are_made_once(masked_tokenizers, make_masked):
     model = make_masked(tokenizer)
     read = []
     model.base_model.register_forward_hook(lambda _module, inputs, output: read.append(len(output.last_hidden_state)))
-    sentences = encode(pair_of("ba de gi", "ba de ku"), tokenizer)
-    scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 10**4)
+    sentences = encode(find_pair("ba de gi", "ba de ku"), tokenizer)
+    scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 10**4)
     assert read[-1] == 5  # ba de [MASK] stands for both
     np.testing.assert_allclose(
         scores, np.concatenate([plain(model, tokenizer, text) for text in sentences.texts]), atol=1e-4
@@ -177,7 +180,7 @@ def test_progress_adds_up_to_all_sentences(setting, conditional_pairs, batch_tok
     tokenizer, model = setting
     sentences = encode(conditional_pairs.iloc[:8], tokenizer, "target")
     steps = []
-    token_log_probabilities(model, sentences, frame_of(tokenizer), None, batch_tokens, steps.append)
+    token_log_probabilities(model, sentences, read_frame(tokenizer), None, batch_tokens, steps.append)
     assert sum(steps) == len(sentences.texts)
     assert min(steps) >= 0
 
@@ -185,9 +188,9 @@ def test_progress_adds_up_to_all_sentences(setting, conditional_pairs, batch_tok
 def test_chunks_of_bounded_size_change_nothing(setting, some_pairs, monkeypatch):
     tokenizer, model = setting
     sentences = encode(some_pairs, tokenizer)
-    expected = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
-    monkeypatch.setattr("eval.scoring.masked.masked._HELD", 1)
-    scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
+    expected = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 1000)
+    monkeypatch.setattr("eval.scoring.masked.log_probabilities._HELD", 1)
+    scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 1000)
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 
 
@@ -197,9 +200,9 @@ def test_not_finite_names_the_sentence(masked_tokenizers, make_masked):
     broken = tokenizer.convert_tokens_to_ids("ku")
     model.get_input_embeddings().weight.data[broken] = torch.nan
     model.get_output_embeddings().weight = torch.nn.Parameter(torch.randn(len(tokenizer), 32))  # untied
-    sentences = encode(pair_of("ba de gi", "ba ku gi"), tokenizer)
+    sentences = encode(find_pair("ba de gi", "ba ku gi"), tokenizer)
     with pytest.raises(NotFiniteError) as caught:
-        token_log_probabilities(model, sentences, frame_of(tokenizer), None, 1000)
+        token_log_probabilities(model, sentences, read_frame(tokenizer), None, 1000)
     assert caught.value.sentence == 1
 
 
@@ -226,8 +229,8 @@ ARCHITECTURES = {
 def test_every_architecture_gives_its_own_logits(kind, masked_tokenizers, make_masked):
     tokenizer = masked_tokenizers["wordpiece"]
     model = make_masked(tokenizer, kind, **ARCHITECTURES[kind])
-    sentences = encode(pair_of("bade gi.", "ku degi."), tokenizer)
-    scores = token_log_probabilities(model, sentences, frame_of(tokenizer), None, 100)
+    sentences = encode(find_pair("bade gi.", "ku degi."), tokenizer)
+    scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 100)
     expected = np.concatenate([plain(model, tokenizer, text) for text in sentences.texts])
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 
@@ -263,7 +266,7 @@ def test_cheapest_reader_that_is_right(probe, masked_tokenizers, make_masked):
 
 
 @torch.inference_mode()
-def test_half_precision_is_normalised_in_float32(probe, masked_tokenizers, make_masked):
+def test_half_precision_is_normalized_in_float32(probe, masked_tokenizers, make_masked):
     model = make_masked(masked_tokenizers["wordpiece"]).to(torch.bfloat16)
     logits = model(input_ids=probe.rows).logits.double().log_softmax(-1)
     reader = choose_reader(model, probe)
@@ -276,7 +279,7 @@ def test_half_precision_is_normalised_in_float32(probe, masked_tokenizers, make_
 )
 def test_frame(masked_tokenizers, name, before, after):
     tokenizer = masked_tokenizers[name]
-    frame = frame_of(tokenizer)
+    frame = read_frame(tokenizer)
     assert (frame.before, frame.after, frame.mask) == (before, after, tokenizer.mask_token_id)
     alone = np.array([tokenizer("bade gi.", add_special_tokens=False)["input_ids"]])
     assert frame.around(alone)[0].tolist() == tokenizer("bade gi.")["input_ids"]
@@ -284,14 +287,14 @@ def test_frame(masked_tokenizers, name, before, after):
 
 def test_frame_of_a_tokenizer_that_adds_nothing(make_tokenizer):
     tokenizer = make_tokenizer(mask_token="<mask>")
-    frame = frame_of(tokenizer)
+    frame = read_frame(tokenizer)
     assert (frame.before, frame.after, frame.mask) == ((), (), tokenizer.mask_token_id)
 
 
 def test_no_mask_token(tokenizer):
     tokenizer.name_or_path = "some/folder"
     with pytest.raises(UserError, match=r"some/folder: the tokenizer has no mask token, which masked scoring needs"):
-        frame_of(tokenizer)
+        read_frame(tokenizer)
 
 
 def test_frame_that_changes_the_text():
@@ -304,7 +307,7 @@ def test_frame_that_changes_the_text():
     with pytest.raises(
         UserError, match=r"odd: the tokenizer gives '<mask>' the ids \[4\], but \[0, 5, 2\] with special"
     ):
-        frame_of(Odd())
+        read_frame(Odd())
 
 
 def test_no_words_from_a_tokenizer_that_does_not_tell(some_pairs, masked_tokenizers):
@@ -315,7 +318,7 @@ def test_no_words_from_a_tokenizer_that_does_not_tell(some_pairs, masked_tokeniz
     with pytest.raises(
         UserError, match=r"slow: the tokenizer does not say which word .* the scorer 'pll' needs no words"
     ):
-        words_of(Slow(), sentences)
+        number_words(Slow(), sentences)
 
 
 def test_no_words_from_a_tokenizer_that_does_not_split_them(some_pairs):
@@ -327,7 +330,7 @@ def test_no_words_from_a_tokenizer_that_does_not_split_them(some_pairs):
     with pytest.raises(
         UserError, match=r"whole: the tokenizer does not split a text into words: it takes 'a b' for one"
     ):
-        words_of(tokenizer, encode(some_pairs, tokenizer))
+        number_words(tokenizer, encode(some_pairs, tokenizer))
 
 
 SHIFTED = ["camembert", "data2vec-text", "ibert", "luke", "mpnet", "roberta", "roberta-prelayernorm"]

@@ -12,8 +12,8 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table
+from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
 from eval.scoring.prompt.chats import ANSWER_TOKENS, chat_prompts, check_prompt_length, good_is_first
-from eval.scoring.prompt.prompt import ask_pairs, prompt_notes, prompt_table
 from eval.scoring.prompt.questions import QUESTIONS, WORDINGS, questions_for, read_letter
 from ucurve.errors import RunError, UserError
 

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from eval.scoring.text.spans import part_columns, spans_of
+from eval.scoring.text.spans import find_spans, part_columns
 from ucurve.errors import UserError
 
 
@@ -11,7 +11,7 @@ def pairs(**columns):
 
 
 def spans(part, side="good", **columns):
-    found = spans_of(pairs(**columns), side, part)
+    found = find_spans(pairs(**columns), side, part)
     return found["first"][0], found["end"][0]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from eval.generation.engine import Pair, generate
-from eval.generation.recognise import derives, derives_pair
+from eval.generation.recognize import derives, derives_pair
 from eval.generation.rules import Phrase, Relation, Word
 
 COUNTED = ((Word((("pos", ("M",)),), (Relation(1, ("class",), True),)),), (Word((("pos", ("N",)),)),))

@@ -19,13 +19,12 @@ import torch
 from eval.models.folder import context_length
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
-from eval.scoring.output import log_share
+from eval.scoring.output import log_prob_of_any
 from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
-from eval.scoring.prompt.questions import QUESTIONS, Question, read_letter
+from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
 from eval.scoring.text.sentences import Advance, Ids, Scores
 from ucurve.errors import RunError
 
-EXCLUDED_ABOVE = 10  # percent of invalid answers
 _LOGITS = 2**25  # most logits of one forward pass
 Choice = Literal["good", "bad", "invalid"]
 
@@ -94,7 +93,7 @@ def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advanc
     for batch in _batches(model, prompts, batch_tokens):
         chats = torch.from_numpy(np.stack([prompts.ids[place] for place in batch])).to(model.device)
         first, answers = _answer(model, chats, ends)
-        letters[batch] = np.stack([log_share(first, tokens) for tokens in prompts.letters], axis=1)
+        letters[batch] = np.stack([log_prob_of_any(first, tokens) for tokens in prompts.letters], axis=1)
         wrong = batch[~np.isfinite(letters[batch]).all(axis=1)]
         if len(wrong):
             raise RunError(f"{describe_chat(prompts, int(wrong[0]))}: the probability of an answer is not finite")
@@ -179,11 +178,11 @@ def prompt_table(scores: PromptScores) -> pd.DataFrame:
     columns |= {f"{name}_{side}": value for name, value in same.items() for side in ("good", "bad")}
     columns["good_first"] = scores.prompts.good_first
     for question, answers in scores.answers.items():
-        columns |= _columns(question, answers)
+        columns |= _answer_columns(question, answers)
     return pd.DataFrame(columns)
 
 
-def _columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[Any]]:
+def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[Any]]:
     chosen = np.array(answers.chosen)
     either = np.logaddexp(answers.lp_good, answers.lp_bad)
     return {

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from eval.scoring.batching import length_batches, side_by_side
-from eval.scoring.causal.trees import can_share
-from eval.scoring.causal.trie import ForestScorer, block_size, plant
+from eval.scoring.causal.trees import supports_prefix_sharing
+from eval.scoring.causal.trie import ForestScorer, block_size, build_prefix_forest
 from eval.scoring.loading import evaluating
-from eval.scoring.output import OutputLayer, logits_of, output_layer
+from eval.scoring.output import OutputLayer, compute_logits, output_layer
 from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
 _LOGITS = 2**25  # most logits held at once for a model that must be asked for them
@@ -48,8 +48,9 @@ def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: in
     layer = output_layer(model, torch.from_numpy(_sequence(sentences.ids(0), start))[None, :-1].to(model.device))
     if layer is None:
         batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
-    if layer is not None and can_share(model):
-        forest = plant(sentences, start, block_size(model, sentences, batch_tokens))
+    if layer is not None and supports_prefix_sharing(model):
+        block = block_size(model, sentences, batch_tokens)
+        forest = sentences.once(("forest", start, block), lambda: build_prefix_forest(sentences, start, block))
         scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities(advance)
     else:
         scores = _by_length(model, layer, sentences, start, batch_tokens, advance)
@@ -113,6 +114,6 @@ def _from_hidden(model: Any, layer: OutputLayer, inputs: torch.Tensor, wanted: t
 
 
 def _from_logits(model: Any, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
-    logits = logits_of(model, inputs).float()
+    logits = compute_logits(model, inputs).float()
     chosen = logits.log_softmax(-1).gather(-1, wanted[..., None]).squeeze(-1)
     return np.asarray(chosen.double().cpu())

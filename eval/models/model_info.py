@@ -1,0 +1,90 @@
+"""What is known of a model without its weights, the same for every benchmark: configuration, tokenizer, unigrams."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eval.models.folder import Kind, model_kind, read_config
+from eval.models.targets import Target
+from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
+from ucurve.storage.files import sha256_file
+
+_SPECIAL = ("bos", "eos", "sep", "pad", "cls", "mask")
+
+
+@dataclass(frozen=True)
+class Unigrams:
+    """Unigram probabilities of the tokens of a vocabulary.
+
+    Attributes:
+        logs: natural log probabilities by token id, float64[V]; None without counts.
+        seen: counts or published probabilities, 0 for a token that was never seen; None without counts.
+        add_k: what was added to every count; None for published probabilities.
+    """
+
+    logs: npt.NDArray[np.float64] | None = None
+    seen: npt.NDArray[Any] | None = None
+    sha256: str | None = None
+    add_k: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known of a model without its weights.
+
+    Attributes:
+        config: its ``config.json``.
+        tokenizer_files: hash of all files that its token ids depend on.
+        special: ids that never stand for text of a sentence.
+        unigrams: of the training tokens, or published.
+        hashes: of weights, configuration and tokenizer, in the order of ``eval.store.scores.Key``.
+    """
+
+    target: Target
+    config: dict[str, Any]
+    kind: Kind
+    tokenizer: Any
+    tokenizer_files: str
+    special: frozenset[int]
+    unigrams: Unigrams
+    hashes: tuple[str, str, str]
+
+
+def read_model_info(
+    target: Target, tokenizer: Any, tokenizer_files: str, published: UnigramSettings | None, add_k: float
+) -> ModelInfo:
+    """Read what a model's folder says.
+
+    Args:
+        tokenizer_files: hash of the files that the tokenizer was loaded from.
+        published: a table that takes the place of the counts of the training tokens.
+        add_k: what is added to every count.
+
+    Raises:
+        UserError: when the configuration, the counts or the published table are missing or broken.
+    """
+    config, special = read_config(target.folder), _special_ids(tokenizer)
+    hashes = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
+    unigrams = _read_unigrams(target, tokenizer, special, published, add_k)
+    return ModelInfo(target, config, model_kind(config), tokenizer, tokenizer_files, special, unigrams, hashes)
+
+
+def _special_ids(tokenizer: Any) -> frozenset[int]:
+    """Return the special ids; the unknown token is one only if it also has another role, such as separator."""
+    named = {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
+    return frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
+
+
+def _read_unigrams(
+    target: Target, tokenizer: Any, special: frozenset[int], published: UnigramSettings | None, add_k: float
+) -> Unigrams:
+    size = 1 + max(tokenizer.get_vocab().values())
+    if published is not None:
+        probabilities = published_probabilities(published, size, target.tokenizer_sha256())
+        return Unigrams(smooth(probabilities, special, published.path), probabilities, sha256_file(published.path))
+    counts = read_counts(target.counts, len(tokenizer), size)
+    if counts is None:
+        return Unigrams()
+    return Unigrams(log_unigrams(counts, special, add_k), counts, sha256_file(target.counts), add_k)

@@ -1,0 +1,280 @@
+"""The base classes of the ways to score: one object for one model and the pairs of one benchmark.
+
+A new way to score is a subclass in a folder beside ``causal``, ``masked`` and ``prompt``, and one line of the list in
+``eval.scoring.scorers``. Modules that define one do not import torch: whatever is wrong with a command is reported
+before torch is loaded.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from eval.models.folder import Bos, Kind, StartToken, context_length, start_token
+from eval.models.model_info import ModelInfo, Unigrams
+from eval.models.unigram import unseen
+from eval.pairs import identical
+from eval.scoring.loading import Device, Dtype, check_vocabulary, int8_method
+from eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
+from eval.scoring.text.spans import Part
+from eval.scoring.text.tokenize import WORD_MARKS
+from ucurve.errors import RunError
+
+Columns = dict[str, np.ndarray[Any, Any]]
+Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class PromptSettings:
+    """How the scorer ``prompt`` asks.
+
+    Attributes:
+        language: of the questions, ISO 639-3; None for the benchmark's. English where there is no text of it.
+        own: a user's own texts of the two questions, with ``{a}`` and ``{b}`` where the sentences go.
+    """
+
+    language: str | None = None
+    own: dict[str, str] | None = None
+
+
+class ScorerSettings(Protocol):
+    """The settings that the ways to score read; ``eval.settings.ScoreSettings`` has them."""
+
+    @property
+    def dtype(self) -> Dtype:
+        """Precision of weights and computation."""
+
+    @property
+    def device(self) -> Device:
+        """Where the model is computed."""
+
+    @property
+    def bow_correction(self) -> bool:
+        """Whether regions are corrected for the beginning of the word after them."""
+
+    @property
+    def prompt(self) -> PromptSettings:
+        """How the scorer ``prompt`` asks."""
+
+    def start(self) -> Bos:
+        """Return the policy for the token before every sentence."""
+
+
+class Scorer(ABC):
+    """A way to score, for one model and the pairs of one benchmark.
+
+    Making one checks all that can be checked without the weights and raises ``UserError``.
+
+    Attributes:
+        name: in configurations, run folders and ``accuracy.csv``.
+        kind: the kind of model it is for.
+        part: what part of a sentence counts.
+        linking: linking functions of its own.
+        fits_parameters: whether parameters of linking functions can be fitted to its scores.
+        revision: of the way it scores; part of every key.
+        start: the token that sentences are read after.
+        sentences: what is read, with the tokens that count.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind] = "causal"
+    part: ClassVar[Part] = "whole"
+    linking: ClassVar[tuple[str, ...]] = ()
+    fits_parameters: ClassVar[bool] = True
+    revision: ClassVar[int] = 2
+
+    def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
+        self.info, self.pairs, self.settings = info, pairs, settings
+        self.start = self.choose_start()
+        self.sentences = encode(self.part, self.start.rule == "none")
+        check_vocabulary(info.target.folder, info.config, info.tokenizer, self.sentences)
+        check_length(pairs, self.sentences, self.longest_sentence())
+
+    @classmethod
+    def linkings(cls, usual: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the linking functions for its scores when none is asked for by name."""
+        return (*usual, *cls.linking)
+
+    @classmethod
+    def columns(cls, unigrams: bool) -> set[str]:  # noqa: ARG003 - for those that have them
+        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        return {"lp", "n", "unk", "chars", "bytes"}
+
+    @abstractmethod
+    def score(
+        self, model: Any, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Score all pairs with the loaded model.
+
+        Args:
+            batch_tokens: most tokens of one forward pass; changes no decision.
+            advance: called after each batch with the number of units done, of ``size``.
+
+        Returns:
+            One row per pair: ``pair``, then ``lp, n, unigram, unk, chars, bytes`` and columns of its own, each as
+            ``_good`` and ``_bad``. ``lp`` is a natural log summed in float64, ``n`` counts scored tokens, ``unigram``
+            is NaN without counts, ``chars`` and ``bytes`` (UTF-8) measure what is scored. And facts about the scores
+            for the reader of their key file.
+
+        Raises:
+            RunError: when a score is not finite, naming the item.
+        """
+
+    def choose_start(self) -> StartToken:
+        """Choose the token that sentences are read after."""
+        return start_token(self.info.tokenizer, self.info.target.ours, self.settings.start())
+
+    def longest_sentence(self) -> int | None:
+        """Return the most tokens of a sentence that the model can read; the last token of a sentence is not read."""
+        positions = context_length(self.info.config)
+        return positions + 1 if positions is not None and self.start.rule == "none" else positions
+
+    @property
+    def unigrams(self) -> Unigrams:
+        """The unigram probabilities that scores are stored with."""
+        return Unigrams()
+
+    @property
+    def size(self) -> int:
+        """How many units there are to score: sentences, or chats."""
+        return len(self.sentences.texts)
+
+    def key_settings(self) -> dict[str, Any]:
+        """Return the settings that scores depend on, as a JSON object."""
+        common = {
+            "scorer": self.name,
+            "revision": self.revision,
+            "dtype": self.settings.dtype,
+            "start_id": self.start.id,
+            "start_rule": self.start.rule,
+            "unk_id": self.info.tokenizer.unk_token_id,
+            "ids_without_unigram": sorted(self.info.special),
+        }
+        if self.settings.dtype == "int8":
+            common["int8"] = int8_method(self.settings.device)
+        unigrams = {"unigrams_sha256": self.unigrams.sha256, "add_k": self.unigrams.add_k}
+        return {**common, **self.own_key_settings(), **unigrams}
+
+    def own_key_settings(self) -> dict[str, Any]:
+        """Return the part of ``key_settings`` that only this way to score has."""
+        return {}
+
+    def notes(self) -> dict[str, Any]:
+        """Return facts about the sentences for the reader of the key file."""
+        sentences = self.sentences
+        first = sentences.tokens[sentences.starts[:-1]]
+        notes = {
+            "model": self.info.target.name,
+            "start_token": self.start.text,
+            "leading_space": _has_leading_space(self.info.tokenizer, sentences),
+            "pairs": len(self.pairs),
+            "identical_pairs": int(identical(self.pairs).sum()),
+            "pairs_with_other_first_tokens": float((first[sentences.good] != first[sentences.bad]).mean()),
+            "sentences_with_a_token_across_a_border": sentences.straddling,
+        }
+        if self.unigrams.seen is not None:
+            scored = sentences.tokens[sentences.scored]
+            notes["unseen_tokens"], notes["unseen_types"] = unseen(self.unigrams.seen, scored)
+        return notes
+
+    def token_messages(self) -> Iterable[str]:
+        """Yield what a user should know about the tokens of the sentences."""
+        return ()
+
+    def score_messages(self, scores: pd.DataFrame) -> Iterable[str]:  # noqa: ARG002 - for those that have some
+        """Yield what a user should know about a score besides its accuracies."""
+        return ()
+
+
+class TokenScorer(Scorer):
+    """A way to score that adds up log probabilities of tokens."""
+
+    @classmethod
+    def columns(cls, unigrams: bool) -> set[str]:
+        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        return super().columns(unigrams) | ({"unigram"} if unigrams else set())
+
+    @property
+    def unigrams(self) -> Unigrams:
+        """The unigram probabilities of the model's tokens."""
+        return self.info.unigrams
+
+    @abstractmethod
+    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:
+        """Compute natural log probabilities, float64[tokens]; NaN where a token does not count and was not scored.
+
+        Raises:
+            NotFiniteError: when one that counts is not finite.
+        """
+
+    def score(
+        self, model: Any, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Score all pairs by the sums over the tokens of their sentences."""
+        try:
+            values = self.token_log_probabilities(model, batch_tokens, advance)
+            columns = self.sentence_columns(values, model, batch_tokens)
+        except NotFiniteError as error:
+            item = describe(self.pairs, self.sentences, error.sentence)
+            raise RunError(f"{self.info.target.folder}: the score is not finite; {item}") from error
+        sides = {"good": self.sentences.good, "bad": self.sentences.bad}
+        taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
+        return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes()
+
+    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
+        """Compute what is stored of every sentence.
+
+        Args:
+            values: of ``token_log_probabilities``.
+        """
+        sentences, logs, unknown = self.sentences, self.unigrams.logs, self.info.tokenizer.unk_token_id
+        texts = sentences.scored_texts()
+        return {
+            "lp": sentences.sums(values),
+            "n": sentences.counts(),
+            "unigram": np.full(len(texts), np.nan) if logs is None else sentences.sums(logs[sentences.tokens]),
+            "unk": sentences.sums((sentences.tokens == (-1 if unknown is None else unknown)).astype(np.int64)),
+            "chars": np.array([len(text) for text in texts]),
+            "bytes": np.array([len(text.encode()) for text in texts]),
+        }
+
+    def token_messages(self) -> Iterator[str]:
+        """Yield what the absence of a start token, the borders of the part and unseen tokens mean for the scores."""
+        notes = self.notes()
+        if self.start.rule == "none":
+            differ = notes["pairs_with_other_first_tokens"]
+            yield (
+                f"no start token, so the first token of a sentence has no score; {differ:.1%} of the pairs differ in it"
+            )
+        if across := notes["sentences_with_a_token_across_a_border"]:
+            yield f"{across:,} sentences have a token across a border of what is scored; it counts"
+        if tokens := notes.get("unseen_tokens"):
+            types = notes["unseen_types"]
+            yield f"{tokens:,} tokens ({types:,} types) have no unigram count; they get that of the smoothing alone"
+
+    def score_messages(self, scores: pd.DataFrame) -> Iterator[str]:
+        """Warn of a foreign model that does no better than a uniform guess, as with a tokenizer that is not its own."""
+        target, vocabulary = self.info.target, len(self.info.tokenizer)
+        if target.ours or target.step == 0 or self.part != "whole":
+            return
+        nats = float(-scores["lp_good"].sum() / scores["n_good"].sum())
+        if nats >= math.log(vocabulary):
+            yield (
+                f"{target.folder}: warning: {nats:.2f} nats per token on {self.pairs['benchmark'].iloc[0]}, no better "
+                f"than a uniform guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer "
+                "of the model?"
+            )
+
+
+def _has_leading_space(tokenizer: Any, sentences: Sentences) -> bool:
+    """Say whether the tokenizer puts the mark of a space at the beginning of a sentence that has none there."""
+    kinds, places = np.unique(sentences.tokens[sentences.starts[:-1]], return_inverse=True)
+    pieces = tokenizer.convert_ids_to_tokens(kinds.tolist())
+    marked = np.array([piece.startswith(WORD_MARKS) for piece in pieces])[places]
+    texts = ((sentences.texts[place], pieces[places[place]]) for place in np.flatnonzero(marked))
+    return any(not text.startswith((" ", piece[0])) for text, piece in texts)

@@ -1,0 +1,78 @@
+"""The ways to score with a causal model, each token given what precedes it. Torch is imported when they score."""
+
+from typing import Any
+
+import pandas as pd
+
+from eval.models.folder import context_length
+from eval.models.model_info import ModelInfo
+from eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
+from eval.scoring.causal import mink
+from eval.scoring.text.sentences import Advance, Scores
+
+
+class Sentence(TokenScorer):
+    """The log probability of the whole sentence."""
+
+    name = "sentence"
+
+    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:
+        """Score every token given the tokens before it."""
+        from eval.scoring.causal import log_probabilities
+
+        return log_probabilities.token_log_probabilities(model, self.sentences, self.start.id, batch_tokens, advance)
+
+
+class Conditional(Sentence):
+    """The log probability of the target given the condition."""
+
+    name, part = "conditional", "target"
+
+
+class Region(Sentence):
+    """The log probability of a span of characters given what precedes it."""
+
+    name, part = "region", "region"
+
+    def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
+        super().__init__(info, pairs, settings, encode)
+        if settings.bow_correction:
+            from eval.scoring.causal.bow_correction import check_words
+
+            check_words(info.tokenizer, encode(self.part, False), self.start.id, context_length(info.config))
+
+    def own_key_settings(self) -> dict[str, Any]:
+        """Return whether regions are corrected."""
+        return {"bow_correction": self.settings.bow_correction}
+
+    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+        """Compute what is stored of every sentence; ``bow`` is the correction that ``lp`` includes."""
+        columns = super().sentence_columns(values, model, batch_tokens)
+        if self.settings.bow_correction:
+            from eval.scoring.causal.bow_correction import bow_corrections
+
+            columns["bow"] = bow_corrections(model, self.info.tokenizer, self.sentences, self.start.id, batch_tokens)
+            columns["lp"] = columns["lp"] + columns["bow"]
+        return columns
+
+
+class MinK(Sentence):
+    """The log probability of the whole sentence, and the mean of its least probable tokens (MIN-K% PROB)."""
+
+    name, linking = "mink", ("mink",)
+
+    @classmethod
+    def columns(cls, unigrams: bool) -> set[str]:
+        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        return super().columns(unigrams) | {f"mink{percent}" for percent in mink.MIN_K}
+
+    def own_key_settings(self) -> dict[str, Any]:
+        """Return the percentages of tokens."""
+        return {"min_k": list(mink.MIN_K)}
+
+    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+        """Compute what is stored of every sentence, with ``mink30`` and so on."""
+        sentences = self.sentences
+        return super().sentence_columns(values, model, batch_tokens) | {
+            f"mink{percent}": mink.min_k(values, sentences.starts, sentences.scored, percent) for percent in mink.MIN_K
+        }

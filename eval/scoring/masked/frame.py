@@ -1,0 +1,121 @@
+"""What a masked model's tokenizer puts around a sentence, and which of its tokens are of one word."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eval.models.folder import context_length
+from eval.scoring.text.sentences import Ids, Sentences
+from ucurve.errors import UserError
+
+_AFTER_PADDING = (  # model types that number the first position one more than the padding token
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "luke",
+    "mpnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a tokenizer puts around a single sentence, and what it masks with.
+
+    Attributes:
+        before: ids in front of the sentence, ``[CLS]`` or ``<s>`` as a rule.
+        after: ids behind it, ``[SEP]`` or ``</s>`` as a rule.
+        mask: id of the mask token.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    mask: int
+
+    def around(self, rows: Ids) -> Ids:
+        """Put the frame around rows of ids, int64[R, L] to int64[R, L + frame]."""
+        before, after = np.array(self.before, dtype=np.int64), np.array(self.after, dtype=np.int64)
+        return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
+
+
+def read_frame(tokenizer: Any) -> Frame:
+    """Ask a tokenizer what it puts around a sentence.
+
+    Raises:
+        UserError: when it has no mask token, or changes a text between special tokens.
+    """
+    mask = tokenizer.mask_token_id
+    if mask is None:
+        raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no mask token, which masked scoring needs")
+    alone = list(tokenizer(tokenizer.mask_token, add_special_tokens=False)["input_ids"])
+    framed = list(tokenizer(tokenizer.mask_token)["input_ids"])
+    for first in range(len(framed) - len(alone) + 1):
+        if alone and framed[first : first + len(alone)] == alone:
+            return Frame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask))
+    raise UserError(
+        f"{tokenizer.name_or_path}: the tokenizer gives {tokenizer.mask_token!r} the ids {alone}, but {framed} with "
+        "special tokens; those were expected before and after"
+    )
+
+
+def masked_context_length(config: dict[str, Any]) -> int | None:
+    """Return the most tokens, frame included, that a masked model can read, or None when it sets no limit.
+
+    RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer of them than
+    ``max_position_embeddings`` says.
+    """
+    positions = context_length(config)
+    if positions is None or config.get("model_type") not in _AFTER_PADDING:
+        return positions
+    padding = config.get("pad_token_id")
+    return positions - (1 if padding is None else int(padding)) - 1
+
+
+def number_words(tokenizer: Any, sentences: Sentences) -> Ids:
+    """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces.
+
+    Where a script has no spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all
+    that stands between two spaces, the whole sentence as a rule.
+
+    Args:
+        tokenizer: the one that ``sentences`` were tokenized with.
+
+    Returns:
+        int64[tokens], aligned with ``sentences.tokens``; pieces of one word have the same number within a sentence, and
+        a token of no word has one of its own, below 0.
+
+    Raises:
+        UserError: as ``check_knows_words``.
+    """
+    check_knows_words(tokenizer)
+    encoded = tokenizer(sentences.texts, add_special_tokens=False, return_attention_mask=False)
+    words = [
+        -1 - place if word is None else word
+        for sentence in range(len(sentences.texts))
+        for place, word in enumerate(encoded.word_ids(sentence))
+    ]
+    assert len(words) == len(sentences.tokens)
+    return np.array(words, dtype=np.int64)
+
+
+def check_knows_words(tokenizer: Any) -> None:
+    """Refuse a tokenizer that knows no words.
+
+    Raises:
+        UserError: when it does not say which tokens are of one word, or takes all of a text for one.
+    """
+    if not tokenizer.is_fast:
+        raise UserError(
+            _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")
+        )
+    if len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
+        raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
+
+
+def _no_words(tokenizer: Any, reason: str) -> str:
+    return f"{tokenizer.name_or_path}: the tokenizer {reason}; the scorer 'pll' needs no words"

@@ -1,0 +1,84 @@
+"""What a process keeps from one sweep to the next, so that a hook after each checkpoint does not make it again."""
+
+from collections import Counter, deque
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import pandas as pd
+
+from eval.benchmarks.custom import CustomBenchmark
+from eval.benchmarks.load import fingerprint, load_benchmark
+from eval.models.model_info import ModelInfo
+from eval.scoring.text.sentences import Sentences, encode
+from eval.scoring.text.spans import Part
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.huggingface.tokenizer_files import encoding_sha256
+
+_BENCHMARKS = 128  # more than the languages of MultiBLiMP
+_TOKENIZERS = 8
+_RECENT = 8
+
+
+class SweepCache:
+    """Benchmarks, tokenizers and tokenized benchmarks, which are the same for every checkpoint of a run.
+
+    Attributes:
+        logged: messages about benchmarks that were logged and are not logged again.
+        made: how many times what is kept was made, by what it is: ``pairs of blimp``, ``tokenizer``,
+            ``sentences``, ``model step00000512``.
+    """
+
+    def __init__(self) -> None:
+        self.logged: set[str] = set()
+        self.made: Counter[str] = Counter()
+        self._pairs: dict[Hashable, pd.DataFrame] = {}
+        self._tokenizers: dict[str, Any] = {}  # by the hash of their files
+        self._sentences: WeakValueDictionary[tuple[str, str, Part, bool], Sentences] = WeakValueDictionary()
+        self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
+
+    def benchmark(self, name: str, root: Path | None, custom: CustomBenchmark | None) -> pd.DataFrame:
+        """Load a benchmark, or return a copy of its pairs if its files have not changed (``load_benchmark``)."""
+        key = (name, root, custom, fingerprint(name, root, custom))
+        if key not in self._pairs:
+            if len(self._pairs) >= _BENCHMARKS:
+                self._pairs.clear()
+            self.made[f"pairs of {name}"] += 1
+            self._pairs[key] = load_benchmark(name, root, custom)
+        return self._pairs[key].copy()
+
+    def tokenizer(self, folder: Path) -> tuple[Any, str]:
+        """Load the tokenizer of a folder, or return one of equal files, and the hash of these files.
+
+        Raises:
+            UserError: when it is missing or does not load.
+        """
+        files_sha256 = encoding_sha256(folder)
+        if files_sha256 not in self._tokenizers:
+            if len(self._tokenizers) >= _TOKENIZERS:
+                self._tokenizers.clear()
+            self.made["tokenizer"] += 1
+            self._tokenizers[files_sha256] = load_tokenizer(folder)
+        tokenizer = self._tokenizers[files_sha256]
+        tokenizer.name_or_path = str(folder)  # for messages
+        return tokenizer, files_sha256
+
+    def sentences(self, info: ModelInfo, pairs: pd.DataFrame, data_sha256: str, part: Part, bare: bool) -> Sentences:
+        """Tokenize a benchmark, once for all models with the same tokenizer.
+
+        Args:
+            data_sha256: hash of the pairs.
+            part: what of a sentence counts.
+            bare: whether sentences are read without a start token.
+
+        Raises:
+            UserError: as ``encode``.
+        """
+        key = (info.tokenizer_files, data_sha256, part, bare)
+        sentences = self._sentences.get(key)
+        if sentences is None:
+            self.made["sentences"] += 1
+            self._sentences[key] = sentences = encode(pairs, info.tokenizer, part, bare)
+            self._recent.append(sentences)
+        return sentences
