@@ -327,7 +327,7 @@ class TestForeign:
         def fail(*_, **__):
             raise OSError("no network")
 
-        monkeypatch.setattr("train.tokenizer.build.fetch", fail)
+        monkeypatch.setattr("train.tokenizer.folder.fetch", fail)
         with pytest.raises(
             UserError, match=r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
         ):
