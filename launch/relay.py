@@ -1,4 +1,4 @@
-"""Starts a launcher, such as torchrun, and keeps what it would lose: signals for its workers, and exit code 75.
+"""Starts a launcher, such as torchrun, passes signals to its workers and preserves exit code 75.
 
 ``python -m launch.relay torchrun ...``: SIGTERM and SIGUSR1 go as SIGUSR1 to the processes below that handle it, which
 save their state and exit. The launcher itself would answer with its own time limit, and with an exit code of its own.
@@ -17,19 +17,16 @@ from ucurve.errors import INTERRUPTED
 
 
 def relay(command: Sequence[str]) -> int:
-    """Run a command and return its exit code, or 75 when a signal was passed on and the command then failed.
+    """Run a launcher and return its exit code, or 75 if it failed after a signal was passed on.
 
-    After Ctrl-C, which a terminal sends to the command as well, a command that fails gives 130.
-
-    Args:
-        command: the launcher and its arguments.
+    A command that fails after Ctrl-C, which a terminal sends to it as well, gives 130.
     """
-    told: list[int] = []
+    signalled: list[int] = []
     process = subprocess.Popen(command, preexec_fn=_ignore)  # noqa: PLW1509 - no other thread is there
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        told.append(number)
-        for worker in _catching(process.pid):
+        signalled.append(number)
+        for worker in _find_handlers(process.pid):
             os.kill(worker, signal.SIGUSR1)
 
     interrupted: list[int] = []
@@ -39,7 +36,7 @@ def relay(command: Sequence[str]) -> int:
     code = process.wait()
     if interrupted and code:
         return INTERRUPTED
-    if told and code:
+    if signalled and code:
         return REQUEUE
     return code if code >= 0 else 128 - code
 
@@ -49,11 +46,11 @@ def _ignore() -> None:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
-def _catching(process: int) -> list[int]:
+def _find_handlers(process: int) -> list[int]:
     """Return the descendants of a process that have a handler for SIGUSR1."""
     found: list[int] = []
     for child in _children(process):
-        found += [child] if _catches(child) else _catching(child)
+        found += [child] if _handles_usr1(child) else _find_handlers(child)
     return found
 
 
@@ -65,7 +62,7 @@ def _children(process: int) -> list[int]:
     return [int(child) for text in lists for child in text.split()]
 
 
-def _catches(process: int) -> bool:
+def _handles_usr1(process: int) -> bool:
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""The Slurm job array of a grid: a task for each run, no parent process, requeued by itself when it can go on."""
+"""The Slurm job array of a grid: one task for each run, without a parent process, which requeues itself."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ _Time = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d{2}:\d{2}$")]
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class SlurmSettings:
-    """What to ask Slurm for; None and 0 ask for nothing.
+    """The options of Slurm; None and 0 leave one out.
 
     Attributes:
         time: limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on.
-        at_once: most runs at a time.
-        warning: seconds before the limit at which the run is told to save and end.
+        at_once: largest number of runs at the same time.
+        warning: seconds before the limit at which the run receives the signal to save and end.
     """
 
     name: Word
@@ -38,11 +38,7 @@ class SlurmSettings:
 
 @dataclass(frozen=True)
 class Start:
-    """How one run is started.
-
-    Attributes:
-        launcher: ``python``, ``torchrun`` or ``deepspeed``.
-    """
+    """How one run is started; the launcher is ``python``, ``torchrun`` or ``deepspeed``."""
 
     python: str
     launcher: str
@@ -85,44 +81,39 @@ class Start:
 
 
 def train_script(launcher: str) -> str:
-    """Return what a launcher starts for ``train.py``: in a folder that is no checkout, the installed command."""
+    """Return the script that a launcher starts; outside a checkout the installed command."""
     if Path("train.py").is_file():
         return "train.py"
     return f"{'--module' if launcher == 'deepspeed' else '-m'} ucurve train"
 
 
-def directives(wishes: SlurmSettings, nodes: int, runs: int) -> list[str]:
+def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:
     """Return the options of sbatch for an array of runs."""
-    limit = f"%{wishes.at_once}" if wishes.at_once else ""
+    limit = f"%{settings.at_once}" if settings.at_once else ""
     asked = {
-        "--partition": wishes.partition,
-        "--account": wishes.account,
-        "--gpus-per-node": wishes.gpus,
-        "--cpus-per-task": wishes.cpus,
-        "--mem": wishes.memory,
+        "--partition": settings.partition,
+        "--account": settings.account,
+        "--gpus-per-node": settings.gpus,
+        "--cpus-per-task": settings.cpus,
+        "--mem": settings.memory,
     }
     return [
-        f"--job-name={wishes.name}",
+        f"--job-name={settings.name}",
         f"--array=0-{runs - 1}{limit}",
         f"--nodes={nodes}",
         "--ntasks-per-node=1",
-        f"--time={wishes.time}",
+        f"--time={settings.time}",
         *[f"{option}={value}" for option, value in asked.items() if value],
         "--requeue",
         "--open-mode=append",
-        f"--signal=B:USR1@{wishes.warning}",
-        f"--output={wishes.logs}/%A_%a.log",
-        *wishes.options,
+        f"--signal=B:USR1@{settings.warning}",
+        f"--output={settings.logs}/%A_%a.log",
+        *settings.options,
     ]
 
 
 def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[str]]) -> str:
-    """Write the script of a job array.
-
-    Args:
-        start: how one run is started.
-        runs: the arguments of ``train.py`` for each run.
-    """
+    """Return the script of a job array; ``runs`` are the arguments of ``train.py`` for each run."""
     cases = [f"{number}) set -- {shlex.join(run)} ;;" for number, run in enumerate(runs)]
     parts = [
         "#!/usr/bin/env bash",
@@ -135,7 +126,7 @@ def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[s
         *cases,
         '*) echo "the grid has no run $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;',
         "esac",
-        *_meeting_place(start),
+        *_rendezvous_lines(start),
         *_SUPERVISION.replace("START", start.in_job()).splitlines(),
     ]
     return "\n".join(parts) + "\n"
@@ -165,8 +156,8 @@ exit "$code"
 """
 
 
-def _meeting_place(start: Start) -> list[str]:
-    """Where the processes of a run meet: this script runs on the first node and takes a port that is free there."""
+def _rendezvous_lines(start: Start) -> list[str]:
+    """Return the lines that set address and port: the script runs on the first node and takes a free port there."""
     if start.launcher == "python":
         return []
     address = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'

@@ -9,14 +9,14 @@ from train.grid.cells import format_value
 from ucurve.config import compose, sweep
 
 
-def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -> str:
+def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str]) -> str:
     """Return the commands, one for each product of axes.
 
     Raises:
         UserError: when the arguments are not well formed.
     """
     expand_grid(grid)
-    options = _options(wishes)
+    options = _options(settings)
     blocks = compose("train", sweep("train", grid)[0]).get("grid") or [{}]
     given = {argument.partition("=")[0].lstrip("+") for argument in grid}
     lines = []
@@ -27,20 +27,20 @@ def submitit_commands(python: str, wishes: SlurmSettings, grid: Sequence[str]) -
     return "".join(lines)
 
 
-def _options(wishes: SlurmSettings) -> list[str]:
+def _options(settings: SlurmSettings) -> list[str]:
     asked = {
-        "partition": wishes.partition,
-        "account": wishes.account,
-        "gpus_per_node": wishes.gpus,
-        "cpus_per_task": wishes.cpus,
-        "array_parallelism": wishes.at_once,
+        "partition": settings.partition,
+        "account": settings.account,
+        "gpus_per_node": settings.gpus,
+        "cpus_per_task": settings.cpus,
+        "array_parallelism": settings.at_once,
     }
     return [
         "hydra/launcher=submitit_slurm",
         "hydra.sweep.dir=runs/.submitit",  # on a file system that the nodes see
-        f"hydra.launcher.name={wishes.name}",
-        f"hydra.launcher.timeout_min={_minutes(wishes.time)}",
-        f"hydra.launcher.signal_delay_s={wishes.warning}",
+        f"hydra.launcher.name={settings.name}",
+        f"hydra.launcher.timeout_min={_minutes(settings.time)}",
+        f"hydra.launcher.signal_delay_s={settings.warning}",
         *[f"hydra.launcher.{key}={value}" for key, value in asked.items() if value],
     ]
 

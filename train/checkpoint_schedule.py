@@ -20,13 +20,7 @@ _BABYLM_UNIT = 1_000_000
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class ScheduleSettings:
-    """Which steps are checkpointed.
-
-    Attributes:
-        kind: ``log``, ``pythia``, ``linear``, ``babylm`` or ``list``.
-        count: number of checkpoints, for ``log`` and ``linear``.
-        steps: the steps, ascending, for ``list``.
-    """
+    """The schedule, with ``count`` checkpoints for ``log`` and ``linear`` and ascending ``steps`` for ``list``."""
 
     kind: Kind
     count: PositiveInt | None = None
@@ -42,11 +36,7 @@ class ScheduleSettings:
 
 
 def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
-    """Return the ascending, distinct steps at which a run is checkpointed, 0 and ``total_steps`` among them.
-
-    Args:
-        total_steps: optimizer steps in the run.
-        tokens_per_step: tokens in one global batch.
+    """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``.
 
     Raises:
         UserError: when the schedule does not fit a run of this length.

@@ -1,4 +1,4 @@
-"""The training configuration: what Hydra composed, as frozen dataclasses, checked in one go."""
+"""The training configuration as frozen dataclasses, checked at once."""
 
 from dataclasses import asdict, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from ucurve.config import STRICT, Folder, Name, Seed, TokenCount, check
 from ucurve.counts import format_count
 from ucurve.storage.files import sha256_json
 
-# Keys that change how or where a run is made, but not what comes out of it.
+# Keys that change how or where a run is computed, but not its outcome.
 _NOT_IDENTITY = ("eval", "engine", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")
 _NOT_IDENTITY_OF_DATA = ("path", "max_epochs")
 
@@ -60,15 +60,15 @@ class BatchSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings:
-    """What runs the arithmetic.
+    """The engine that computes the steps.
 
     Attributes:
         kind: ``torch``, ``deepspeed``, or ``auto``: DeepSpeed when there are several processes or an accelerator.
         micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch.
         device: ``cpu``, ``cuda`` or ``auto``.
-        zero_stage: how much DeepSpeed cuts over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too;
+        zero_stage: what DeepSpeed partitions over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too;
             None is 0 in float32 and 1 in bfloat16.
-        config: a file, JSON or YAML, that is merged over DeepSpeed's configuration.
+        config: a file, JSON or YAML, that overrides keys of DeepSpeed's configuration.
     """
 
     kind: Literal["auto", "torch", "deepspeed"]
@@ -106,7 +106,7 @@ class Seeds:
 
 @dataclass(frozen=True, config=STRICT)
 class TrackerSettings:
-    """An experiment tracker beside ``metrics.jsonl``, which stays the truth."""
+    """An experiment tracker beside ``metrics.jsonl``."""
 
     kind: Literal["none", "wandb"]
     project: str = "ucurve"
@@ -182,14 +182,14 @@ class RunSettings:
 
 
 def pick_identity(values: dict[str, Any]) -> dict[str, Any]:
-    """Pick from a whole configuration the keys that decide what comes out of a run."""
+    """Return the keys of a configuration that determine the outcome of a run."""
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     kept["data"] = {key: value for key, value in kept["data"].items() if key not in _NOT_IDENTITY_OF_DATA}
     return kept
 
 
 def without_seeds(identity: dict[str, Any]) -> dict[str, Any]:
-    """Leave the seeds out of an identity: what is left is shared by the runs that a band is drawn over."""
+    """Return an identity without the seeds; runs that have it in common are one curve with a band."""
     return {key: value for key, value in identity.items() if key != "seeds"}
 
 

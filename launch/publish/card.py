@@ -1,4 +1,4 @@
-"""The model card of a published run: what made it, its checkpoints, and a figure of its learning curves."""
+"""The model card of a published run: its checkpoints, its provenance and a figure of its learning curves."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ _TIES = {"half": "a tie counts one half", "wrong": "a tie counts as wrong", "rig
 
 @dataclass(frozen=True)
 class _Published:
-    """What a card is written from."""
+    """The data of a card."""
 
     repo: str
     settings: RunSettings
@@ -72,7 +72,7 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
         accuracy=overall_accuracies(read_table(ACCURACY, ACCURACY.path(run))),
     )
     draw_curves(folder / CURVE, published.metrics, published.accuracy)
-    write_text(folder / README, "\n\n".join(_parts(published)) + "\n")
+    write_text(folder / README, "\n\n".join(_write_sections(published)) + "\n")
 
 
 def overall_accuracies(table: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +89,7 @@ def overall_accuracies(table: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["ties_rule"] == rules[0]].sort_values("step") if rules else rows
 
 
-def _parts(published: _Published) -> Iterator[str]:
+def _write_sections(published: _Published) -> Iterator[str]:
     record = published.record
     architecture = published.settings.model.shape.architecture
     yield _FRONT.format(architecture=architecture)
@@ -101,8 +101,8 @@ def _parts(published: _Published) -> Iterator[str]:
     yield _usage(published)
     yield "## Learning curve\n\n![Bits per byte and accuracies against training tokens](learning_curve.png)"
     yield from _accuracies(published.accuracy)
-    yield "## Checkpoints\n\n" + _checkpoints(published)
-    yield "## What made it\n\n" + _table(["", ""], _facts(published))
+    yield "## Checkpoints\n\n" + _checkpoint_table(published)
+    yield "## What made it\n\n" + _markdown_table(["", ""], _list_provenance(published))
     yield from _sessions(record.get("sessions", []))
     yield (
         "`manifest.json` in each revision has the SHA-256 of every file, the hashes of data, tokenizer and\n"
@@ -135,16 +135,16 @@ def _accuracies(accuracy: pd.DataFrame) -> Iterator[str]:
         pairs, rule = int(rows["n"].max()), _TIES[rows["ties_rule"].iloc[0]]
         yield f"### {benchmark}, scorer `{scorer}`"
         yield f"Accuracy in percent over all {pairs:,} pairs; {rule}, chance is 50."
-        yield _table(["revision", *linkings], lines)
+        yield _markdown_table(["revision", *linkings], lines)
 
 
-def _checkpoints(published: _Published) -> str:
+def _checkpoint_table(published: _Published) -> str:
     bits = published.metrics.set_index("step")["bits_per_byte"]
     head = ["revision", "tokens", "FLOPs (6ND)", "epochs", "bits per byte", "SHA-256 of the weights"]
-    return _table(head, [_checkpoint(manifest, bits) for manifest in published.manifests])
+    return _markdown_table(head, [_checkpoint_row(manifest, bits) for manifest in published.manifests])
 
 
-def _checkpoint(manifest: dict[str, Any], bits: pd.Series) -> list[str]:
+def _checkpoint_row(manifest: dict[str, Any], bits: pd.Series) -> list[str]:
     step = manifest["step"]
     return [
         f"`step{step}`",
@@ -156,7 +156,7 @@ def _checkpoint(manifest: dict[str, Any], bits: pd.Series) -> list[str]:
     ]
 
 
-def _facts(published: _Published) -> list[list[str]]:
+def _list_provenance(published: _Published) -> list[list[str]]:
     record, settings = published.record, published.settings
     parameters, corpus, seeds = record["parameters"], record["corpus"], record["seeds"]
     optimizer = settings.optimizer
@@ -180,13 +180,13 @@ def _facts(published: _Published) -> list[list[str]]:
 
 
 def _sessions(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Say which code made which steps, where a run went on with other code, versions, hardware or engine."""
+    """Write which code trained which steps, if a run was resumed with other code, versions, hardware or engine."""
     if len(sessions) > 1:
         rows = [
             [f"{session['after_step'] + 1:,}", f"`{session['code_revision']}`", session["versions"]["torch"]]
             for session in sessions
         ]
-        yield "The run went on with other code or elsewhere:\n\n" + _table(
+        yield "The run went on with other code or elsewhere:\n\n" + _markdown_table(
             ["from step", "code revision", "torch"], rows
         )
 
@@ -195,7 +195,7 @@ def _plain(value: Any) -> str:
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -113,7 +113,7 @@ def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
 
 
 def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
-    """Add what the hub's client looks for in its cache: a file for each revision that names a snapshot's folder."""
+    """Add the layout of the hub's cache: for each revision a file that names the folder of its snapshot."""
     place = out / f"models--{repo.replace('/', '--')}"
     for name in ("refs", "snapshots"):
         (place / name).mkdir(parents=True)
@@ -127,16 +127,16 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
 
 
 def _check_same_publication(run: Path, out: Path) -> None:
-    """Refuse a folder that is not this run's, file by file; only its cards may have been changed."""
+    """Check that a folder has the revisions of this run, file by file; only the cards may have been changed."""
     for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
         found = out / revision
         expected = {name: sha256_file(folder / name) for name in [*read_manifest(folder)["files"], MANIFEST]}
         allowed = {*expected, README, CURVE, UNIGRAM_COUNTS}
-        wrong = [name for name, digest in expected.items() if not _is_file_with(found / name, digest)]
+        wrong = [
+            name
+            for name, digest in expected.items()
+            if not (found / name).is_file() or sha256_file(found / name) != digest
+        ]
         wrong += sorted(path.name for path in found.iterdir() if path.name not in allowed) if found.is_dir() else []
         if wrong:
             raise UserError(f"out={out} is not what was published of {run}: {revision}/{wrong[0]} differs")
-
-
-def _is_file_with(path: Path, digest: str) -> bool:
-    return path.is_file() and sha256_file(path) == digest

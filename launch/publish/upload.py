@@ -1,4 +1,4 @@
-"""Sends published revisions to the Hugging Face hub, a branch for each; the only file of training that writes there."""
+"""Uploads published revisions to the Hugging Face hub, a branch for each; the only file that writes there."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -10,15 +10,10 @@ from ucurve.progress import say
 
 
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
-    """Make the branches of a repository hold what the folders of the same names hold, ``main`` last.
+    """Upload the folder of each revision, and ``main`` last, to the branch of the same name.
 
-    The repository is made where it is missing. What the hub has already is not sent again, so that the same call goes
-    on after a failure.
-
-    Args:
-        folder: has a folder for each revision, and ``main``.
-        repo: ``USER/NAME``.
-        revisions: names of the branches beside ``main``.
+    A missing repository is created. What the hub has already is not sent again, so that the same call continues after
+    a failure.
 
     Raises:
         RunError: naming the revision that the hub did not take.

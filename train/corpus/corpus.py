@@ -29,10 +29,9 @@ class CorpusSettings:
 
     Attributes:
         kind: ``demo`` (the embedded grammar), ``text`` (local files) or ``hub`` (a dataset of the Hugging Face hub).
-        name: the corpus in run names; by default made from the last part of the path or of the dataset's id.
+        name: the corpus in run names; by default from the last part of the path or of the dataset's id.
         path: for ``text``: a file, folder or glob, or a list of them.
-        exclude: for ``text``: patterns of file names that a folder or glob does not contribute. By default a file
-            that starts with ``validation`` or ``test`` is no training text.
+        exclude: for ``text``: patterns of file names to leave out of folders and globs.
         text_field: the field of a JSON, Parquet or dataset record that holds the text.
         unit: a document is a ``record`` (a text file, a JSON line's field, a row) or each nonblank ``line`` of one.
         max_epochs: how often at most the corpus may be repeated to fill the token budget.
@@ -75,11 +74,11 @@ class CorpusSettings:
         if self.name:
             return self.name
         if self.kind != "text":
-            return _name_of(self.dataset or self.kind)
+            return _make_name(self.dataset or self.kind)
         if not self.paths:
             return self.kind
         more = f"_and_{len(self.paths) - 1}_more" if len(self.paths) > 1 else ""
-        return _name_of(self.paths[0]) + more
+        return _make_name(self.paths[0]) + more
 
 
 @plain_dataclass(frozen=True)
@@ -102,11 +101,7 @@ class Corpus:
         return tuple(select_files(self.settings.paths, self.settings.exclude))
 
     def check_files(self) -> None:
-        """Check that the files of a ``text`` corpus are there, reading none of them.
-
-        Raises:
-            UserError: when a path names no readable file.
-        """
+        """Find the files of a ``text`` corpus without reading them; raises as ``files`` does."""
         _ = self.files
 
     def documents(self) -> Iterator[str]:
@@ -123,10 +118,9 @@ class Corpus:
         yield from documents
 
     def fingerprint(self) -> str:
-        """Return a hex SHA-256 that changes when the documents can change.
+        """Return a hex SHA-256 of the names and bytes of the files and of how documents are cut.
 
-        It covers the names and bytes of the files and how documents are cut. For the demo the files are its grammar
-        and engine. A hub dataset is not read for this: its id, subset, split and bound stand for it.
+        For the demo the files are its grammar and engine; for a hub dataset its id, subset, split and limit are hashed.
         """
         settings = self.settings
         return sha256_json([_FORMAT, settings.kind, settings.unit, settings.text_field, self._content])
@@ -155,7 +149,7 @@ class Corpus:
             yield from split_record(record, settings.unit)
 
 
-def _name_of(path: str) -> str:
+def _make_name(path: str) -> str:
     last = Path(path).name
     if last in ("", ".."):
         last = Path(path).resolve().name
@@ -171,7 +165,7 @@ def _sha256(file: Path) -> str:
 
 @functools.cache
 def _demo_records() -> tuple[str, ...]:
-    """Make the demo's text, a few megabytes, once: it takes seconds and every tokenizer needs it again."""
+    """Generate the demo's text, a few megabytes, which takes seconds."""
     from eval.generation.demo import training_text
 
     return tuple(training_text())
@@ -212,7 +206,7 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> list[Path]:
     Raises:
         UserError: when a path does not exist, names a format that is not read, or yields no file.
     """
-    files = {file.absolute() for path in paths for file in _files_of(path, exclude)}
+    files = {file.absolute() for path in paths for file in _list_files(path, exclude)}
     names = relative_names(list(files))
     return sorted(files, key=lambda file: names[file])
 
@@ -223,7 +217,7 @@ def relative_names(files: Sequence[Path]) -> dict[Path, str]:
     return {file: os.fsencode(file.relative_to(common)).decode("utf-8", "backslashreplace") for file in files}
 
 
-def _files_of(path: str, exclude: Sequence[str]) -> list[Path]:
+def _list_files(path: str, exclude: Sequence[str]) -> list[Path]:
     target = Path(path)
     if target.is_file():
         if file_format(target) is None:

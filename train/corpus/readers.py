@@ -23,7 +23,7 @@ _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for 
 
 
 class Continuation(str):
-    """The next part of the document that was begun before it; the two meet between two lines."""
+    """The next part of a document, cut between two lines."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ def plain_name(name: str) -> str:
 
 
 def file_format(path: Path) -> str | None:
-    """Return the format a file's name tells (one of ``FORMATS``), or None for a file that is no text of ours."""
+    """Return the format (one of ``FORMATS``) by a file's name, or None for a format that is not read."""
     name = path.name.lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
@@ -47,19 +47,18 @@ def file_format(path: Path) -> str | None:
 
 
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
-    """Read the documents of one file, in order.
+    """Yield the documents of one file, in order, without blank ones.
 
-    A blank document is passed over. A text file is one record; a line of JSON or a row of Parquet is one record. A
-    long text file comes in parts, of which all but the first are ``Continuation``.
+    A text file, a line of JSON and a row of Parquet are one record each. A long text file comes in parts, of which all
+    but the first are ``Continuation``.
 
     Args:
-        path: the file; its name tells format and compression.
         unit: ``record``, or ``line`` for every line of a record.
         text_field: the field of a JSON or Parquet record that holds the text.
 
     Raises:
-        UserError: naming file and line (or row), for a file that is damaged, not UTF-8, not JSON, or whose record
-            lacks the field or holds something else than text in it.
+        UserError: naming file and line (or row), for a file that is damaged, not UTF-8 or not JSON, or a record
+            without text in the field.
     """
     kind = file_format(path)
     if kind == ".txt" and unit == "line":
@@ -79,10 +78,10 @@ def split_record(text: str, unit: Unit) -> Iterator[str]:
 
 
 def field_text(record: Any, field: str, place: str) -> str:
-    """Take the text out of a record.
+    """Return the text of a record.
 
     Raises:
-        UserError: when the record is no mapping, lacks the field, or the field holds something else than text.
+        UserError: when the record is not a mapping with text in the field.
     """
     if not isinstance(record, dict):
         raise UserError(f"{place}: a record must be an object with a field {field!r}, not {_type_name(record)}")

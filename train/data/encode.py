@@ -1,4 +1,4 @@
-"""Turns documents into token ids in several processes, in order, with a bounded amount of work under way."""
+"""Encodes documents into token ids, in order and in several processes, with a bounded number of pending batches."""
 
 import collections
 import contextlib
@@ -31,7 +31,7 @@ _BATCHES_PER_PROCESS = 3
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to encode: what a worker process needs to know.
+    """What a worker process needs for encoding.
 
     Attributes:
         document_token: id of the token that precedes every document.
@@ -50,8 +50,8 @@ class Encoded:
     """Token ids of some documents, each with the end-of-document token in front.
 
     Attributes:
-        tokens: shape [tokens]; the first may go on with a document begun before.
-        starts: where in them a document begins, shape [documents].
+        tokens: shape [tokens]; the first ones may continue an earlier document.
+        starts: indices of the tokens that begin a document, shape [documents].
     """
 
     tokens: NDArray[Any]
@@ -64,14 +64,14 @@ def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
 
 
 def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
-    """Encode documents in batches; what comes out does not depend on the number of processes.
+    """Encode documents in batches; the ids do not depend on the number of processes, nor on the cuts of long documents.
 
-    A corpus of one batch is encoded in this process. A document that comes in parts gives the ids of the whole.
+    A corpus of one batch is encoded in this process.
 
     Raises:
         RunError: when a worker process dies.
     """
-    batches = _batches(_well_cut(documents, recipe))
+    batches = _batches(_join_unsafe_cuts(documents, recipe))
     start = list(itertools.islice(batches, 2))
     batches = itertools.chain(start, batches)
     if processes == 1 or len(start) < 2:
@@ -80,7 +80,7 @@ def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -
     try:
         yield from _encode_in_processes(batches, recipe, processes)
     except BrokenProcessPool as error:
-        raise RunError("a process that tokenizes was killed, perhaps for want of memory") from error
+        raise RunError("a process that tokenizes was killed, perhaps because the memory was exhausted") from error
 
 
 def encode(recipe: Recipe, texts: list[str]) -> Encoded:
@@ -96,14 +96,18 @@ def encode(recipe: Recipe, texts: list[str]) -> Encoded:
     return Encoded(tokens, starts)
 
 
-def _well_cut(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
-    """Join the parts of a document again wherever its ids would not be those of the whole.
+def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
+    """Join the parts of a document again where the cut would change its ids.
 
-    What a tokenizer makes of the two lines around a cut, together and apart, tells: it sees no further than a line.
+    A cut is safe if encoding the two adjacent lines together gives the same ids as encoding them separately.
     """
     held = None
     for document in documents:
-        if held is not None and isinstance(document, Continuation) and not _is_seam(held, document, _encoder(recipe)):
+        if (
+            held is not None
+            and isinstance(document, Continuation)
+            and not _is_safe_cut(held, document, _encoder(recipe))
+        ):
             held = type(held)(held + document)
             continue
         if held is not None:
@@ -113,7 +117,7 @@ def _well_cut(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
         yield held
 
 
-def _is_seam(before: str, after: str, encoder: Encoder) -> bool:
+def _is_safe_cut(before: str, after: str, encoder: Encoder) -> bool:
     line, next_line = before[before.rfind("\n", 0, -1) + 1 :], after[: after.find("\n") + 1] or after
     whole, first, second = (list(ids) for ids in encoder([line + next_line, line, next_line]))
     return whole == first + second
@@ -137,7 +141,7 @@ def _encode_in_processes(batches: Iterator[list[str]], recipe: Recipe, processes
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; the one that started them acts."""
+    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; their parent handles it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -165,8 +169,8 @@ def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
 @functools.lru_cache(maxsize=1)
 def _encoder(recipe: Recipe) -> Encoder:
     if recipe.from_file:
-        backend = _from_file(recipe.folder)
-        return character_encoder(_pipeline(backend)) or _rust_encoder(backend)
+        backend = _load_backend(recipe.folder)
+        return character_encoder(_read_pipeline(backend)) or _rust_encoder(backend)
     tokenizer = load_tokenizer(recipe.folder)
     if tokenizer.is_fast:
         return _rust_encoder(tokenizer.backend_tokenizer)
@@ -174,11 +178,7 @@ def _encoder(recipe: Recipe) -> Encoder:
 
 
 def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
-    """Return a table look-up that gives what a pipeline gives, when its tokens are single characters; else None.
-
-    Args:
-        pipeline: the content of ``tokenizer.json``.
-    """
+    """Return a table look-up in place of a ``tokenizer.json`` whose tokens are single characters; else None."""
     table = character_table(pipeline)
     return None if table is None else lambda texts: [table[code_points(text)] for text in texts]
 
@@ -190,7 +190,7 @@ def _rust_encoder(backend: Any) -> Encoder:
     return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-def _from_file(folder: Path) -> Any:
+def _load_backend(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -200,10 +200,10 @@ def _is_file_alone(folder: Path, tokenizer: Any) -> bool:
     if not tokenizer.is_fast or not (folder / "tokenizer.json").is_file():
         return False
     backend = tokenizer.backend_tokenizer
-    return bool(_pipeline(_from_file(folder)) == _pipeline(backend))
+    return bool(_read_pipeline(_load_backend(folder)) == _read_pipeline(backend))
 
 
-def _pipeline(backend: Any) -> dict[str, Any]:
-    """Everything that decides the ids of a text, in plain values."""
+def _read_pipeline(backend: Any) -> dict[str, Any]:
+    """Return everything that determines the ids of a text."""
     parts: dict[str, Any] = json.loads(backend.to_str())
     return {name: part for name, part in parts.items() if name not in ("truncation", "padding")}

@@ -1,4 +1,4 @@
-"""Which training sequences a step sees: a pure function of data hash, data seed and sequence length."""
+"""The order of the training sequences: a pure function of data hash, data seed and sequence length."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,15 +13,10 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class DataOrder:
-    """Permutes the sequences of a token stream anew in every epoch.
+    """A permutation of the whole sequences of a token stream for every epoch.
 
     Sequence s of a stream covers tokens ``[s * length, (s + 1) * length]``: ``length`` inputs and, one position on,
     their ``length`` targets.
-
-    Attributes:
-        data_sha256: content hash of the token stream.
-        length: sequence length in tokens.
-        sequences: number of whole sequences in the stream.
     """
 
     data_sha256: str

@@ -1,11 +1,10 @@
-"""The token stream of a corpus: shards on disk, written once, memory-mapped, checked by their hash."""
+"""The token stream of a corpus: shards on disk, written once, memory-mapped and checked by their hash."""
 
 import contextlib
 import hashlib
 import io
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -52,14 +51,7 @@ class TokenStore:
     _document_starts: NDArray[np.int64]
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-        """Gather stretches of the stream; they may cross the borders of shards.
-
-        Args:
-            starts: positions of the first tokens, shape [n].
-            length: tokens in each window.
-
-        Returns:
-            Token ids, shape [n, length].
+        """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards.
 
         Raises:
             IndexError: when a window does not lie within the stream.
@@ -92,14 +84,13 @@ def build_token_store(
 ) -> TokenStore:
     """Tokenize a corpus unless the cache holds its tokens already.
 
-    The cached stream is used when neither the corpus (names and bytes of its files, unit, field) nor the tokenizer
-    changed and its own hashes hold; otherwise it is built anew. Two processes that want one stream build it once.
+    The cached stream is used if corpus (names and bytes of its files, unit, field) and tokenizer are unchanged and
+    its hashes match. Processes that need the same stream build it once.
 
     Args:
         cache: folder of the token streams.
-        processes: processes that tokenize; by default one for each core this process may use. They do not change
-            what comes out.
-        shard_tokens: tokens in a shard; neither does it.
+        processes: processes that tokenize, by default one for each available core; the result is the same.
+        shard_tokens: tokens in a shard.
 
     Raises:
         UserError: when a document cannot be read, naming file and line.
@@ -124,24 +115,22 @@ def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
 
 
 def _save_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a ``.npy`` file; NumPy's own writing to a full disk does not say that it is full."""
+    """Write a ``.npy`` file; NumPy's own function does not report that the disk is full."""
     content = io.BytesIO()
     np.save(content, array)
     path.write_bytes(content.getbuffer())
 
 
 def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
-    """Refuse a token budget that would repeat the corpus more often than allowed.
+    """Check that a token budget does not repeat the corpus more often than allowed.
 
     Args:
         store: the token stream, or its length in tokens.
         sequence: tokens of a training sequence; an epoch has whole sequences only.
-        max_epochs: how often the corpus may be gone through.
         where: the corpus, for the message.
 
     Raises:
-        UserError: when the stream holds no whole sequence, or saying how many epochs the budget means and what is
-            allowed.
+        UserError: when the stream holds no whole sequence, or the budget means more than ``max_epochs`` epochs.
     """
     length = store if isinstance(store, int) else store.length
     usable = (length - 1) // sequence * sequence
@@ -158,7 +147,7 @@ def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs
 
 
 def _cores() -> int:
-    """Return the cores that this process may use, as far as the system tells."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -178,7 +167,7 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
 
 
 def is_complete_store(folder: Path, key: str) -> bool:
-    """Tell whether a folder holds the stream asked for, byte for byte as it was written."""
+    """Tell whether a folder holds the stream of ``key``, byte for byte as it was written."""
     try:
         index = read_json_or_empty(folder / INDEX)
         index_hash = index.pop("index_sha256", None)
@@ -193,15 +182,10 @@ def is_complete_store(folder: Path, key: str) -> bool:
 def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
     digest = hashlib.sha256()
     for shard in index["shards"]:
-        for part in _parts(folder / shard["file"]):
-            digest.update(part)
+        with (folder / shard["file"]).open("rb") as file:
+            while part := file.read(_READ_AT_ONCE):
+                digest.update(part)
     return digest.hexdigest()
-
-
-def _parts(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while part := file.read(_READ_AT_ONCE):
-            yield part
 
 
 def open_store(folder: Path) -> TokenStore:
@@ -223,12 +207,7 @@ _TOKENS_BETWEEN_LINES = 50_000_000
 
 
 class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
-    """Writes a stream shard by shard and keeps its counts and hash; use as a context manager.
-
-    Attributes:
-        length: tokens written.
-        unigram_counts: how often each token was written, shape [vocabulary].
-    """
+    """Writes a stream shard by shard and keeps its counts and hash; use as a context manager."""
 
     def __init__(self, folder: Path, vocabulary: int, shard_tokens: int) -> None:
         self._folder, self._shard_tokens = folder, shard_tokens

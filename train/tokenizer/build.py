@@ -52,8 +52,8 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
     """Build a tokenizer unless it is there already.
 
     The folder is ``<folder_root>/<name>-<data name>-<8 hex digits>``; the digits come from the settings and the
-    content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Two
-    processes that want one tokenizer build it once.
+    content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Processes
+    that need the same tokenizer build it once.
 
     Raises:
         UserError: when corpus or tokenizer cannot be read, ``vocab_size`` is too small, or a tokenizer of the hub has
@@ -70,7 +70,7 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
 
 
 def check_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings) -> None:
-    """Check what is known of a tokenizer before the corpus is read through, writing and fetching nothing.
+    """Check a tokenizer as far as possible before the whole corpus is read, writing and fetching nothing.
 
     Raises:
         UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for the start of a corpus
@@ -89,7 +89,7 @@ def check_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
 def expected_vocabulary(
     settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path
 ) -> tuple[int, str]:
-    """Tell the size of a vocabulary without building or fetching anything, and where the number comes from.
+    """Return the size of a vocabulary without building or fetching anything, and a note on where it comes from.
 
     Raises:
         UserError: when the tokenizer is not built and ``vocab_size`` gives no size to expect, or the corpus's path

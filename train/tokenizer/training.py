@@ -40,7 +40,7 @@ def train_char(found: Survey) -> Tokenizer:
     vocabulary = {token: number for number, token in enumerate([END_OF_DOCUMENT, UNKNOWN, *found.counts])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(ANY_CHARACTER), behavior="isolated")
-    return _finished(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
+    return _add_special_tokens(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
 
 
 def check_size(kind: str, vocab_size: int, characters: int, where: str = "the corpus") -> None:
@@ -78,7 +78,7 @@ def train_word(found: Survey, vocab_size: int) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(f"[{HAN}]+|[^{HAN}]"), behavior="isolated")
     trainer = _trainer(vocab_size, [END_OF_DOCUMENT, UNKNOWN], sorted(found.counts))
     _learn(tokenizer, found, trainer)
-    return _finished(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
+    return _add_special_tokens(tokenizer, [END_OF_DOCUMENT, UNKNOWN])
 
 
 def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
@@ -92,7 +92,7 @@ def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     _learn(tokenizer, found, _trainer(vocab_size, [END_OF_DOCUMENT], alphabet))
-    tokenizer = _finished(tokenizer, [END_OF_DOCUMENT])
+    tokenizer = _add_special_tokens(tokenizer, [END_OF_DOCUMENT])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
@@ -138,7 +138,7 @@ def _trainer(vocab_size: int, special_tokens: list[str], alphabet: list[str]) ->
     )
 
 
-def _finished(tokenizer: Tokenizer, special_tokens: list[str]) -> Tokenizer:
+def _add_special_tokens(tokenizer: Tokenizer, special_tokens: list[str]) -> Tokenizer:
     tokenizer.decoder = decoders.Fuse()
     tokenizer.add_special_tokens(special_tokens)
     return tokenizer

@@ -1,4 +1,4 @@
-"""What the tokens of a vocabulary stand for: their bytes, and the counts of ZhoBLiMP's Table 4."""
+"""The bytes that the tokens of a vocabulary stand for, and the counts of ZhoBLiMP's Table 4."""
 
 import json
 import re
@@ -39,8 +39,7 @@ def vocabulary_size(tokenizer: Any) -> int:
 def token_bytes(tokenizer: Any) -> NDArray[np.int32]:
     """Return the UTF-8 bytes that each token stands for, shape [vocabulary].
 
-    A byte token is 1 byte, a SentencePiece space mark is the 1 byte of a space, special tokens, the unknown token
-    and ids without a token are 0.
+    A byte token and a SentencePiece space mark have 1 byte; special and unknown tokens and unused ids have 0.
     """
     return np.array([len(content or b"") for content in token_contents(tokenizer)], dtype=np.int32)
 
@@ -58,7 +57,7 @@ def count_tokens(tokenizer: Any) -> TokenCounts:
 def token_contents(tokenizer: Any) -> list[bytes | None]:
     """Return, by token id, the bytes each token stands for; None for special and unknown tokens and for unused ids."""
     contents: list[bytes | None] = [None] * vocabulary_size(tokenizer)
-    decode = _decoder_of(tokenizer)
+    decode = _choose_decoder(tokenizer)
     added = dict(tokenizer.added_tokens_decoder)
     nothing = {*tokenizer.all_special_ids, tokenizer.unk_token_id}
     for token, number in tokenizer.get_vocab().items():
@@ -76,7 +75,7 @@ def _han_length(content: bytes | None) -> int:
     return len(text) if contains_han(text) else 0
 
 
-def _decoder_of(tokenizer: Any) -> Callable[[str], bytes]:
+def _choose_decoder(tokenizer: Any) -> Callable[[str], bytes]:
     kinds, marks = _decoder_kinds(tokenizer), _byte_marks()
     if "ByteLevel" in kinds:
         return lambda token: bytes(marks[mark] for mark in token)

@@ -137,9 +137,9 @@ class TestWindows:
     def test_document_of(self, sharded):
         stream = whole(sharded)
         expected = np.cumsum(stream == 0) - 1
-        assert [sharded.document_of(place) for place in range(sharded.length)] == expected.tolist()
+        assert [sharded.find_document(place) for place in range(sharded.length)] == expected.tolist()
         with pytest.raises(IndexError, match="is not in the stream"):
-            sharded.document_of(sharded.length)
+            sharded.find_document(sharded.length)
 
 
 class TestCache:
