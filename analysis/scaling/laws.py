@@ -14,8 +14,9 @@ import pandas as pd
 from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
+from eval.metrics.significance import CHANCE
+
 Array = npt.NDArray[np.float64]
-CHANCE = 0.5
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
 FEWEST_FOR_INTERVALS = 8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
 SAMPLES = 200
