@@ -97,6 +97,13 @@ def overall(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
 
 
+def pool_pairs(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Average accuracies over pairs: ``keys``, ``n`` (pairs) and ``accuracy``, in the order of the rows."""
+    right = rows.assign(accuracy=rows["accuracy"] * rows["n"])
+    table = right.groupby(list(keys), as_index=False, sort=False, observed=True)[["n", "accuracy"]].sum()
+    return table.assign(accuracy=table["accuracy"] / table["n"])
+
+
 def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
 

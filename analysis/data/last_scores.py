@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from analysis.data.files import PAIR_COLUMNS, known_linking
 from analysis.data.study import BenchmarkScores, LastScores
-from eval.metrics.accuracy import TiesRule, items, pair_credits
+from eval.metrics.accuracy import items, pair_credits
 from eval.metrics.levels import levels_of
 from eval.metrics.significance import certainty
 from eval.pairs import identical
@@ -75,7 +74,6 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
     rows = rows[rows["linking"] == (linking or scored.linking)]
     if function is None or rows.empty:
         return None
-    rule = cast(TiesRule, str(rows["ties_rule"].iloc[0]))
     stored = scored.last_scores(linking or scored.linking)
     if not stored:
         return None
@@ -85,7 +83,7 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
     alike = [one for one in stored if one.pairs is pairs or one.pairs[names].equals(pairs[names])]
     tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in alike}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
-    credit = {run: pair_credits(table, function, rule) for run, table in scores.items()}
+    credit = {run: pair_credits(table, function, scored.ties_rule) for run, table in scores.items()}
     labels = [run.label for run in scored.study.runs]
     left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
     return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None

@@ -64,18 +64,13 @@ def read_runs(
     for run in runs:
         own = known[known["run"] == run.label].sort_values("step")
         if not own.empty:
-            yield run, read_items(run, own, benchmark, scorer, linking, rule, cluster)
+            yield run, _read_items(run, own, benchmark, scorer, linking, rule, cluster)
 
 
-def read_items(
-    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
-    cluster: str = BY_EDITS,
-) -> Items | None:  # fmt: skip
-    """Read the credits of one run; the arguments and errors are those of ``read_runs``.
-
-    Args:
-        checkpoints: ``step`` and ``tokens`` of the checkpoints wanted, ascending, one row each.
-    """
+def _read_items(
+    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule, cluster: str
+) -> Items | None:
+    """Read the credits of one run at checkpoints: ``step`` and ``tokens``, ascending, one row each."""
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     for path in paths:
         check_scores(run.folder, path)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import pandas as pd
 import pyarrow.compute
@@ -13,6 +14,7 @@ from analysis.data.frames import AGGREGATES, metric_frame, one_ties_rule, score_
 from analysis.data.runs import Run
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.user_tables import read_human
+from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
 from eval.store.scores import pairs_path
@@ -117,7 +119,12 @@ class BenchmarkScores:
     @property
     def title(self) -> str:
         """What the numbers are, for people: benchmark, linking function, what a tie counts."""
-        return f"{self.benchmark}, {self.linking}, ties counted {self.rows['ties_rule'].iloc[0]}"
+        return f"{self.benchmark}, {self.linking}, ties counted {self.ties_rule}"
+
+    @property
+    def ties_rule(self) -> TiesRule:
+        """What a tie counts, the same in all rows."""
+        return cast(TiesRule, str(self.rows["ties_rule"].iloc[0]))
 
     def curve_rows(self) -> pd.DataFrame:
         """Return the rows of checkpoints under the linking function of the figures, all lengths together."""
@@ -135,9 +142,13 @@ class BenchmarkScores:
     def all_lengths(self, steps: Sequence[int]) -> pyarrow.dataset.Expression:
         """Return what finds in ``accuracy.csv`` the rows over all lengths at some steps, under the ties rule."""
         column = pyarrow.compute.field
-        rule = str(self.rows["ties_rule"].iloc[0])
         names = (column("benchmark") == self.benchmark) & (column("scorer") == self.scorer)
-        return names & (column("split") == "all") & (column("ties_rule") == rule) & column("step").isin(list(steps))
+        return (
+            names
+            & (column("split") == "all")
+            & (column("ties_rule") == self.ties_rule)
+            & column("step").isin(list(steps))
+        )
 
     def last_scores(self, linking: str) -> list[LastScores]:
         """Return the pairs and scores of the last scored checkpoint of every run that has them, in the study's order.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from analysis.data.frames import pool_pairs
 from analysis.data.last_scores import ModelScores
 from analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
 from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
@@ -78,9 +79,7 @@ def best_languages(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 def phenomenon_points(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Pool the languages of each phenomenon: ``model``, ``phenomenon``, ``n`` and ``accuracy`` over pairs."""
     rows = pd.concat([one.points for one in last.values()], ignore_index=True)
-    rows = rows.assign(right=rows["accuracy"] * rows["n"])
-    table = rows.groupby(["model", "phenomenon"], as_index=False, sort=False)[["n", "right"]].sum()
-    return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
+    return pool_pairs(rows, ["model", "phenomenon"])
 
 
 def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:

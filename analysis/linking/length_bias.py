@@ -1,7 +1,6 @@
 """How accuracy and length bias depend on the alpha of SLLN-LP (ZhoBLiMP, section 4.5, Figure 2)."""
 
 from collections.abc import Iterable
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -33,21 +32,20 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         neither.
     """
     curves, best = [], []
-    rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
     linking = parse_linking("slln_lp")
     for one in scored.last_scores(scored.linking):
         run, pairs, scores = one.run, one.pairs, one.scores
         if linking.missing(scores):
             continue
         named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group}
-        curve = alpha_curve(pairs, scores, ties_rule=rule)
+        curve = alpha_curve(pairs, scores, ties_rule=scored.ties_rule)
         curves.append(curve.assign(**named, variant=run.variant))
         settings = {
             "step": one.step, "model": run.model, "parameters": run.parameters,
             "budget": run.record.get("tokens_budget"), "tokenizer": run.record.get("tokenizer") or "",
             "data": run.record.get("data") or "",
         }  # fmt: skip
-        alphas = _best_alphas(pairs, scores, rule)
+        alphas = _best_alphas(pairs, scores, scored.ties_rule)
         best.append({**named, **settings, **alphas, "sign_flipped": sign_flips(pairs, scores)})
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
 

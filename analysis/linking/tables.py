@@ -31,7 +31,7 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     for split in SPLITS:
         part = rows[rows["split"] == split][[*on, "accuracy", "n"]]
         whole = whole.merge(part.rename(columns={"accuracy": split, "n": f"n_{split}"}), on=on, how="left")
-    return _order_rows(whole.assign(delta_acc=_length_biases(whole)), "run")
+    return order_by_linking(whole.assign(delta_acc=_length_biases(whole)), "run", ["benchmark", "scorer"])
 
 
 def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
         runs=("run", "count"), accuracy=("accuracy", "mean"), accuracy_sd=("accuracy", "std"), **means
     )
-    return _order_rows(table, "group")
+    return order_by_linking(table, "group", ["benchmark", "scorer"])
 
 
 def linking_order(name: str) -> tuple[int, float, str]:
@@ -74,6 +74,15 @@ def linking_order(name: str) -> tuple[int, float, str]:
     defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
     first = next(iter((*parameters, *defaults)), 0.0)
     return place, _parse_number(first), name
+
+
+def order_by_linking(
+    table: pd.DataFrame, line: str, before: Sequence[str] = (), after: Sequence[str] = ("step",)
+) -> pd.DataFrame:
+    """Order by the columns ``before``, by line as the lines come in, by those ``after``, then by linking function."""
+    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
+    ordered = placed.sort_values([*before, "line", *after, "place"], ignore_index=True)
+    return ordered.drop(columns=["line", "place"])
 
 
 def _parse_number(parameter: object) -> float:
@@ -92,10 +101,3 @@ def _delta(row: Sequence[float]) -> float:
     if any(pd.isna(value) for value in row):
         return float("nan")
     return float(delta_acc(good_longer, bad_longer, equal))
-
-
-def _order_rows(table: pd.DataFrame, line: str) -> pd.DataFrame:
-    """Order by benchmark, then by line as the lines come in, then the linking functions as the paper does."""
-    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
-    ordered = placed.sort_values(["benchmark", "scorer", "line", "step", "place"])
-    return ordered.drop(columns=["line", "place"]).reset_index(drop=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.data.files import check_types
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
-from analysis.linking.tables import SPLITS, linking_by_run, linking_order, with_overall
+from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
 from analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.files import read_json_object
@@ -58,9 +58,7 @@ def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
     order = [(split, name) for name in dict.fromkeys(cells["tokenizer"]) for split in SPLITS]
     wide = wide[order].set_axis([f"{name}_{split}" for split, name in order], axis=1)
     table = rows[["tokenizers"]].join(wide).join(rows[["accuracy", "delta_acc"]]).reset_index()
-    table = table[table["tokenizers"] > 1]
-    placed = table.assign(line=pd.factorize(table["setting"])[0], place=table["linking"].map(linking_order))
-    return placed.sort_values(["line", "step", "place"]).drop(columns=["line", "place"])
+    return order_by_linking(table[table["tokenizers"] > 1], "setting")
 
 
 def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +85,7 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
         "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
         f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
-        f"whether other settings differ is in their config.yaml. Ties counted {scored.rows['ties_rule'].iloc[0]}."
+        f"whether other settings differ is in their config.yaml. Ties counted {scored.ties_rule}."
     )
     columns = _tokenizer_columns(cells["tokenizer"].tolist())
     counted = "Pairs by length split, counted in the tokens of each tokenizer."

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.frames import last_scored, overall
+from analysis.data.frames import last_scored, overall, pool_pairs
 from analysis.data.study import Study
 from analysis.report.html import Column, ReportSection, TableView
 
@@ -55,10 +55,7 @@ def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFra
         ``match``, ``model``, ``benchmark``, ``n`` and ``accuracy``, the mean over the pairs of the phenomena matched.
     """
     rows = points.merge(matches, on=["benchmark", "phenomenon"])
-    rows = rows.assign(right=rows["accuracy"] * rows["n"])
-    keys = ["match", "model", "benchmark"]
-    table = rows.groupby(keys, as_index=False, sort=False, observed=True)[["n", "right"]].sum()
-    return table.assign(accuracy=table["right"] / table["n"]).drop(columns="right")
+    return pool_pairs(rows, ["match", "model", "benchmark"])
 
 
 def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
@@ -117,11 +114,8 @@ def _pool_languages(rows: pd.DataFrame) -> pd.DataFrame:
     """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
     family = rows["benchmark"].str.partition("/")[0]
     languages = rows["benchmark"].groupby(family).transform("nunique")
-    named = rows.assign(
-        benchmark=rows["benchmark"].where(languages <= _MOST, family), right=rows["accuracy"] * rows["n"]
-    )
-    table = named.groupby(["model", "benchmark"], as_index=False, sort=False)[["right", "n"]].sum()
-    return table.assign(accuracy=table["right"] / table["n"])
+    named = rows.assign(benchmark=rows["benchmark"].where(languages <= _MOST, family))
+    return pool_pairs(named, ["model", "benchmark"])
 
 
 def _last_rows_by_model(study: Study) -> pd.DataFrame:

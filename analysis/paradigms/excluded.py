@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from analysis.data.study import BenchmarkScores, Study
-from analysis.linking.tables import linking_order
+from analysis.linking.tables import order_by_linking
 from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from analysis.paradigms.human import load_human_agreement
 from analysis.report.html import Column, ReportSection, TableView
@@ -35,8 +35,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
     ]
     table = renamed[0].merge(renamed[1], on=["model", "step", "linking"])
-    placed = table.assign(line=pd.factorize(table["model"])[0], place=table["linking"].map(linking_order))
-    table = placed.sort_values(["line", "place"], ignore_index=True)
+    table = order_by_linking(table, "model", after=())
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
 
 
@@ -60,12 +59,9 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
         table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
             files = {f"excluded_{one.file_name}": table}
-            view = TableView(f"{_NOTE} {_ties_note(one)}; {_ties_note(other)}.", _VIEW, table, files)
+            ties = "; ".join(f"{each.benchmark}: ties counted {each.ties_rule}" for each in (one, other))
+            view = TableView(f"{_NOTE} {ties}.", _VIEW, table, files)
             yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
-
-
-def _ties_note(scored: BenchmarkScores) -> str:
-    return f"{scored.benchmark}: ties counted {scored.rows['ties_rule'].iloc[0]}"
 
 
 def _compare_benchmarks(included: BenchmarkScores, excluded: BenchmarkScores) -> pd.DataFrame:

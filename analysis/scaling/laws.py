@@ -14,8 +14,9 @@ import pandas as pd
 from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
+from eval.metrics.significance import CHANCE
+
 Array = npt.NDArray[np.float64]
-CHANCE = 0.5
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
 FEWEST_FOR_INTERVALS = 8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
 SAMPLES = 200
@@ -189,19 +190,19 @@ def _fit_within(model: Callable[[Array], tuple[Array, Array]], begin: Array, low
     """
     span = high - low
 
-    def share_of(free: Array) -> Array:
+    def to_share(free: Array) -> Array:
         share: Array = expit(np.clip(free, -_FARTHEST, _FARTHEST))
         return share
 
     def inside(free: Array) -> Array:
-        bounded: Array = low + span * share_of(free)
+        bounded: Array = low + span * to_share(free)
         return bounded
 
     def values(free: Array) -> Array:
         return model(inside(free))[0]
 
     def slopes(free: Array) -> Array:
-        share = share_of(free)
+        share = to_share(free)
         return model(inside(free))[1] * (span * share * (1 - share))
 
     start = logit(np.clip((begin - low) / span, 1e-4, 1 - 1e-4))

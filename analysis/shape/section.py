@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,6 @@ from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
 from analysis.shape.tables import ITEMS_ONLY, Shapes, find_shapes
-from eval.metrics.accuracy import TiesRule
 
 _CLASSES = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
@@ -78,9 +76,10 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     rows = scored.curve_rows()
     if rows.empty:
         return
-    rule = cast(TiesRule, str(scored.rows["ties_rule"].iloc[0]))
     settings = scored.study.settings
-    items = read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, rule, settings.cluster)
+    items = read_runs(
+        scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, scored.ties_rule, settings.cluster
+    )
     found = find_shapes(items, settings.cluster, settings.flat_margin / 100)
     yield _shape_section(scored, found)
     if len(found.run_onsets):
