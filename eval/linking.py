@@ -84,7 +84,7 @@ def byte_lp(lp: Number, n: Number, utf8_bytes: Number) -> Number:  # noqa: ARG00
 
 
 def stored(value: Number, percent: float = 0.0) -> Number:  # noqa: ARG001
-    """Give a number as the scorer stored it; a parameter has chosen the column already."""
+    """Return the stored column unchanged; the parameter only selects the column."""
     return value
 
 

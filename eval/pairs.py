@@ -1,4 +1,4 @@
-"""The pair table: one row per minimal pair, whatever benchmark it comes from.
+"""The pair table: one row per minimal pair, the same for every benchmark.
 
 Columns ``benchmark, language, paradigm, phenomenon, pair, good, bad`` (``PAIR_COLUMNS``), then every other column the
 benchmark publishes, under its own name. ``pair`` is int64 and unique within the benchmark: the row number.
@@ -6,6 +6,7 @@ benchmark publishes, under its own name. ``pair`` is int64 and unique within the
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,7 @@ def _published(key: str) -> str:
 
 
 def _storable(values: list[Any]) -> "pd.Series[Any]":
-    """Make a column that storage gives back as it is, whatever was published."""
+    """Make a column that is stored and read back unchanged."""
     present = [value for value in values if value is not None]
     kind = _kind(present)
     if kind is None:
@@ -206,3 +207,21 @@ def data_hash(pairs: pd.DataFrame) -> str:
         values = json.dumps(column.where(column.notna(), None).tolist(), ensure_ascii=False)
         digest.update(f"{name}\n{values}\n".encode())
     return digest.hexdigest()
+
+
+def parse_region(text: str, region: object, place: str) -> tuple[int, int]:
+    """Read a region of a sentence, ``from:to`` in characters, the last not included.
+
+    Args:
+        place: where the region is given, for the message.
+
+    Raises:
+        UserError: when it is no span of characters of the sentence.
+    """
+    found = re.fullmatch(r"(\d+):(\d+)", region) if isinstance(region, str) else None
+    first, end = (int(number) for number in found.groups()) if found else (0, 0)
+    if not 0 <= first < end <= len(text):
+        raise UserError(
+            f"{place}: the region {region!r} of {text!r} must be FROM:TO, characters with 0 <= FROM < TO <= {len(text)}"
+        )
+    return first, end

@@ -98,7 +98,7 @@ def report_data(command: ScoreCommand) -> None:
 def find_runs(pattern: str) -> list[Path]:
     """Return the run folders a path or a pattern such as ``runs/14m-*`` stands for, sorted.
 
-    A run of a pattern that has no checkpoint yet is passed over, and that is said.
+    A run of a pattern that has no checkpoint yet is skipped, and a message is logged.
 
     Raises:
         UserError: when there is none.
@@ -143,7 +143,7 @@ def score_run(
 def score_model(
     model: str, out: Path, settings: ScoreSettings, revisions: Sequence[str] | None = None
 ) -> list[StoredScores]:
-    """Score a model that is no run of ours, into the files of a run's eval folder below ``out``.
+    """Score a model that was not trained as a run here, into the files of a run's eval folder below ``out``.
 
     Args:
         model: a local folder, or ``owner/name`` on the hub.

@@ -26,7 +26,7 @@ _SUBSET = "@"
 
 
 def full_name(benchmark: str) -> str:
-    """Return the name of the benchmark that a subset is of, or the name of a whole one."""
+    """Strip the subset suffix: ``zhoblimp@20`` gives ``zhoblimp``."""
     return benchmark.partition(_SUBSET)[0]
 
 
@@ -79,7 +79,7 @@ class ScoreSettings:
         preset: a paper's own choice of scorer, linking functions, ties rule, start token and aggregate.
         scorer: ways to score; by default what the card of the benchmark says for a causal or a masked model.
         bos: the token before every sentence: ``auto`` (what the model was trained with), ``bos``, ``eos``, ``none``.
-            Masked models and chats have a frame of their own, whatever this says.
+            Masked models and chats have a frame of their own and ignore it.
         dtype: of weights and computation; anything but float32 is warned of.
         device: ``auto``, ``cpu`` or ``cuda``.
         prompt: language or texts of the questions of the scorer ``prompt``.

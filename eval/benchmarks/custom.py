@@ -12,11 +12,10 @@ from pydantic.dataclasses import dataclass
 from eval.benchmarks.forms import named
 from eval.benchmarks.readers import Row, read_json, read_parquet, read_tables
 from eval.benchmarks.registry import benchmark_names
-from eval.pairs import UNNAMED, Keys, pair_table, text_value
+from eval.pairs import UNNAMED, Keys, pair_table, parse_region, text_value
 from ucurve.errors import UserError, nearest
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
-_SPAN = re.compile(r"([0-9]+):([0-9]+)")
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -150,7 +149,7 @@ def _shape(row: Row, columns: CustomColumns) -> dict[str, Any]:
     _check_condition(row, columns, standard.get("condition"))
     for name, key in (("region_good", columns.good), ("region_bad", columns.bad)):
         if name in standard:
-            _check_region(row, key, standard[name])
+            parse_region(text_value(row.record, key, row.place), standard[name], row.place)
     paradigm, phenomenon = _name(row, given["paradigm"], row.part), _name(row, given["phenomenon"], UNNAMED)
     return named(row.record | standard, paradigm, phenomenon)
 
@@ -165,10 +164,3 @@ def _check_condition(row: Row, columns: CustomColumns, condition: Any) -> None:
     for key in (columns.good, columns.bad):
         if not isinstance(condition, str) or not text_value(row.record, key, row.place).startswith(condition):
             raise UserError(f"{row.place}: {key!r} does not start with the condition {condition!r}")
-
-
-def _check_region(row: Row, key: str, region: Any) -> None:
-    span = _SPAN.fullmatch(region) if isinstance(region, str) else None
-    length = len(text_value(row.record, key, row.place))
-    if span is None or not int(span[1]) < int(span[2]) <= length:
-        raise UserError(f"{row.place}: {region!r} is no region of {key!r}, as 0:{length}")

@@ -24,6 +24,7 @@ TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
 TIE_TOLERANCE = 1e-6
 _LENGTH_ALONE = 0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
 CONFIDENCE = 0.95
+TAIL = (1 - CONFIDENCE) / 2  # of the confidence on either side
 COLUMNS = (
     "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
 )  # fmt: skip
@@ -132,10 +133,9 @@ def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
     Returns:
         Lower and upper bounds in [0, 1], of the shape of the arguments.
     """
-    tail = (1 - CONFIDENCE) / 2
     wrong = n - right
-    low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, tail), 0.0)
-    high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - tail), 1.0)
+    low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, TAIL), 0.0)
+    high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - TAIL), 1.0)
     return low, high
 
 

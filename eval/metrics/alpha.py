@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eval.linking import linking_name, parse_linking
-from eval.metrics.accuracy import CONFIDENCE, Split, TiesRule, delta_acc, items, pair_credits, split_masks
+from eval.metrics.accuracy import TAIL, Split, TiesRule, delta_acc, items, pair_credits, split_masks
 from eval.metrics.bootstrap import SAMPLES, bootstrap_sums
 from eval.metrics.levels import Array, levels_of
 
@@ -63,9 +63,8 @@ def best_alpha(
     strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
     found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)
     drawn = _best(_curves(bootstrap_sums(strata, values, samples, seed).sum(axis=1), len(alphas)), alphas)
-    tail = (1 - CONFIDENCE) / 2
     return [
-        BestAlpha(name, float(alpha), *map(float, np.nanquantile(drawn[name], [tail, 1 - tail])))
+        BestAlpha(name, float(alpha), *map(float, np.nanquantile(drawn[name], [TAIL, 1 - TAIL])))
         if np.isfinite(alpha)
         else BestAlpha(name, np.nan, np.nan, np.nan)
         for name, alpha in found.items()

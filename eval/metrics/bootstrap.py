@@ -4,11 +4,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.metrics.accuracy import CONFIDENCE, Split, delta_acc, split_masks
+from eval.metrics.accuracy import TAIL, Split, delta_acc, split_masks
 from eval.metrics.levels import Array, Ids, Levels
 
 SAMPLES = 1000
-_TAIL = (1 - CONFIDENCE) / 2
 _SPLITS: tuple[Split, ...] = ("good_longer", "bad_longer", "equal")  # in the order of ``delta_acc``
 LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal")
 
@@ -95,10 +94,10 @@ def _distinct(rows: Array) -> tuple[Array, Ids]:
 
 def _percentiles(drawn: Array) -> Array:
     """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw that is NaN is left out."""
-    bounds = np.quantile(drawn, [_TAIL, 1 - _TAIL], axis=0)
+    bounds = np.quantile(drawn, [TAIL, 1 - TAIL], axis=0)
     partial = np.flatnonzero(np.isnan(drawn).any(axis=0) & ~np.isnan(drawn).all(axis=0))
     for column in partial:  # a draw may miss a split that has few pairs
-        bounds[:, column] = np.nanquantile(drawn[:, column], [_TAIL, 1 - _TAIL])
+        bounds[:, column] = np.nanquantile(drawn[:, column], [TAIL, 1 - TAIL])
     return np.asarray(bounds)
 
 

@@ -123,7 +123,7 @@ def fit(
 
 
 def fit_paradigms(paradigms: Iterable[str], settings: FitSettings) -> list[str]:
-    """Draw the paradigms to fit on, whatever the order they come in.
+    """Draw the paradigms to fit on, independent of their order.
 
     Raises:
         UserError: when there are fewer than two, so that none could be held out.

@@ -1,8 +1,8 @@
 """The base classes of the ways to score: one object for one model and the pairs of one benchmark.
 
 A new way to score is a subclass in a folder beside ``causal``, ``masked`` and ``prompt``, and one line of the list in
-``eval.scoring.scorers``. Modules that define one do not import torch: whatever is wrong with a command is reported
-before torch is loaded.
+``eval.scoring.scorers``. Modules that define one do not import torch: a mistake in a command is reported before
+torch is loaded.
 """
 
 import math

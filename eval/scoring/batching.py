@@ -12,6 +12,7 @@ from ucurve.progress import say
 
 _ON_PROCESSOR = 1024  # on each core: activations of a small model that stay in its cache
 _ON_ACCELERATOR = 65536
+_LOGITS = 2**25  # most logits held at once for a model that must be asked for them
 Result = TypeVar("Result")
 
 
@@ -45,6 +46,8 @@ Batch = TypeVar("Batch")
 def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], model: Any) -> Iterator[Result]:
     """Yield what ``work`` gives for each batch, in their order, computed by as many threads as torch may use.
 
+    One single-threaded batch for each core needs no synchronization and suffers less from other processes.
+
     Args:
         work: run without gradients, in several threads at once; each has its share of torch's threads.
         batches: what it is called with.
@@ -69,6 +72,11 @@ def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], mode
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
+
+
+def rows_of_logits(model: Any, length: int = 1) -> int:
+    """Return how many rows of ``length`` tokens a model may be asked for the logits of at once; at least one."""
+    return max(1, _LOGITS // (length * int(model.config.get_text_config().vocab_size)))
 
 
 def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:

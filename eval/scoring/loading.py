@@ -31,7 +31,7 @@ def check_vocabulary(folder: Path, config: dict[str, Any], tokenizer: Any, sente
 
 
 def load_model(folder: Path, kind: Kind = "causal", dtype: Dtype = "float32", device: Device = "auto") -> Any:
-    """Load a model from a local folder, in the dtype asked for whatever it was saved as, without dropout.
+    """Load a model from a local folder, in the given dtype regardless of the saved one, without dropout.
 
     Args:
         kind: whether its head predicts the next or a masked token.

@@ -91,6 +91,15 @@ def check_summed(folder: Path, path: Path) -> None:
     raise DamagedError(f"{path}: {problem}; {mending(folder)}")
 
 
+def is_whole(folder: Path, path: Path) -> bool:
+    """Say whether ``check_summed`` finds no fault in a table or pairs."""
+    try:
+        check_summed(folder, path)
+    except DamagedError:
+        return False
+    return True
+
+
 def check_scores(folder: Path, path: Path) -> None:
     """Check stored scores against the key beside them before they are used.
 

@@ -12,7 +12,7 @@ from eval.metrics.accuracy import TiesRule, accuracy_table
 from eval.metrics.significance import statistics_table
 from eval.models.targets import Target, has_checkpoint, run_targets
 from eval.pairs import data_hash
-from eval.store.checksums import adopt, check_scores, check_summed, is_summed, read_key, read_sums, sums_path
+from eval.store.checksums import adopt, check_scores, is_summed, is_whole, read_key, read_sums, sums_path
 from eval.store.scores import PAIRS, pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, TABLES, TableFile, labels, read_table, replace_table
 from ucurve.errors import DamagedError, UserError
@@ -36,7 +36,7 @@ def mended_tables(folder: Path, targets: Sequence[Target]) -> Mended:
     Raises:
         UserError: when a table cannot be made again.
     """
-    damaged = [kind for kind in TABLES if kind.path(folder).exists() and not _is_whole(folder, kind)]
+    damaged = [kind for kind in TABLES if kind.path(folder).exists() and not is_whole(folder, kind.path(folder))]
     if not damaged:
         return {}
     known = {target.step: target for target in (*targets, *(run_targets(folder) if has_checkpoint(folder) else ()))}
@@ -54,14 +54,6 @@ def store_mended(folder: Path, mended: Mended) -> None:
             if not is_summed(folder, kind.path(folder)):  # another process may have mended it
                 say(f"{kind.path(folder)} is not what was written; its rows are made again from the stored scores")
                 replace_table(kind, folder, rows)
-
-
-def _is_whole(folder: Path, kind: TableFile) -> bool:
-    try:
-        check_summed(folder, kind.path(folder))
-    except DamagedError:
-        return False
-    return True
 
 
 def _sums_are_damaged(folder: Path) -> bool:

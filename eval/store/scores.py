@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from eval.pairs import data_hash
-from eval.store.checksums import adopt, check_scores, check_summed, is_summed, new_summed_file, read_key
+from eval.store.checksums import adopt, check_scores, check_summed, is_summed, is_whole, new_summed_file, read_key
 from eval.store.tables import TABLES, drop_benchmark
-from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.errors import RunError, UserError
 from ucurve.progress import say
 from ucurve.provenance import versions
 from ucurve.storage.files import new_file, sha256_file, sha256_json
@@ -30,7 +30,7 @@ class Key:
 
     Attributes:
         config_sha256: of the model's ``config.json``.
-        tokens_sha256: of the token ids the sentences became, whatever made the tokenizer give these.
+        tokens_sha256: of the token ids of the sentences.
         settings: of the scorer, as a JSON object.
     """
 
@@ -57,7 +57,7 @@ def pairs_path(folder: Path, benchmark: str) -> Path:
 
 
 def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
-    """Check that a folder may get the scores of a model that is no run of ours.
+    """Check that the scores of a model, which is no run folder, may be written to a folder.
 
     Args:
         model: name of the model; None when it is not known yet.
@@ -73,7 +73,7 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
     for file in sorted((out / EVAL).rglob(f"{STEPS}.json")) if model is not None else ():
         record = read_key(file)
-        if record is None:  # damaged: it says nothing, and its score is made anew
+        if record is None:  # damaged: its score is computed again
             continue
         step = parse_step(file.stem)
         sha256 = None if step is None else (weights or {}).get(step)
@@ -116,7 +116,7 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     benchmark = str(pairs["benchmark"].iloc[0])
     path = pairs_path(folder, benchmark)
     wanted = data_hash(pairs)
-    whole = path.exists() and _is_whole(folder, path)
+    whole = path.exists() and is_whole(folder, path)
     if whole and _stored_hash(path) == wanted:
         adopt(folder, path)
         return
@@ -127,14 +127,6 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         _forget(folder, benchmark)
     with new_summed_file(folder, path) as temporary:
         pairs.to_parquet(temporary, index=False)
-
-
-def _is_whole(folder: Path, path: Path) -> bool:
-    try:
-        check_summed(folder, path)
-    except DamagedError:
-        return False
-    return True
 
 
 def _keys_name(place: Path, data_sha256: str) -> bool:

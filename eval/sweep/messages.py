@@ -1,4 +1,4 @@
-"""What scoring says: one line for each score, and once for each benchmark what its numbers leave out."""
+"""What scoring logs: one line for each score, and once for each benchmark what its numbers leave out."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from eval.linking import Linking, parse_linking
+from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table
 from eval.metrics.fitting import fit
 from eval.metrics.ratings import read_ratings
@@ -47,7 +47,7 @@ _SHARE = 0.05  # of the time that goes into writing, at most
 
 
 class RowBuffer:
-    """Rows that wait to be written. A kill loses them; the next sweep makes them again from the stored scores."""
+    """Rows that wait to be written. If the process is killed, the next sweep computes them from the stored scores."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -55,14 +55,14 @@ class RowBuffer:
         self._due = time.monotonic() + _SECONDS
 
     def add(self, kind: TableFile, job: Job, rows: pd.DataFrame) -> None:
-        """Take the rows of a score for a table, and write all that are held when it is time to."""
+        """Add the rows of a score to a table, and write all rows when some time has passed."""
         _, benchmark, scorer = job.identity
         self._held[kind.name].append((job, rows.assign(**labels(job.target, benchmark, scorer))))
         if time.monotonic() > self._due:
             self.write()
 
     def write(self) -> None:
-        """Put what is held into the tables, but no rows of a score that has given way to another since."""
+        """Write the rows to the tables, except those of a score that another process has replaced."""
         begun = time.monotonic()
         with holding_tables(self._folder):
             for kind in TABLES:
@@ -140,7 +140,7 @@ class Sweep:
         return job.path(self.folder).with_suffix(".json")
 
     def _invalidate(self, jobs: Sequence[Job], claims: Claims) -> None:
-        """Take scores that are to be made anew, and all rows made from them, out of the folder."""
+        """Delete outdated scores and the table rows computed from them."""
         held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
         self._delete([job for job in held if not has_scores(job.path(self.folder), job.key)])
         for job in held:
@@ -152,11 +152,8 @@ class Sweep:
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
-    def _linkings(self, job: Job) -> list[Linking]:
-        return [parse_linking(name) for name in self.settings.linkings(type(job.scorer))]
-
     def _model(self, job: Job) -> Any:
-        """Load a model, or give the one that was loaded last."""
+        """Load a model, or return the one that was loaded last."""
         target = job.target
         if self._loaded is None or self._loaded[0] != target.folder:
             self._loaded = None  # one model at a time in memory
@@ -190,7 +187,8 @@ class Sweep:
         return scores
 
     def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:
-        rules, linkings = self.settings.rules(), self._linkings(job)
+        rules = self.settings.rules()
+        linkings = [parse_linking(name) for name in self.settings.linkings(type(job.scorer))]
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
         rows.add(ACCURACY, job, accuracies)
         known = self._known[(self._known[list(SCORE)] == list(job.identity)).all(axis=1)]
@@ -233,7 +231,7 @@ class Sweep:
 
 
 def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
-    """Yield every job while it is claimed, those that another process is at once it has done with them."""
+    """Yield every job while this process has claimed it; jobs claimed by other processes come last."""
     pending, wait = list(jobs), False
     while pending:
         left = []
@@ -252,7 +250,7 @@ def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
 
 @contextmanager
 def _counting(job: Job, bar: ProgressBar | None) -> Iterator[Callable[[int], None]]:
-    """Give what counts finished sentences on the bar, and takes the count back when the work has to be done again."""
+    """Count finished sentences on the bar, and subtract them again if the batch fails and is repeated."""
     done = 0
 
     def advance(units: int) -> None:

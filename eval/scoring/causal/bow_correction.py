@@ -21,14 +21,12 @@ import numpy as np
 import torch
 
 from eval.models.folder import context_length
-from eval.scoring.batching import length_batches
+from eval.scoring.batching import length_batches, rows_of_logits
 from eval.scoring.loading import evaluating
 from eval.scoring.output import compute_logits, log_prob_of_any
 from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
-
-_LOGITS = 2**25  # most logits of one forward pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +238,7 @@ def _correct(
 ) -> Scores:
     corrections = np.full(len(ids), np.nan)
     borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
-    batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+    batch_tokens = min(batch_tokens, rows_of_logits(model))
     for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
         inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
         logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))

@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from eval.scoring.batching import length_batches, side_by_side
+from eval.scoring.batching import length_batches, rows_of_logits, side_by_side
 from eval.scoring.causal.trees import supports_prefix_sharing
 from eval.scoring.causal.trie import ForestScorer, block_size, build_prefix_forest
 from eval.scoring.loading import evaluating
 from eval.scoring.output import OutputLayer, compute_logits, output_layer
 from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
-_LOGITS = 2**25  # most logits held at once for a model that must be asked for them
-
 
 @torch.inference_mode()
 def token_log_probabilities(
     model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
-    """Score every token of every sentence, without dropout whatever mode the model is in.
+    """Score every token of every sentence, with dropout switched off.
 
     Args:
         model: a causal ``PreTrainedModel``.
@@ -47,7 +45,7 @@ def token_log_probabilities(
 def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None) -> Scores:
     layer = output_layer(model, torch.from_numpy(_sequence(sentences.ids(0), start))[None, :-1].to(model.device))
     if layer is None:
-        batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+        batch_tokens = min(batch_tokens, rows_of_logits(model))
     if layer is not None and supports_prefix_sharing(model):
         block = block_size(model, sentences, batch_tokens)
         forest = sentences.once(("forest", start, block), lambda: build_prefix_forest(sentences, start, block))

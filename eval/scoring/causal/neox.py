@@ -76,7 +76,7 @@ class _Workspace:
         self._kept: dict[str, torch.Tensor] = {}
 
     def buffer(self, purpose: str, *shape: int) -> torch.Tensor:
-        """Return a tensor of a shape with whatever numbers are in it."""
+        """Return a tensor of a shape; its values are undefined."""
         size = math.prod(shape)
         if purpose not in self._kept or self._kept[purpose].numel() < size:
             self._kept[purpose] = torch.empty(size)

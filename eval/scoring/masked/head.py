@@ -1,4 +1,4 @@
-"""The head of a masked model at the one position of each row that is asked for, whatever the architecture.
+"""The head of a masked model at the one position of each row that is asked for, for any architecture.
 
 Hooks take the other positions away between the inner model and its head, and the input of the output layer before it
 turns into logits of the whole vocabulary. Where that does not give the model's own answers, it is asked for logits.
@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from eval.scoring.batching import rows_of_logits
 from eval.scoring.output import OutputLayer
 from eval.scoring.text.sentences import Scores
-
-_LOGITS = 2**25  # most logits held at once for a model that must be asked for them
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def through_layer(model: Any, queries: Queries) -> Scores:
 
 
 def through_head(model: Any, queries: Queries) -> Scores:
-    """Ask the model for the logits of the one position of each row, as many rows at once as ``_LOGITS`` allows."""
+    """Ask the model for the logits of the one position of each row, ``rows_of_logits`` rows at once."""
 
     def logits(rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         with _only_at(model, positions):
@@ -100,7 +99,7 @@ def _by_parts(
     model: Any, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
 ) -> Scores:
     queries = queries.to(model.device)
-    size = max(1, _LOGITS // (per_row * int(model.config.get_text_config().vocab_size)))
+    size = rows_of_logits(model, per_row)
     scores = np.full(len(queries.targets), np.nan)
     for low in range(0, len(queries.rows), size):
         values = logits(queries.rows[low : low + size], queries.positions[low : low + size]).float()

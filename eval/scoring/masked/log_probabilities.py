@@ -32,7 +32,7 @@ def token_log_probabilities(
     batch_tokens: int,
     advance: Advance | None = None,
 ) -> Scores:
-    """Score every token that counts, without dropout whatever mode the model is in.
+    """Score every token that counts, with dropout switched off.
 
     Args:
         model: a masked ``PreTrainedModel``.

@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 
 from eval.models.folder import context_length
-from eval.scoring.batching import length_batches
+from eval.scoring.batching import length_batches, rows_of_logits
 from eval.scoring.loading import evaluating
 from eval.scoring.output import log_prob_of_any
 from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
@@ -25,7 +25,6 @@ from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, r
 from eval.scoring.text.sentences import Advance, Ids, Scores
 from ucurve.errors import RunError
 
-_LOGITS = 2**25  # most logits of one forward pass
 Choice = Literal["good", "bad", "invalid"]
 
 
@@ -67,7 +66,7 @@ class PromptScores:
 def ask_pairs(
     model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None = None
 ) -> PromptScores:
-    """Ask a chat model both questions about every pair, without dropout whatever mode the model is in.
+    """Ask a chat model both questions about every pair, with dropout switched off.
 
     Chats of equal length go together, so that nothing is padded; no chat sees another one.
 
@@ -108,7 +107,7 @@ def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advanc
 
 def _batches(model: Any, prompts: Prompts, batch_tokens: int) -> Iterator[Ids]:
     if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
-        batch_tokens = min(batch_tokens, max(1, _LOGITS // int(model.config.get_text_config().vocab_size)))
+        batch_tokens = min(batch_tokens, rows_of_logits(model))
     return length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens)
 
 

@@ -44,7 +44,7 @@ class Prompts:
 
 
 def good_is_first(good: str, bad: str, seed: int) -> bool:
-    """Draw the order of two sentences from the seed and the sentences alone, whatever other pairs there are."""
+    """Draw the order of two sentences from the seed and the sentences alone, independent of all other pairs."""
     return hashlib.sha256(f"{seed}\n{good}\n{bad}".encode()).digest()[0] % 2 == 0
 
 

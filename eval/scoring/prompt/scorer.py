@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from eval.linking import PROMPT_READINGS
 from eval.models.folder import StartToken, context_length
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, Scorer, ScorerSettings
@@ -20,7 +21,7 @@ class Prompt(Scorer):
     """The answers of a chat model that is shown both sentences of a pair and asked which is better."""
 
     name = "prompt"
-    linking = ("grammaticality", "acceptability", "grammaticality_p", "acceptability_p")
+    linking = PROMPT_READINGS
     fits_parameters = False
 
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:

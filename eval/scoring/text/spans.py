@@ -1,15 +1,14 @@
 """What part of a sentence is scored: all of it, the target after a condition, or a region given by characters."""
 
-import re
 from typing import Literal
 
 import pandas as pd
 
+from eval.pairs import parse_region
 from ucurve.errors import UserError
 
 Part = Literal["whole", "target", "region"]
 CONDITION = "condition"
-_REGION = re.compile(r"(\d+):(\d+)")
 
 
 def part_columns(part: Part) -> tuple[str, ...]:
@@ -42,7 +41,7 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
     if part == "whole":
         return {"first": [0] * len(texts), "end": [len(text) for text in texts]}
     given = list(pairs[CONDITION if part == "target" else f"region_{side}"])
-    find = _target if part == "target" else _region
+    find = _target if part == "target" else parse_region
     spans = [
         find(text, value, _describe_pair(pairs, row))
         for row, (text, value) in enumerate(zip(texts, given, strict=True))
@@ -59,13 +58,3 @@ def _target(text: str, condition: object, place: str) -> tuple[int, int]:
     if not isinstance(condition, str) or not text.startswith(condition) or not text[len(condition) :].strip():
         raise UserError(f"{place}: {text!r} must begin with its condition {condition!r} and go on after it")
     return len(condition), len(text)
-
-
-def _region(text: str, region: object, place: str) -> tuple[int, int]:
-    found = _REGION.fullmatch(region) if isinstance(region, str) else None
-    first, end = (int(number) for number in found.groups()) if found else (0, 0)
-    if not 0 <= first < end <= len(text):
-        raise UserError(
-            f"{place}: the region {region!r} of {text!r} must be FROM:TO, characters with 0 <= FROM < TO <= {len(text)}"
-        )
-    return first, end

@@ -100,7 +100,7 @@ def _token_ids(texts: list[str], tokenizer: Any) -> Sequence[Sequence[int]]:
     """Tokenize some texts.
 
     What the library's call makes of each result takes as long as the tokenizing. Its fast tokenizers are asked without
-    that, after one call that takes back whatever cutting and padding their file asks for.
+    that, after one call that switches off truncation and padding set in their file.
     """
     if not _calls_library(tokenizer):
         ids: Sequence[Sequence[int]] = tokenizer(texts, **_BARE)["input_ids"]

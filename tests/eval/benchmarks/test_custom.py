@@ -102,7 +102,7 @@ def test_no_settings():
         ({"region_bad": "z"}, r"custom\.columns\.region_bad: no column 'z'"),
         ({"bad": "sentence_good"}, r"custom\.columns: good and bad are both 'sentence_good'"),
         ({"condition": "group"}, r"x\.csv:2: 'sentence_good' does not start with the condition 'sv'"),
-        ({"region_good": "group"}, r"x\.csv:2: 'sv' is no region of 'sentence_good', as 0:13"),
+        ({"region_good": "group"}, r"x\.csv:2: the region 'sv' of '.*' must be FROM:TO, characters with 0 <= FROM < TO <= 13"),
     ],
 )  # fmt: skip
 def test_wrong_columns(tmp_path, named, message):
@@ -113,7 +113,9 @@ def test_wrong_columns(tmp_path, named, message):
 @pytest.mark.parametrize("region", ["3:3", "4:2", "0:14", "0-3", "", 5, None])
 def test_regions_lie_in_their_sentence(tmp_path, region):
     rows = [ROWS[0] | {"region_good": region}]
-    with pytest.raises(UserError, match=r"x\.jsonl:1: .* is no region of 'sentence_good', as 0:13"):
+    with pytest.raises(
+        UserError, match=r"x\.jsonl:1: the region .* of '.*' must be FROM:TO, characters with 0 <= FROM < TO <= 13"
+    ):
         load_custom(CustomBenchmark(path=write(tmp_path / "x.jsonl", rows)))
 
 
