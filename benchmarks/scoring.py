@@ -136,7 +136,7 @@ def make_model(pairs: Path, vocabulary: int, out: Path) -> None:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
-    from ucurve.characters import ANY_CHARACTER
+    from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
     characters = sorted({character for text in _texts(pairs) for character in text})
     ids = {token: place for place, token in enumerate(["<eos>", "<unk>", *characters])}

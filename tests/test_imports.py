@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = {
     "": ["ucurve", "eval", "train analysis", "launch"],
     "ucurve": [
-        "errors characters",
-        "counts progress provenance",
+        "errors",
+        "fields progress provenance",
         "storage config",
         "huggingface cli",
     ],

@@ -13,8 +13,8 @@ from train.evaluation import EvalSettings
 from train.model.shape import Shape
 from train.optim import OptimizerSettings
 from train.tokenizer.build import TokenizerSettings
-from ucurve.config import STRICT, Folder, Name, Seed, TokenCount, check
-from ucurve.counts import format_count
+from ucurve.config import check
+from ucurve.fields import STRICT, Folder, Name, Seed, TokenCount, format_count
 from ucurve.storage.files import sha256_json
 
 # Keys that change how or where a run is computed, but not its outcome.

@@ -5,7 +5,7 @@ import math
 from pydantic import NonNegativeFloat, PositiveFloat
 from pydantic.dataclasses import dataclass
 
-from ucurve.config import STRICT, Decay, Share
+from ucurve.fields import STRICT, Decay, Share
 
 
 @dataclass(frozen=True, config=STRICT)

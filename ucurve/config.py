@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -20,9 +20,8 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from ucurve.counts import parse_count
 from ucurve.errors import UserError, missing_folder, nearest
 
 _HERE = Path(__file__).resolve().parent
@@ -31,15 +30,6 @@ _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _SEARCHPATH = "hydra.searchpath="
 Settings = TypeVar("Settings")
-
-# Types of the fields of settings.
-STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-TokenCount = Annotated[int, BeforeValidator(parse_count)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Decay = Annotated[float, Field(ge=0, lt=1)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", coerce_numbers_to_str=True)]
-Folder = Annotated[str, Field(min_length=1)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from analysis.data.runs import Run
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import log_axis, percent_axis, power_label, size_colors
-from ucurve.counts import format_count
+from ucurve.fields import format_count
 
 _MARKERS = "osD^vPX"
 _DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))

@@ -12,8 +12,8 @@ from typing import Any
 from analysis.data.files import check_types
 from eval.store.checksums import is_summed
 from eval.store.tables import ACCURACY
-from ucurve.counts import format_count
 from ucurve.errors import DamagedError, UserError, nearest
+from ucurve.fields import format_count
 from ucurve.storage import sealed
 from ucurve.storage.files import read_json_object
 from ucurve.storage.run_folder import (

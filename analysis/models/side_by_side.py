@@ -19,7 +19,7 @@ from analysis.models.categories import (
     with_tests,
 )
 from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
-from analysis.models.mcnemar import (  # fmt: skip
+from analysis.models.mcnemar import (
     BEST_LEVEL,
     PAIR_LEVEL,
     best_by_group,

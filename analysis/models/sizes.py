@@ -17,7 +17,7 @@ from analysis.plotting.facets import draw_panels, panels_by
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
 from analysis.report.html import Column, ReportSection, TableView
-from ucurve.counts import format_count
+from ucurve.fields import format_count
 
 AVERAGE = "average"
 _PER = 1e9  # parameters

@@ -16,7 +16,7 @@ from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from ucurve.counts import format_count
+from ucurve.fields import format_count
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2

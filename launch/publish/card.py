@@ -25,7 +25,7 @@ from train.config import RunSettings
 from train.model.architectures import ARCHITECTURES
 from train.run_folder.config_file import load_settings
 from train.run_folder.records import read_record
-from ucurve.counts import format_count
+from ucurve.fields import format_count
 from ucurve.storage.files import write_text
 from ucurve.storage.run_folder import METRICS, checkpoints, read_manifest
 

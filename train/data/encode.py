@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from train.corpus.readers import Continuation
 from train.tokenizer.folder import end_of_document
-from ucurve.characters import character_table, code_points
 from ucurve.errors import RunError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.huggingface.tokenizer_files import character_table, code_points
 
 Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
 _CHARACTERS_AT_ONCE = 250_000

@@ -11,8 +11,8 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from train.tokenizer.characters import HAN, Survey
-from ucurve.characters import ANY_CHARACTER
 from ucurve.errors import UserError
+from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"
 _BYTES = 256

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ucurve.characters import character_table, code_points
+from ucurve.huggingface.tokenizer_files import character_table, code_points
 
 Ids = npt.NDArray[np.int64]
 WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write the space before a word

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from analysis.models.mcnemar import (  # fmt: skip
+from analysis.models.mcnemar import (
     best_by_group,
     better_counts,
     count_best,

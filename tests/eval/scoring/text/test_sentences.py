@@ -7,8 +7,8 @@ from transformers import PreTrainedTokenizerFast
 
 from eval.pairs import pair_table
 from eval.scoring.text.sentences import check_length, describe, encode
-from ucurve.characters import ANY_CHARACTER
 from ucurve.errors import UserError
+from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 
 def table(*sentences):

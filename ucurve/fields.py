@@ -1,7 +1,10 @@
-"""Counts as people write them: ``10M``, ``1.5B``, ``3e9``, ``1_000_000``."""
+"""Types of settings that several commands share, such as counts as people write them (``10M``, ``1.5B``, ``3e9``)."""
 
 import re
 from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 _LARGEST = 10**18
@@ -36,3 +39,12 @@ def format_count(count: int) -> str:
         if scaled >= 1 and scaled == scaled.quantize(Decimal("0.1")):
             return f"{scaled.normalize():f}{unit}"
     return str(count)
+
+
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+TokenCount = Annotated[int, BeforeValidator(parse_count)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", coerce_numbers_to_str=True)]
+Folder = Annotated[str, Field(min_length=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
