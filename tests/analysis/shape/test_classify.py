@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analysis.shape.classify import TEST_OF, ShapeTest, classify, p_values, shape_test, turn_columns
 from analysis.shape.smoothing import estimate_curve, smoothing_weights
 from analysis.shape.tables import shape_table
-from benchmarks.simulated_curves import (
+from measurements.simulated_curves import (
     DRIFTING,
     INDEPENDENT,
     LASTING,
@@ -72,7 +72,7 @@ def test_plain_shapes_are_named(curve, shape: str) -> None:
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
-    """The reduced form of benchmarks/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
+    """The reduced form of measurements/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
     shapes = called(flat(0.7), noise, 40)
     assert (shapes == "U-shaped").sum() <= 4
     assert shapes.isin(["flat", "undetermined"]).mean() > 0.8

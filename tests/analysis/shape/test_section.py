@@ -11,8 +11,8 @@ from analysis.report.html import TableView
 from analysis.sections import make_sections
 from analysis.shape.section import shape_sections
 from analysis.shape.tables import reading
-from benchmarks.simulated_curves import SLOW, dip, flat, rising, simulate
 from eval.metrics.significance import holm
+from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row

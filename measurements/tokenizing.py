@@ -1,6 +1,6 @@
 """Measure the memory that tokenising takes: it must not grow with the corpus.
 
-python benchmarks/tokenising.py [--megabytes 20 200] [--kinds char word bpe]
+python measurements/tokenizing.py [--megabytes 20 200] [--kinds char word bpe]
 
 Made text of each size is encoded into a token stream, each time in a process of its own, by a tokenizer built on the
 smallest. A peak is the largest resident set of that process or, where larger, of one that it starts to encode.

@@ -1,6 +1,6 @@
 """Measure how often the intervals of scaling fits, of the factor model and of length bias hold the truth.
 
-python -m benchmarks.intervals [--repeats 100]
+python -m measurements.intervals [--repeats 100]
 
 Run it from the root of the project. Prints a row for each simulated case, in percent. For scaling fits: how often the
 intervals of the three parameters and the band hold the truth. For the factor model: how often a factor of languages and

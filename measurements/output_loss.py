@@ -1,6 +1,6 @@
 """Loss and gradients of the output layer: ours, chunk by chunk, against the plain cross-entropy.
 
-    python benchmarks/output_loss.py [--threads 2] [--rounds 7]
+    python measurements/output_loss.py [--threads 2] [--rounds 7]
 
 Both run in turn in one process on the same numbers; what counts is the ratio of the medians.
 """

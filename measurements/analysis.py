@@ -1,6 +1,6 @@
 """Measure seconds and memory of ``analyze.py`` over many simulated run folders.
 
-python benchmarks/analysis.py [--pairs] [--sizes 5] [--seeds 3] [--checkpoints 47] [--items 300] [--folder DIR]
+python measurements/analysis.py [--pairs] [--sizes 5] [--seeds 3] [--checkpoints 47] [--items 300] [--folder DIR]
 
 The folders hold what training and scoring write: run.json, metrics.jsonl, accuracy.csv and statistics.csv of a
 benchmark of 118 paradigms in 15 phenomena under five linking functions, with --pairs every pair's score too. The scores

@@ -1,6 +1,6 @@
 """Compare training with Hugging Face Trainer and with a plain loop: same model, weights, batches and settings, in turn.
 
-python benchmarks/training.py [--vocabulary 50000] [--rounds 3] [--threads 2]
+python measurements/training.py [--vocabulary 50000] [--rounds 3] [--threads 2]
 
 Every contestant runs in a process of its own, round after round: a Pythia-14M shape in float32 on the CPU, 64 x 64
 tokens per step, fused AdamW, clipping at 1. A step's time is from the end of the step before to its own end, so

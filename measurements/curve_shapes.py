@@ -1,6 +1,6 @@
 """Measure how often simulated curves of known shape are given each class: false positives and power of the test.
 
-python -m benchmarks.curve_shapes [--curves 1000] [--checkpoints 47 20] [--seeds 3] [--items 300]
+python -m measurements.curve_shapes [--curves 1000] [--checkpoints 47 20] [--seeds 3] [--items 300]
 
 Run it from the root of the project. Prints a table: for each shape, kind of noise and number of checkpoints, the share
 of the curves given each class when each is the only one tested (p at 5 %), the share called U-shaped in a family of 16
@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.shape.classify import SHAPES, classify, p_values, shape_test, turn_columns
 from analysis.shape.smoothing import estimate_curve, smoothing_weights
-from benchmarks.simulated_curves import (
+from measurements.simulated_curves import (
     DRIFTING,
     NOISES,
     SLOW,

@@ -1,6 +1,6 @@
 """Measure the levels and the power of the shape test where its assumptions hold least: few runs, large phenomena.
 
-python -m benchmarks.shape_levels [--curves 400] [--items 300 1500] [--out levels.csv]
+python -m measurements.shape_levels [--curves 400] [--items 300 1500] [--out levels.csv]
 
 Runs wander, single runs have transients, or pairs change in clusters. The generator is another than that of
 ``curve_shapes``: a pair is right where a uniform number of it, its threshold, lies below the accuracy of the curve.
