@@ -86,8 +86,8 @@ def pair_table(
         keys: what the published records call paradigm, phenomenon and the two sentences.
 
     Returns:
-        The pair table. A published column whose name is one of ours is kept as ``published_<name>``; one that holds
-        something else than text alone, numbers alone or truth values alone is kept as JSON text.
+        The pair table. A published column with a name that this table uses is kept as ``published_<name>``; one that
+        holds something else than text alone, numbers alone or truth values alone is kept as JSON text.
 
     Raises:
         UserError: when there is no record, or one lacks a key, holds something else than text or an empty sentence,
@@ -216,7 +216,7 @@ def parse_region(text: str, region: object, place: str) -> tuple[int, int]:
         place: where the region is given, for the message.
 
     Raises:
-        UserError: when it is no span of characters of the sentence.
+        UserError: when it is not a span of characters of the sentence.
     """
     found = re.fullmatch(r"(\d+):(\d+)", region) if isinstance(region, str) else None
     first, end = (int(number) for number in found.groups()) if found else (0, 0)

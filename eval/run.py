@@ -52,7 +52,7 @@ def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[in
 
     Raises:
         UserError: at the end, with all errors of runs that were not scored.
-        RunError: likewise, when one of them is no mistake of the user's.
+        RunError: likewise, when one of them is not the user's mistake.
     """
     scored: list[StoredScores] = []
     cache = SweepCache()
@@ -155,7 +155,7 @@ def score_model(
         Where every score is, by step, benchmark and scorer.
 
     Raises:
-        UserError: as ``score_run``, or ``out`` is no folder for this model's scores.
+        UserError: as ``score_run``, or ``out`` is not a folder for this model's scores.
         RunError: as ``score_run``.
     """
     check_out(out)

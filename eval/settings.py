@@ -68,31 +68,7 @@ Linkings = Annotated[
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class ScoreSettings:
-    """What to score and how. What is None is the preset's choice, or the usual one without a preset.
-
-    Attributes:
-        benchmarks: registered names; the name of a family stands for all its languages that are there.
-        benchmark_root: folder with one folder per benchmark; None takes benchmarks from the hub.
-        custom: the pairs that the benchmark ``custom`` stands for.
-        subset: at most this many pairs of each paradigm, drawn with a fixed seed; the benchmark is then called
-            ``NAME@N`` wherever it is named.
-        preset: a paper's own choice of scorer, linking functions, ties rule, start token and aggregate.
-        scorer: ways to score; by default what the card of the benchmark says for a causal or a masked model.
-        bos: the token before every sentence: ``auto`` (what the model was trained with), ``bos``, ``eos``, ``none``.
-            Masked models and chats have a frame of their own and ignore it.
-        dtype: of weights and computation; anything but float32 is warned of.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        prompt: language or texts of the questions of the scorer ``prompt``.
-        bow_correction: correct regions for the beginning of the word after them, where the tokenizer marks beginnings.
-        linking: linking functions of ``accuracy.csv``; a parameter follows the name, ``slln_lp:0.3``. One that needs
-            what the scores do not have is an error, unless it is only there by default.
-        ties_rules: what a tie counts in ``accuracy.csv``; one set of rows for each.
-        unigrams: a published table of unigram probabilities in place of the counts of the training tokens.
-        add_k: what is added to the count of every token of the training tokens, so that one never seen has a
-            probability.
-        fit: parameters of linking functions to fit, and on what; written to ``fits.csv``.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); None finds it.
-    """
+    """What to score and how; conf/eval/default.yaml has every key. None is the preset's choice or the usual one."""
 
     benchmarks: tuple[str, ...] = ()
     benchmark_root: Path | None = None
@@ -163,17 +139,7 @@ class ScoreSettings:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class ScoreCommand(ScoreSettings):
-    """The configuration of ``score.py``: the settings, and either a run or a model.
-
-    Attributes:
-        run: a run folder, or a pattern that matches several.
-        steps: checkpoints of the run; None for all.
-        model: a local model folder, or ``owner/name`` on the hub.
-        revisions: with a model, its revisions or subfolders, as ``[step0,step512]`` or ``[all]``; None for the model
-            itself.
-        out: with a model, the folder that gets the files.
-        check: report on the data of the benchmarks and score nothing; a run or model adds lengths in its tokens.
-    """
+    """The configuration of ``score.py``: the settings, and a run or a model; conf/score.yaml describes every key."""
 
     run: str | None = None
     steps: Annotated[tuple[int, ...], AfterValidator(_some)] | None = None

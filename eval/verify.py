@@ -151,7 +151,7 @@ def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, 
 
 
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
-    """Name what is no table, no lock, no pairs and no score; folders count by what is in them."""
+    """Name what is neither a table, a lock, pairs nor a score; folders count by what is in them."""
     known = {root / name for name in (*EVAL_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
     known |= {place / PAIRS for place in benchmarks}
     known |= {path for place in benchmarks for path in place.glob(f"*/{STEPS}") if _is_score(path)}

@@ -88,7 +88,7 @@ SCORERS = {"ours": ours, "lm-eval": lm_eval, "minicons": minicons}
 
 
 def _texts(pairs: Path) -> list[str]:
-    """Return all good members, then all bad ones; a text that stands twice is scored twice, as its tool would."""
+    """Return all good members, then all bad ones; a text that occurs twice is scored twice, as its tool would."""
     import pandas as pd
 
     table = pd.read_parquet(pairs)

@@ -93,8 +93,8 @@ MISTAKES = {
         r"tokenizer\.path: no folder '?(\./)?nothing",
     ),
     "hub tokenizer without a path": (["tokenizer=hub"], r"tokenizer\.path|path: no tokenizer given"),
-    "when is no time": (["eval.when=always"], r"eval\.when: got 'always'.*'each', 'end' or 'never'"),
-    "name that is no file name": (["name=a/b"], r"name: got 'a/b'"),
+    "when is not a time": (["eval.when=always"], r"eval\.when: got 'always'.*'each', 'end' or 'never'"),
+    "name that is not a file name": (["name=a/b"], r"name: got 'a/b'"),
 }
 
 
@@ -108,12 +108,12 @@ def test_a_mistake_in_train_is_one_message_and_exit_code_2(run, mistake):
 
 
 BROKEN_CORPORA = {
-    "line that is no JSON": (b'{"text": "a"}\n{"text": \n', r"train\.jsonl:2"),
+    "line that is not JSON": (b'{"text": "a"}\n{"text": \n', r"train\.jsonl:2"),
     "record without the field": (
         b'{"text": "a"}\n{"body": "b"}\n',
         r"text_field 'text' in .*train\.jsonl:2; allowed: body",
     ),
-    "field that is no text": (b'{"text": 5}\n', r"train\.jsonl:1"),
+    "field that is not text": (b'{"text": 5}\n', r"train\.jsonl:1"),
     "invalid UTF-8": (b'{"text": "a"}\n{"text": "\xff\xfe"}\n', r"train\.jsonl:2.*UTF-8"),
     "empty corpus": (b"\n\n", r"corpus corpus is empty"),
 }
@@ -132,7 +132,7 @@ def test_a_torn_gzip_names_the_file(run, place):
 
 
 BROKEN_BENCHMARKS = {
-    "line that is no JSON": ("{", r"one\.jsonl:1"),
+    "line that is not JSON": ("{", r"one\.jsonl:1"),
     "pair without a member": (
         json.dumps({key: PAIR[key] for key in PAIR if key != "sentence_bad"}),
         r"one\.jsonl:1.*sentence_bad",

@@ -16,7 +16,7 @@ from hydra.core.global_hydra import GlobalHydra
 ROOT = Path(__file__).resolve().parents[1]
 SCORE = ["run=x", "benchmarks=[demo]"]
 GOES_ON = "the same command goes on"
-BEGINS_ANEW = "the same command begins anew"
+BEGINS_ANEW = "the same command starts again from the beginning"
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_a_tokenizer_class_that_is_none_is_refused(folder, file, name):
         )
     change(folder, "tokenizer_config.json", tokenizer_class=None)
     change(folder, file, tokenizer_class=name)
-    with pytest.raises(UserError, match=rf"published/{file}: tokenizer_class is '{name}', which is no tokenizer"):
+    with pytest.raises(UserError, match=rf"published/{file}: tokenizer_class is '{name}', which is not a tokenizer"):
         load_tokenizer(folder)
 
 
@@ -302,7 +302,7 @@ def test_an_index_may_only_name_safetensors_of_the_folder(folder, name):
     index = {"metadata": {}, "weight_map": {"transformer.wte.weight": name, "lm_head.weight": "part.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(
-        UserError, match=rf"index\.json: weight_map names '{name}', which is no safetensors file of this f"
+        UserError, match=rf"index\.json: weight_map names '{name}', which is not a safetensors file of this f"
     ):
         load_model(folder, "AutoModelForCausalLM")
 
@@ -311,7 +311,7 @@ def test_an_index_may_only_name_safetensors_of_the_folder(folder, name):
 def test_weights_named_by_the_configuration(folder, name):
     change(folder, "config.json", transformers_weights=name)
     with pytest.raises(
-        UserError, match=rf"config\.json: transformers_weights is '{name}', which is no safetensors file"
+        UserError, match=rf"config\.json: transformers_weights is '{name}', which is not a safetensors file"
     ):
         load_model(folder, "AutoModelForCausalLM")
 

@@ -19,16 +19,7 @@ from ucurve.storage.files import new_file
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class BatchesSettings:
-    """Which batches to show and how.
-
-    Attributes:
-        after: the batches of the steps after this one are shown; ``from`` on the command line.
-        format: ``text`` for people, ``jsonl`` or ``csv`` with a record for each sequence.
-        ids: whether token ids are shown beside the text.
-        out: the file to write; None prints.
-        cache: folder of the token streams; None for the run's own.
-        data_path: where the corpus lies now; None for the run's own place.
-    """
+    """Which batches to show and how; conf/batches.yaml describes every key (``after`` is ``from`` there)."""
 
     run: Annotated[str, Field(min_length=1)]
     after: Annotated[NonNegativeInt, Field(alias="from")]

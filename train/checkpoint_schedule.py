@@ -55,7 +55,7 @@ def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_st
 def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
     """Return exactly ``count`` steps, evenly spaced on a log axis after step 0.
 
-    Where equal ratios would fall on the same integer the steps are consecutive, and the ratio is computed anew
+    Where equal ratios would fall on the same integer the steps are consecutive, and the ratio is computed again
     for the steps that remain, so that the count is always met.
 
     Raises:

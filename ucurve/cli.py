@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
 
-_AGAIN = "the same command begins anew"
+_AGAIN = "the same command starts again from the beginning"
 _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
 _HELP = ("-h", "--help")
 _MULTIRUN = ("-m", "--multirun")
@@ -55,7 +55,7 @@ COMMANDS = {
     "analyze": Command(
         "analysis.run.analyze_command",
         "draw learning curves and write the report",
-        kept="every file written so far is whole, the same command begins anew",
+        kept="every file written so far is whole, the same command starts again from the beginning",
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
     "generate": Command("eval.generation.build.generate_command", "make minimal pairs from templates"),
@@ -146,7 +146,7 @@ def _came_of_ctrl_c(error: BaseException | None) -> bool:
 
 
 def _answer(error: Exception, kept: str) -> int:
-    """Print the message of an error and return its exit code; one that is no message but a fault is raised again."""
+    """Print the message of an error and return its exit code; one that is not a message but a fault is raised again."""
     if isinstance(error, UcurveError):
         return _report(str(error), error.exit_code)
     if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough

@@ -21,7 +21,7 @@ def parse_count(value: object) -> int:
         The count as an integer of at least 1.
 
     Raises:
-        ValueError: when the value is no whole number of at least 1.
+        ValueError: when the value is not a whole number of at least 1.
     """
     match = None if isinstance(value, bool) else _COUNT.fullmatch(str(value).strip())
     if match is None:

@@ -30,7 +30,7 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, a column is missing, a model is unknown or occurs
-            twice, or the parameters are no number above 0.
+            twice, or the parameters are not number above 0.
     """
     rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
     names = set(known)
@@ -58,7 +58,7 @@ def read_languages(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, ``language`` is missing, empty or occurs twice, a
-            frequency is no number above 0, or a cell of a set says neither yes nor no.
+            frequency is not a number above 0, or a cell of a set says neither yes nor no.
     """
     rows = _read_unique(path, "languages", ("language",))
     columns = list(rows[0][1])
@@ -86,7 +86,7 @@ def read_factors(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, a column is missing or has the name of something
-            the model has beside factors, a pair occurs twice, or a cell is no number.
+            the model has beside factors, a pair occurs twice, or a cell is not a number.
     """
     rows = _read_unique(path, "factors", ("benchmark", "pair"))
     table = pd.DataFrame({
@@ -142,7 +142,7 @@ def read_human(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: with file and line, when the file cannot be read, a column is missing, a paradigm is empty or stands
-            twice, or its numbers are no counts of answers.
+            twice, or its numbers are not counts of answers.
     """
     rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
     table = pd.DataFrame({
@@ -153,7 +153,7 @@ def read_human(path: Path) -> pd.DataFrame:
     for place in table.index[~right]:
         name, correct, total = table.loc[place]
         counts = f"{correct:g} correct of {total:g}"
-        raise UserError(f"{path}:{rows[place][0]}: {name}: {counts} is no count of answers; allowed: 0 to the total")
+        raise UserError(f"{path}:{rows[place][0]}: {name}: {counts} is not a count of answers; allowed: 0 to the total")
     return table
 
 

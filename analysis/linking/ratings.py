@@ -166,4 +166,4 @@ def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> flo
 def _unknown_sentence(place: str, sentence: str, rated: Iterable[str]) -> UserError:
     close = nearest(sentence, rated)
     hint = f" Did you mean {close!r}?" if close else ""
-    return UserError(f"{place}: {sentence!r} is no sentence of the file of ratings.{hint}")
+    return UserError(f"{place}: {sentence!r} is not a sentence of the file of ratings.{hint}")

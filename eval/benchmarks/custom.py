@@ -63,7 +63,7 @@ class CustomBenchmark:
         if name.endswith(".csv"):
             raise ValueError(f"{name!r} is kept for tables, which lie beside the folders of benchmarks")
         if not re.fullmatch(r"[\w-][\w.-]*", name):
-            raise ValueError(f"{name!r} is no name: letters, digits, '_', '-' and '.' are allowed")
+            raise ValueError(f"{name!r} is not a name: letters, digits, '_', '-' and '.' are allowed")
         return name
 
 

@@ -37,7 +37,7 @@ def read_tables(files: Sequence[Path], delimiter: str, text: Container[str] = ()
 
     Args:
         files: read in the order given.
-        text: columns that stay text whatever they hold.
+        text: columns that stay text even if they look like numbers.
 
     Raises:
         UserError: naming file and line of what is not UTF-8 or not CSV, of two columns of one name, and of a row that
@@ -103,7 +103,7 @@ def read_parquet(files: Sequence[Path]) -> list[Row]:
     """Read parquet files, one row per row.
 
     Raises:
-        UserError: naming the file that is no parquet file.
+        UserError: naming the file that is not a parquet file.
     """
     return [row for file in files for row in _parquet(file)]
 

@@ -45,7 +45,7 @@ def training_text(sentences: int | None = None) -> Iterator[str]:
 
     Args:
         sentences: how many; ``SENTENCES`` where None. Fewer are yielded once the grammar is exhausted. The first n
-            sentences are the same whatever number is asked for.
+            sentences do not depend on the number asked for.
     """
     wanted = SENTENCES if sentences is None else sentences
     held_out = frozenset(text for _, pairs in _benchmark() for pair in pairs for text in (pair.good, pair.bad))

@@ -68,7 +68,7 @@ class Yield:
 def generate(paradigm: Paradigm, pairs: int, seed: int) -> Yield:
     """Draw pairs with different good members until there are enough or the draws run out.
 
-    The result is a function of the paradigm and the seed alone, whatever else is generated.
+    The result is a function of the paradigm and the seed alone.
 
     Args:
         pairs: how many pairs are asked for.

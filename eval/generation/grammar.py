@@ -117,10 +117,10 @@ class Grammar:
 
 
 def _sources(template: Template) -> list[int | None]:
-    """Find for each bad slot the good slot whose words it takes, or None where it is drawn anew.
+    """Find for each bad slot the good slot whose words it takes, or None where it is drawn again.
 
     A slot that reads as in the good list keeps its words; another one takes those of the first good slot that reads the
-    same. Only a copy of a word that is drawn anew (``expression``) is made anew with it.
+    same. Only a copy of a word that is drawn again (``expression``) changes with it.
     """
     same = [_source(position, slot, template.good) for position, slot in enumerate(template.bad)]
     return [

@@ -85,7 +85,7 @@ def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
         where: file and slot, for messages.
 
     Raises:
-        UserError: an empty value, a key given twice, a position that is no integer, or half a relation.
+        UserError: an empty value, a key given twice, a position that is not an integer, or half a relation.
     """
     filters: dict[str, tuple[str, ...]] = {}
     relations: dict[bool, dict[str, str]] = {True: {}, False: {}}

@@ -46,16 +46,7 @@ def _known_families(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class FitSettings:
-    """What to fit, and on what.
-
-    Attributes:
-        families: linking functions whose parameters are fitted.
-        on: ``paradigms``, a part of the paradigms, judged on the others; ``ratings``, human ratings of sentences;
-            ``oracle``, all pairs, an upper bound and no result.
-        share: of the paradigms to fit on.
-        seed: of the draw of these paradigms.
-        ratings: csv with a column ``sentence`` and one numeric column per rater; goes with ``on=ratings``.
-    """
+    """Which parameters to fit, and on what; conf/eval/default.yaml describes every key."""
 
     families: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_families)] = ("slln_lp",)
     on: Literal["paradigms", "ratings", "oracle"] = "paradigms"

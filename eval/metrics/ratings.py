@@ -13,7 +13,7 @@ from ucurve.errors import UserError
 from ucurve.storage.tabular import read_rows
 
 SENTENCE = "sentence"
-_FEWEST = 3  # sentences; two points correlate perfectly whatever they are
+_FEWEST = 3  # sentences; any two points correlate perfectly
 
 
 def read_ratings(path: Path) -> pd.DataFrame:

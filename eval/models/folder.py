@@ -41,7 +41,7 @@ def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:
 
     Args:
         ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
-        bos: ``auto`` is what the model was trained with: our separator for a model of ours, else the tokenizer's own
+        bos: ``auto`` is what the model was trained with: for models of this suite its separator, else the tokenizer's
             start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that
             token, ``none`` for no token; the first token of each sentence then has no score.
 

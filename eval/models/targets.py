@@ -24,7 +24,7 @@ from ucurve.storage.run_folder import (
     refuse_faults,
 )
 
-MODEL_STEP = -1  # the step of a model that is no checkpoint of a run
+MODEL_STEP = -1  # the step of a model that is not a checkpoint of a run
 _WEIGHTS = "*.safetensors"
 _WANTED = ("*.json", _WEIGHTS, UNIGRAM_COUNTS, *TOKENIZER_FILES)  # of a model on the hub
 _LOADED = (_WEIGHTS, "generation_config.json", *TOKENIZER_FILES)  # by their names alone, if they are there
@@ -227,7 +227,7 @@ def _join(steps: Sequence[int]) -> str:
 ALL = "all"
 _STEP = r"(?:.*[^a-z])?step[-_]?(\d+)"
 _LAST_NUMBER = r"\D*(\d+)"
-_CHECKPOINT_WORDS = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is no step
+_CHECKPOINT_WORDS = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is not a step
 
 
 def parse_revision_step(revision: str) -> int:

@@ -95,7 +95,7 @@ def published_probabilities(
         float64[vocabulary], probabilities; 0 for an id that is not in the table.
 
     Raises:
-        UserError: when the table is for another tokenizer, or is no table of probabilities by token id.
+        UserError: when the table is for another tokenizer, or is not a table of probabilities by token id.
     """
     path = settings.path
     if settings.tokenizer_sha256 not in (None, tokenizer_sha256):
@@ -120,7 +120,7 @@ def check_table(path: Path) -> None:
     """Check that a published table is one, as far as that is known without its tokenizer.
 
     Raises:
-        UserError: when it is no table of probabilities by token id.
+        UserError: when it is not a table of probabilities by token id.
     """
     _read_table(path)
 
@@ -178,7 +178,7 @@ def _read_table(path: Path) -> dict[int, float]:
 
 def _token_id(path: Path, key: str) -> int:
     if not (key.isascii() and key.isdigit()) or str(int(key)) != key:
-        raise UserError(f"unigrams: {path}: the key {key!r} is no token id; ids are whole numbers from 0")
+        raise UserError(f"unigrams: {path}: the key {key!r} is not a token id; ids are whole numbers from 0")
     return int(key)
 
 

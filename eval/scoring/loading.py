@@ -73,7 +73,7 @@ def _check_causal(folder: Path, model: Any) -> None:
     known = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
     if not torch.allclose(one[known], other[known], rtol=1e-2, atol=1e-2):
         raise UserError(
-            f"{folder}: its predictions change with the tokens that follow, so that it is no causal model, as its "
+            f"{folder}: its predictions change with the tokens that follow, so that it is not a causal model, as its "
             "config.json says; a model that reads both sides is scored when its architecture is named ...ForMaskedLM"
         )
 

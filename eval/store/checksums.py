@@ -139,9 +139,7 @@ def read_key(path: Path) -> dict[str, Any] | None:
 def mending(folder: Path) -> str:
     """Say what mends the tables and pairs of a run folder."""
     what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
-    return (
-        f"python score.py {what} benchmarks=[...] makes it anew from the stored scores, none of which is computed again"
-    )
+    return f"python score.py {what} benchmarks=[...] makes it again from the stored scores; no score is computed again"
 
 
 def _problem(folder: Path, path: Path, key: Path) -> str | None:

@@ -47,7 +47,7 @@ def store_mended(folder: Path, mended: Mended) -> None:
     """Put tables that were made again in the place of the damaged ones, and sums that can be read in that of others."""
     with holding_tables(folder):
         if _sums_are_damaged(folder):
-            say(f"{sums_path(folder)} is not what was written; it is made anew")
+            say(f"{sums_path(folder)} is not what was written; it is made again")
             sums_path(folder).unlink()
             _adopt_pairs(folder)
         for kind, rows in mended.items():
@@ -83,7 +83,7 @@ def _made_again(kind: TableFile, folder: Path, known: dict[int, Target]) -> pd.D
         why = str(error).splitlines()[0]
         raise UserError(
             f"{path}: not what was written, and it cannot be made again ({why}); restore it from a copy, or remove it "
-            "and score again, which computes no stored score anew"
+            "and score again; stored scores are not computed again"
         ) from error
     return pd.concat(rows, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
 

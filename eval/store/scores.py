@@ -57,7 +57,7 @@ def pairs_path(folder: Path, benchmark: str) -> Path:
 
 
 def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
-    """Check that the scores of a model, which is no run folder, may be written to a folder.
+    """Check that the scores of a model, which is not a run folder, may be written to a folder.
 
     Args:
         model: name of the model; None when it is not known yet.
@@ -121,7 +121,7 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         adopt(folder, path)
         return
     if path.exists() and not whole and _keys_name(path.parent, wanted):
-        say(f"{path} is not what was written; it is written anew")
+        say(f"{path} is not what was written; it is written again")
     elif path.exists():
         say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         _forget(folder, benchmark)

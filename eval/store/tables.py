@@ -97,7 +97,7 @@ def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
 
 def _not_ours(path: Path, reason: str) -> UserError:
     return UserError(
-        f"{path}: not a table of accuracies ({reason}); remove it and score again, which computes no stored score anew"
+        f"{path}: not a table of accuracies ({reason}); remove it and score again; stored scores are not computed again"
     )
 
 

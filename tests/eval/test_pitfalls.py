@@ -70,7 +70,7 @@ class Done:
 
 @pytest.fixture
 def score(tmp_path, write_checkpoint, tokenizer, capsys):
-    """Score (good, bad) or whole records with a model that is no run of ours, as ``score.py model=`` does."""
+    """Score (good, bad) or whole records with a model that is not a run of ours, as ``score.py model=`` does."""
     count = itertools.count()
 
     def run(model, rows, counts=None, tokenizer=tokenizer, **settings):

@@ -78,4 +78,4 @@ def test_a_task_that_fails_is_not_requeued(submit, grid, tmp_path):
     (tmp_path / "runs" / "tiny-10240-char-small_corpus-s0" / "notes.txt").touch()
     done = submit(grid)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "exists and is no run of this suite" in log(tmp_path, 0)
+    assert "exists and is not a run of this suite" in log(tmp_path, 0)

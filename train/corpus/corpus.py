@@ -25,21 +25,7 @@ _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "max_documents":
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class CorpusSettings:
-    """Where the training text comes from and what counts as a document.
-
-    Attributes:
-        kind: ``demo`` (the embedded grammar), ``text`` (local files) or ``hub`` (a dataset of the Hugging Face hub).
-        name: the corpus in run names; by default from the last part of the path or of the dataset's id.
-        path: for ``text``: a file, folder or glob, or a list of them.
-        exclude: for ``text``: patterns of file names to leave out of folders and globs.
-        text_field: the field of a JSON, Parquet or dataset record that holds the text.
-        unit: a document is a ``record`` (a text file, a JSON line's field, a row) or each nonblank ``line`` of one.
-        max_epochs: how often at most the corpus may be repeated to fill the token budget.
-        dataset: for ``hub``: the dataset's id, or a local dataset folder.
-        subset: for ``hub``: the configuration of the dataset, when it has several.
-        split: for ``hub``: the split to read.
-        max_documents: for ``hub``: records to read at most; None reads all.
-    """
+    """Where the training text comes from and what counts as a document; conf/data/ describes every key."""
 
     kind: Literal["demo", "text", "hub"]
     name: Annotated[str, Field(pattern=r"^\w+$")] | None = None
@@ -108,7 +94,7 @@ class Corpus:
         """Yield the documents one by one, never a blank one; a long text file in parts (see ``read_documents``).
 
         Raises:
-            UserError: for a corpus without a document and for whatever cannot be read, naming file and line.
+            UserError: for a corpus without documents, and for text that cannot be read, naming file and line.
         """
         documents = self._documents()
         first = next(documents, None)

@@ -149,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
     if number == 1:
-        raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark is no text
+        raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark is not part of the text
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -186,7 +186,7 @@ def _checked_text(value: Any, field: str, place: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise UserError(f"{place}: field {field!r} holds half a surrogate pair, which is no Unicode text") from error
+        raise UserError(f"{place}: field {field!r} holds half a surrogate pair, which is not Unicode text") from error
     return value
 
 

@@ -51,7 +51,7 @@ def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
         overrides: the user's own overrides; a key given there takes that value in every cell instead of the axis.
 
     Raises:
-        UserError: when an axis is no list or is empty.
+        UserError: when an axis is not a list or is empty.
     """
     fixed = {override.split("=", 1)[0].lstrip("+") for override in overrides}
     found: dict[tuple[str, ...], None] = {}

@@ -62,7 +62,7 @@ class GridRun:
     def work(self) -> None:
         """Train until every cell is finished, has failed or is claimed by another process.
 
-        What ends the process (``train.engine.signals.Interrupted``, an interrupt) is raised and is no failure.
+        What ends the process (``train.engine.signals.Interrupted``, an interrupt) is raised and is not a failure.
         """
         waiting = self._cells
         with contextlib.ExitStack() as stack:

@@ -50,7 +50,7 @@ class _OutputLoss(torch.autograd.Function):
 def output_loss(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the negative log-likelihood of the targets in nats, summed; differentiable in ``hidden`` and ``weight``.
 
-    The softmax is computed in float32 at least, whatever the type of the inputs.
+    The softmax is computed at least in float32 for every type of inputs.
 
     Args:
         hidden: last hidden states, shape [positions, width].

@@ -30,7 +30,7 @@ def count_flops(shape: Shape, vocabulary: int, sequence_length: int, tokens: int
 
     Counted: the four attention projections, scores and weighted values over the full ``sequence_length`` (what a
     kernel that does not skip the masked half computes), the feed-forward layers, the output layer. The embedding
-    look-up is no product and counts 0.
+    look-up is not a matrix product and counts 0.
     """
     projections = 4 * shape.width**2 + 2 * shape.width * shape.feed_forward
     attention = 2 * sequence_length * shape.width
@@ -72,7 +72,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
 
 
 def initialize(model: "GPTNeoXForCausalLM", seed: int) -> None:
-    """Draw all weights anew from ``seed``, in the order of the parameters.
+    """Draw all weights again from ``seed``, in the order of the parameters.
 
     Matrices are normal with deviation sqrt(2 / 5d) ("small init"), the two output projections of a layer with
     2 / (L sqrt(d)) ("Wang init"), as in Pythia's published configurations; biases 0, layer norms 1 and 0.

@@ -25,7 +25,7 @@ def check_writable(settings: RunSettings) -> None:
         path = Path(value).absolute()
         there = next(parent for parent in (path, *path.parents) if parent.exists())
         if not there.is_dir() or not os.access(there, os.W_OK):
-            raise UserError(f"paths.{key}={value}: {there} is no folder that can be written to")
+            raise UserError(f"paths.{key}={value}: {there} is not a folder that can be written to")
     if len(settings.run_name.encode()) > _LONGEST_NAME:
         raise UserError(
             f"the run's name {settings.run_name!r} is longer than {_LONGEST_NAME} bytes; shorten name= or data.name="
@@ -53,7 +53,7 @@ def check_same_configuration(settings: RunSettings) -> None:
     if not (folder / CONFIGURATION).exists():
         if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
             raise UserError(
-                f"{folder} exists and is no run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
+                f"{folder} exists and is not a run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
             )
         return
     wanted = plain(settings.identity())

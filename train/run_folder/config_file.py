@@ -14,7 +14,7 @@ def load_settings(run: Path) -> RunSettings:
     """Read the settings back from a run folder.
 
     Raises:
-        UserError: when ``config.yaml`` is missing or is no configuration of a run.
+        UserError: when ``config.yaml`` is missing or is not a configuration of a run.
     """
     try:
         return read_settings(read_configuration(run))
@@ -26,7 +26,7 @@ def stored_config_sha256(run: Path) -> str:
     """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it.
 
     Raises:
-        UserError: when the file is no configuration of a run.
+        UserError: when the file is not a configuration of a run.
     """
     return config_sha256(pick_identity(read_configuration(run)))
 
@@ -35,7 +35,7 @@ def read_configuration(run: Path) -> dict[str, Any]:
     """Read ``config.yaml`` without checking its values.
 
     Raises:
-        UserError: when the file cannot be read or is no configuration of a run.
+        UserError: when the file cannot be read or is not a configuration of a run.
     """
     path = run / CONFIGURATION
     try:

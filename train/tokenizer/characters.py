@@ -42,7 +42,7 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
 
     Args:
         documents: the documents, or parts of long ones, read once.
-        sample_characters: size of the sample at most (one is kept whatever its size). The sample is all of them when
+        sample_characters: size of the sample at most (a document of any size is kept). The sample is all of them when
             they fit, else every second, every fourth and so on.
     """
     counts = np.zeros(CODE_POINTS, dtype=np.int64)

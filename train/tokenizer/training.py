@@ -20,7 +20,7 @@ _BYTES = 256
 # Characters that merges are learned from at most: memory and time of BPE training grow with the distinct words in
 # them (21 M characters of books take 2.4 GB and a minute for words, and a character is three bytes for byte-level BPE).
 MERGE_CHARACTERS = {"char": 2_000_000, "word": 32_000_000, "bpe": 12_000_000, "hub": 2_000_000}
-_LEAST_PAIR_COUNT = 2  # a pair seen once is no evidence of a word
+_LEAST_PAIR_COUNT = 2  # a pair seen once is not evidence of a word
 
 
 def train(kind: str, found: Survey, vocab_size: int | None) -> Tokenizer:

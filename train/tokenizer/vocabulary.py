@@ -48,7 +48,7 @@ def count_tokens(tokenizer: Any) -> TokenCounts:
     """Count the tokens of a vocabulary as Table 4 of ZhoBLiMP does.
 
     Only tokens that contain a Chinese character are single or multi; a space at a token's edge is not counted as a
-    character of it, and a token that is no whole UTF-8 text contains none.
+    character of it, and a token that is not complete UTF-8 text contains none.
     """
     lengths = [_han_length(content) for content in token_contents(tokenizer)]
     return TokenCounts(len(lengths), sum(n == 1 for n in lengths), sum(n > 1 for n in lengths))

@@ -20,7 +20,7 @@ _WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Refuse a tokenizer that transformers does not have, and a class of transformers that is no tokenizer.
+    """Refuse a tokenizer that transformers does not have, and a class of transformers that is not a tokenizer.
 
     Any class may be named as the tokenizer's; one such as ``AutoModelForCausalLM`` would load the rest of the folder.
 
@@ -74,7 +74,7 @@ def _check_class(path: Path, name: Any) -> None:
     found = _tokenizer_class(name)
     a_class = found if isinstance(found, type) else type(found)
     if found is not None and not issubclass(a_class, PreTrainedTokenizerBase) and not hasattr(a_class, "is_dummy"):
-        raise UserError(f"{path}: tokenizer_class is {name!r}, which is no tokenizer of transformers")
+        raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 
 
 def _tokenizer_class(name: Any) -> Any:
@@ -112,7 +112,8 @@ def _check_weights(folder: Path, config: dict[str, Any]) -> None:
     named = config.get("transformers_weights")
     if named is not None and not _WEIGHTS_OR_INDEX.fullmatch(str(named)):
         raise UserError(
-            f"{folder / 'config.json'}: transformers_weights is {named!r}, which is no safetensors file of this folder"
+            f"{folder / 'config.json'}: transformers_weights is {named!r}, "
+            "which is not a safetensors file of this folder"
         )
     adapter = folder / "adapter_config.json"
     if adapter.exists():
@@ -120,7 +121,7 @@ def _check_weights(folder: Path, config: dict[str, Any]) -> None:
     for index in sorted(folder.glob("*.safetensors.index.json")):
         for name in _shards(index):
             if not _WEIGHTS.fullmatch(name):
-                raise UserError(f"{index}: weight_map names {name!r}, which is no safetensors file of this folder")
+                raise UserError(f"{index}: weight_map names {name!r}, which is not a safetensors file of this folder")
 
 
 def _shards(index: Path) -> list[str]:

@@ -32,7 +32,7 @@ def fetch(name: str, patterns: Sequence[str], revision: str | None = None) -> Pa
         The folder they are in.
 
     Raises:
-        Exception: whatever the hub's client raises when it does not have them.
+        Exception: an error of the hub's client, when it does not have them.
     """
     from huggingface_hub import snapshot_download
 
@@ -98,7 +98,7 @@ def load_rows(source: str, part: str | None, split: str, streaming: bool = False
     """Load the rows of a data set of the hub.
 
     Raises:
-        Exception: whatever ``datasets`` and its transports raise when the data set cannot be read, or has a script.
+        Exception: an error of ``datasets`` or of its transports, when the data set cannot be read, or has a script.
     """
     import datasets
 
@@ -110,7 +110,7 @@ def data_set_parts(source: str) -> list[str]:
     """Return the names of the parts of a hub data set (its configurations), sorted.
 
     Raises:
-        Exception: whatever ``datasets`` raises when the data set cannot be read, or has a script.
+        Exception: an error of ``datasets``, when the data set cannot be read, or has a script.
     """
     import datasets
 

@@ -95,7 +95,7 @@ def read_run_record(run: Path) -> dict[str, Any]:
 
 
 def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
-    """Read a line of ``metrics.jsonl``; None for one that is no JSON object, such as a line torn by a kill."""
+    """Read a line of ``metrics.jsonl``; None for one that is not a JSON object, such as a line torn by a kill."""
     try:
         values = json.loads(line)
     except ValueError:

@@ -83,11 +83,11 @@ class Seal:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _holds_its_digest(record: dict[str, Any]) -> bool:
-    """Tell whether a value is the digest of the rest, under whatever key: then the key's name was changed."""
+    """Tell whether a value is the digest of the rest, under any key; then the key's name was changed."""
     digests = [key for key, value in record.items() if isinstance(value, str) and len(value) == _DIGITS]
     return any(record[key] == sha256_json({name: record[name] for name in record if name != key}) for key in digests)
 

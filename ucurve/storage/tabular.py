@@ -33,7 +33,7 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error
     except csv.Error as error:
-        raise UserError(f"{setting}: {path} is no CSV ({error})") from error
+        raise UserError(f"{setting}: {path} is not CSV ({error})") from error
     if not rows:
         raise UserError(f"{setting}: {path} has a header and no line below it")
     return rows
@@ -46,7 +46,7 @@ def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) 
             hint = f" Did you mean {close!r}?" if close else ""
             raise UserError(f"{place}: no column {name!r}; the columns are {', '.join(columns) or 'none'}.{hint}")
     if repeated := [name for name in columns if columns.count(name) > 1]:
-        raise UserError(f"{place}: the column {repeated[0]!r} stands twice")
+        raise UserError(f"{place}: the column {repeated[0]!r} occurs twice")
 
 
 def _whole(row: dict[str, str | None], place: str, columns: int) -> dict[str, str]:

@@ -29,7 +29,7 @@ def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float)
         float64[sentences]; NaN for a sentence with a scored token that has none, or without a scored token.
 
     Raises:
-        UserError: when K is no percentage.
+        UserError: when K is not a percentage.
     """
     if not 0 < percent <= 100:
         raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")

@@ -18,7 +18,7 @@ class PseudoLogLikelihood(TokenScorer):
     name, kind = "pll", "masked"
 
     def choose_start(self) -> StartToken:
-        """Return no token: a masked model reads a frame of its own, whatever the policy."""
+        """Return no token: a masked model always reads its own frame."""
         return StartToken(None, None, "frame")
 
     @cached_property

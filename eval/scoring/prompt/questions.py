@@ -130,7 +130,7 @@ def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
 
 
 def _alone(letters: str, text: str) -> Letter | None:
-    """Return the letter a text begins with, if what follows on the line is no word."""
+    """Return the letter a text begins with, if what follows on the line is not a word."""
     match = re.match(rf"([{letters}])(?=[^\S\n]*(?:$|\n|[^\w\s]|_))", text, flags=re.IGNORECASE)
     if match is None:
         return None

@@ -41,7 +41,7 @@ class Prompt(Scorer):
         return super().columns(unigrams) | {*cls.linking}
 
     def choose_start(self) -> StartToken:
-        """Return no token: a chat begins as its template says, whatever the policy."""
+        """Return no token: a chat always begins as its template says."""
         return StartToken(None, None, "chat template")
 
     @property

@@ -32,7 +32,7 @@ class Sentences:
     """Distinct sentences and where the pairs use them.
 
     Attributes:
-        texts: the sentences; one that is scored on two spans stands twice.
+        texts: the sentences; one that is scored on two spans is listed twice.
         tokens: int64, the ids of all sentences one after the other, no special token added.
         starts: int64[sentences + 1], where each sentence begins in ``tokens``.
         good: int64[pairs], the sentence that is a pair's good member.
@@ -95,7 +95,7 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
 
     Args:
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
-            word is no character of the word's token.
+            word is not a character of the word's token.
         bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
             reading without a start token does. (A tokenizer that cannot say what that is leaves the spans whole.)
 

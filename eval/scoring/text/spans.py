@@ -29,7 +29,7 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
 
     Raises:
         UserError: when the pairs lack a column, a sentence does not begin with its condition or ends with it, or a
-            region is no span of characters of its sentence.
+            region is not a span of characters of its sentence.
     """
     for column in part_columns(part):
         if column not in pairs:

@@ -65,7 +65,7 @@ def test_matches_pass_over_benchmarks_that_were_not_scored(write) -> None:
         ("model,family,parameters\nxglm-564M,X\n", ":2: 3 cells are expected, as in the header"),
         ("model,family,parameters\n,X,1\n", ":2: 'model' is empty"),
         ("model,family,parameters\nxglm-564M,X,1\nxglm-564M,Y,2\n", ":3: xglm-564M stands in line 2 already"),
-        ("model,family,family,parameters\nxglm-564M,X,X,1\n", ":1: the column 'family' stands twice"),
+        ("model,family,family,parameters\nxglm-564M,X,X,1\n", ":1: the column 'family' occurs twice"),
     ],
 )
 def test_a_broken_file_of_models_is_named(write, text: str, message: str) -> None:

@@ -52,7 +52,7 @@ def read_all(folder: Path) -> None:
     [
         ("run.json", r"run\.json: not what was written"),
         ("metrics.jsonl", r"metrics\.jsonl: not what was written; restore it from a copy"),
-        ("eval/accuracy.csv", r"accuracy\.csv: not what was written; python score\.py run=.* makes it anew"),
+        ("eval/accuracy.csv", r"accuracy\.csv: not what was written; python score\.py run=.* makes it again"),
         ("eval/manifest.json", r"eval/manifest\.json: not what was written"),
         ("tokenizer/statistics.json", r"statistics\.json: its hash is not run\.json's"),
         ("checkpoints/step00000008/manifest.json", r"manifest\.json: not what was written"),

@@ -119,7 +119,7 @@ def test_a_file_that_is_not_there_is_named(make_run: MakeRun, tmp_path: Path) ->
 
 
 def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"rating_pairs\.csv:3: 'dddx' is no sentence of .* Did you mean 'dddd'\?"):
+    with pytest.raises(UserError, match=r"rating_pairs\.csv:3: 'dddx' is not a sentence of .* Did you mean 'dddd'\?"):
         read_rating_pairs(pairs("a,bb", "ccc,dddx"), SENTENCES)
     with pytest.raises(UserError, match=r"rating_pairs\.csv: 2 pairs; 3 at least are needed"):
         read_rating_pairs(pairs("a,bb", "ccc,dddd"), SENTENCES)

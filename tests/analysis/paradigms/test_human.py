@@ -45,8 +45,8 @@ def test_a_phenomenon_without_all_its_paradigms_stays_empty(file) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["a1,20,20,1,A", "a2,21,20,1,A"], r"human\.csv:3: a2: 21 correct of 20 is no count of answers"),
-        (["a1,0,0,1,A"], r"human\.csv:2: a1: 0 correct of 0 is no count of answers; allowed: 0 to the total"),
+        (["a1,20,20,1,A", "a2,21,20,1,A"], r"human\.csv:3: a2: 21 correct of 20 is not a count of answers"),
+        (["a1,0,0,1,A"], r"human\.csv:2: a1: 0 correct of 0 is not a count of answers; allowed: 0 to the total"),
         (["a1,,20,1,A"], r"human\.csv:2: a1: nan correct of 20"),
         (["a1,1,2,1,A", "a1,1,2,1,A"], r"human\.csv:3: a1 stands in line 2 already"),
         (["a1,many,20,1,A"], r"human\.csv:2: 'correct' is 'many'; a number is expected"),

@@ -154,7 +154,7 @@ def test_parquet_with_dates_and_lists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("blimp", "'blimp' is the name of a published benchmark"), ("a/b", "'a/b' is no name")]
+    ("name", "message"), [("blimp", "'blimp' is the name of a published benchmark"), ("a/b", "'a/b' is not a name")]
 )
 def test_name_of_its_own(name, message):
     with pytest.raises(ValidationError, match=message):

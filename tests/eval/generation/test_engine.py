@@ -56,7 +56,7 @@ def test_mismatched_words_share_no_value(goods):
 
 
 def test_a_mismatched_value_is_one_that_the_other_slot_could_have(goods):
-    """Max has a gender, but not one of he and she, so he is no mismatch for either."""
+    """Max has a gender, but not one of he and she, so he is not a mismatch for either."""
     assert goods(["pos:R mmPos:1 mmPro:gender", "pos:P number:singular"]) == {"tom she", "sue he"}
 
 

@@ -67,7 +67,7 @@ def test_correlation_with_the_values_themselves_is_one():
         ("sentence,a,b\nx,1,1\ny,,\nz,3,3\n", r"ratings\.csv:3: no rating of 'y'"),
         ("sentence,a\nx,1\ny,1\nz,1\n", "the ratings do not vary"),
         (b"sentence,a\n\xff,1\n", r"fit\.ratings: .*ratings\.csv:2: not UTF-8"),
-        ('sentence,a\n"x,1\n', r"fit\.ratings: .*ratings\.csv is no CSV"),
+        ('sentence,a\n"x,1\n', r"fit\.ratings: .*ratings\.csv is not CSV"),
     ],
 )
 def test_broken_ratings(write, text, message):

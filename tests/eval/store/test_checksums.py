@@ -74,7 +74,7 @@ def test_a_kill_between_any_two_files_leaves_a_table_that_is_accepted(tmp_path, 
     check_summed(tmp_path, ACCURACY.path(tmp_path))
     assert len(read_sums(tmp_path)["accuracy.csv"]) == 1
     flip(ACCURACY.path(tmp_path))
-    with pytest.raises(DamagedError, match=r"accuracy\.csv: not what was written; python score\.py .* makes it anew"):
+    with pytest.raises(DamagedError, match=r"accuracy\.csv: not what was written; python score\.py .* makes it again"):
         check_summed(tmp_path, ACCURACY.path(tmp_path))
 
 
@@ -110,7 +110,7 @@ def test_damaged_sums_are_made_anew_with_the_tables_they_vouched_for(scored, set
         score_run(scored, settings)
     FITS.path(scored).unlink()
     score_run(scored, settings)
-    assert f"{sums_path(scored)} is not what was written; it is made anew" in capsys.readouterr().err
+    assert f"{sums_path(scored)} is not what was written; it is made again" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in whole} == whole
     assert verify_scores(scored).faults == []
 
@@ -143,7 +143,7 @@ def test_damaged_pairs_are_written_anew_and_no_score_with_them(scored, settings,
     flip(pairs_path(scored, "zhoblimp"), 100)
     monkeypatch.setattr("eval.sweep.sweep.Job.score", None)
     score_run(scored, settings)
-    assert "pairs.parquet is not what was written; it is written anew" in capsys.readouterr().err
+    assert "pairs.parquet is not what was written; it is written again" in capsys.readouterr().err
     assert bytes_of(scored) == whole
 
 

@@ -197,7 +197,7 @@ def test_an_encoder_that_is_saved_as_a_decoder(tmp_path, models_of):
     """It would read the token it is to predict."""
     config = AutoConfig.from_pretrained(models_of("bert").folder, is_decoder=False)
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
-    message = "its predictions change with the tokens that follow, so that it is no causal model"
+    message = "its predictions change with the tokens that follow, so that it is not a causal model"
     with pytest.raises(UserError, match=message):
         load_model(tmp_path)
     for kind in ("gpt2", "gpt_neox", "llama"):

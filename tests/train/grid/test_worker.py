@@ -183,7 +183,7 @@ def name(seed):
 
 
 def occupy(runs, other):
-    """Put a run of another configuration where seed 3 goes, and something that is no run where seed 7 goes."""
+    """Put a run of another configuration where seed 3 goes, and something that is not a run where seed 7 goes."""
     (runs / name(3)).mkdir(parents=True)
     (runs / name(3) / "config.yaml").write_text(yaml.safe_dump(plain(asdict(other))))
     (runs / name(7)).mkdir()

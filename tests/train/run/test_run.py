@@ -247,7 +247,7 @@ def test_a_folder_that_is_no_run_is_refused(settings_of):
     folder = Path(settings.paths.runs) / settings.run_name
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match=r"exists and is no run of this suite"):
+    with pytest.raises(UserError, match=r"exists and is not a run of this suite"):
         train_cell(settings)
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
@@ -255,7 +255,7 @@ def test_a_folder_that_is_no_run_is_refused(settings_of):
 @pytest.mark.parametrize("key", ["runs", "cache", "tokenizers"])
 def test_a_place_that_cannot_be_written_is_refused(settings_of, tmp_path, key):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=rf"paths\.{key}=.*file is no folder that can be written to"):
+    with pytest.raises(UserError, match=rf"paths\.{key}=.*file is not a folder that can be written to"):
         train_cell(settings_of(f"paths.{key}={tmp_path / 'file' / 'below'}"))
 
 
