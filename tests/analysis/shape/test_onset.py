@@ -80,13 +80,11 @@ def test_a_curve_that_settles_below_chance_has_a_saturation() -> None:
     assert saturation(curve_of(1 - sigmoid(5.5))).tokens == pytest.approx(saturation(curve_of(sigmoid(5.5))).tokens)
 
 
-@given(st.lists(st.integers(0, 20), min_size=17, max_size=17))
+@given(st.lists(st.integers(0, 20), min_size=12, max_size=12))
 @settings(max_examples=30, deadline=None)
 def test_milestones_lie_on_the_axis_and_in_their_intervals(levels: list[int]) -> None:
-    curve = curve_of(np.array(levels) / 20, 400)
+    curve = curve_of(np.array([*levels, 19, 19, 19, 19, 19]) / 20, 400)  # it ends high, and has come to rest
     for found in (onset(curve, draws=100), saturation(curve, draws=100)):
-        if np.isnan(found.tokens):
-            continue
         assert isinstance(found, Milestone)
         assert TOKENS[0] * (1 - 1e-9) <= found.low <= found.tokens <= found.high
         assert found.tokens <= TOKENS[-1]

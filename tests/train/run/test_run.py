@@ -91,7 +91,9 @@ def test_other_data_under_the_same_name_is_refused(finished, settings_of, corpus
 
 
 def test_what_does_not_change_the_outcome_may_change(finished, settings_of):
+    before = {path: path.read_bytes() for path in finished.glob("checkpoints/*/*")}
     train_cell(settings_of("engine.micro_batch=8", "resume.seconds=5"))
+    assert before == {path: path.read_bytes() for path in finished.glob("checkpoints/*/*")}
 
 
 @pytest.mark.parametrize("cut_after", [1, 5, 11])
