@@ -22,7 +22,7 @@ from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.files import new_folder, remove_leftovers
+from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 
@@ -106,7 +106,8 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
     if first_start or not (folder / TOKENIZER).exists():
         with new_folder(folder / TOKENIZER) as temporary:
             for file in run.tokenizer.iterdir():
-                shutil.copyfile(file, temporary / file.name)
+                if not is_leftover(file):  # another run of the tokenizer may write its counts now
+                    shutil.copyfile(file, temporary / file.name)
     record.record_tokenizer()
     settings = plain(asdict(run.plan.settings))
     record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))

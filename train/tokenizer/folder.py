@@ -6,7 +6,7 @@ from typing import Any
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import fetch, load_tokenizer
 from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS
-from ucurve.storage.files import read_json_or_empty, sha256_file
+from ucurve.storage.files import is_leftover, read_json_or_empty, sha256_file
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 
@@ -28,7 +28,8 @@ def end_of_document(tokenizer: Any) -> int:
 
 def tokenizer_files(folder: Path) -> dict[str, str]:
     """Return, by name, the SHA-256 of the files that make a tokenizer what it is: no reports, no model weights."""
-    files = [file for file in sorted(folder.iterdir()) if file.is_file() and file.suffix not in _WEIGHTS]
+    there = (file for file in sorted(folder.iterdir()) if not is_leftover(file))  # another run may write its counts now
+    files = [file for file in there if file.is_file() and file.suffix not in _WEIGHTS]
     return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
 
 

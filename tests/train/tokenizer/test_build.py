@@ -26,6 +26,7 @@ from train.tokenizer.vocabulary import count_tokens, token_bytes, token_contents
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.storage.files import new_file
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -141,6 +142,14 @@ class TestFolder:
     def test_folder_without_a_tokenizer(self, tmp_path):
         with pytest.raises(UserError, match="no tokenizer files"):
             load_tokenizer(tmp_path)
+
+
+def test_what_another_run_is_writing_beside_a_tokenizer_is_no_part_of_it(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    whole = tokenizer_files(tmp_path)
+    with new_file(tmp_path / "unigram_counts.npy") as temporary:
+        temporary.write_bytes(b"half")
+        assert tokenizer_files(tmp_path) == whole
 
 
 class TestTable4:
