@@ -13,7 +13,7 @@ import pytest
 import sentencepiece
 import yaml
 
-from eval.generation.demo import demo_pairs, training_text
+from eval.templates.demo import demo_pairs, training_text
 from tests.hub import Hub, serve
 from tests.hub_repositories import BENCHMARK, CORPUS, TOKENIZER, benchmark_files, corpus_files, repositories
 from ucurve.huggingface.pretrained import load_tokenizer

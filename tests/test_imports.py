@@ -22,11 +22,11 @@ ORDER = {
     "ucurve.huggingface": ["tokenizer_files", "foreign_code", "pretrained", "revisions"],
     "eval": [
         "linking pairs",
-        "generation models",
+        "templates models",
         "benchmarks scoring metrics",
         "store presets",
         "settings leaderboard",
-        "sweep verify watch",
+        "sweep verify watch generation validation",
         "run",
         "api",
     ],

@@ -24,7 +24,7 @@ def read_published(card: Benchmark, root: Path | None, text: Container[str] = ()
         UserError: when files are missing or broken, there is no row, or the hub cannot be reached.
     """
     if card.generated and _without_folder(card, root):
-        from eval.generation.demo import demo_pairs
+        from eval.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", record) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:

@@ -1,1 +1,0 @@
-"""Makes minimal pairs from templates, and holds the grammar of the embedded demo."""

@@ -217,21 +217,21 @@ def _sha256(file: Path) -> str:
 @functools.cache
 def _demo_records() -> tuple[str, ...]:
     """Generate the demo's text, a few megabytes, which takes seconds."""
-    from eval.generation.demo import training_text
+    from eval.templates.demo import training_text
 
     return tuple(training_text())
 
 
 def _demo_held_out() -> tuple[str, ...]:
     """Generate sentences of the demo's grammar that are not in its text."""
-    from eval.generation.demo import held_out_text
+    from eval.templates.demo import held_out_text
 
     return tuple(held_out_text(_demo_records()))
 
 
 def _demo_sources() -> list[str]:
     """Return the hashes of the files that make the demo's text: its grammar and the engine."""
-    from eval.generation import demo
+    from eval.templates import demo
 
     files = sorted(Path(demo.__file__).parent.rglob("*"))
     return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eval.generation import demo
+from eval.templates import demo
 from train.corpus.corpus import Corpus, CorpusSettings, _demo_records
 from ucurve.config import check
 from ucurve.errors import UserError

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from eval.generation.demo import HELD_OUT_SENTENCES, held_out_text, training_text
+from eval.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
 from train.corpus import held_out, readers
 from train.corpus.corpus import Corpus, CorpusSettings
 from train.corpus.held_out import OtherText, SetApart

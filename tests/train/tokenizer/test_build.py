@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTrainedTokenizerFast
 
-from eval.generation.demo import training_text
+from eval.templates.demo import training_text
 from tests.hub_repositories import sentencepiece_model
 from train.corpus.corpus import CorpusSettings
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary

@@ -1,8 +1,8 @@
 import pytest
 
-from eval.generation.engine import Pair, generate
-from eval.generation.rules import Phrase, Relation, Word
-from tests.eval.generation.recognize import derives, derives_pair
+from eval.templates.engine import Pair, generate
+from eval.templates.rules import Phrase, Relation, Word
+from tests.eval.templates.recognize import derives, derives_pair
 
 COUNTED = ((Word((("pos", ("M",)),), (Relation(1, ("class",), True),)),), (Word((("pos", ("N",)),)),))
 PHRASES = {"Counted": (COUNTED,), "Twice": (((Phrase("Counted"),), (Phrase("Counted"),)),)}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.generation.vocabulary import Filters
+from eval.templates.vocabulary import Filters
 from ucurve.errors import UserError
 
 _RELATION_KEYS = {

@@ -1,6 +1,6 @@
 import pytest
 
-from eval.generation.vocabulary import read_vocabulary
+from eval.templates.vocabulary import read_vocabulary
 from ucurve.errors import UserError
 
 

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from eval.generation.engine import Pair, generate
-from eval.generation.grammar import Grammar
-from eval.generation.template import read_phrases, read_templates
-from eval.generation.vocabulary import read_vocabulary
-from tests.eval.generation.recognize import derives, derives_pair
+from eval.templates.engine import Pair, generate
+from eval.templates.grammar import Grammar
+from eval.templates.template import read_phrases, read_templates
+from eval.templates.vocabulary import read_vocabulary
+from tests.eval.templates.recognize import derives, derives_pair
 
 SAMPLE = 20
 OTHER_TEMPLATE = {"fci_renhe_ruguo_dou"}  # published from another version of its template

@@ -1,7 +1,7 @@
 import pytest
 
-from eval.generation.grammar import Grammar
-from eval.generation.rules import Direct, Phrase, Word
+from eval.templates.grammar import Grammar
+from eval.templates.rules import Direct, Phrase, Word
 from ucurve.errors import UserError
 
 NOUN = Word((("pos", ("N",)),))

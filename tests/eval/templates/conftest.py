@@ -1,10 +1,10 @@
 import pytest
 
-from eval.generation.engine import generate
-from eval.generation.grammar import Grammar
-from eval.generation.rules import parse_slot
-from eval.generation.template import Template
-from eval.generation.vocabulary import Vocabulary
+from eval.templates.engine import generate
+from eval.templates.grammar import Grammar
+from eval.templates.rules import parse_slot
+from eval.templates.template import Template
+from eval.templates.vocabulary import Vocabulary
 
 WORDS = """
 cat   pos:N class:a size:small

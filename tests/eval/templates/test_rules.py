@@ -1,6 +1,6 @@
 import pytest
 
-from eval.generation.rules import Direct, Phrase, Relation, Word, parse_slot
+from eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
 from ucurve.errors import UserError
 
 

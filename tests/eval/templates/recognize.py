@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from eval.generation.engine import MAX_DEPTH, Filled, Pair
-from eval.generation.grammar import Choice, Choices, Paradigm, Pool
-from eval.generation.rules import Direct, Relation
-from eval.generation.vocabulary import Words
+from eval.templates.engine import MAX_DEPTH, Filled, Pair
+from eval.templates.grammar import Choice, Choices, Paradigm, Pool
+from eval.templates.rules import Direct, Relation
+from eval.templates.vocabulary import Words
 
 
 def derives(paradigm: Paradigm, sentence: str) -> bool:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.generation.engine import DRAWS_PER_PAIR, Reason, generate
-from eval.generation.grammar import Grammar
-from eval.generation.rules import Direct, Phrase, Relation, Word, parse_slot
-from eval.generation.template import Template
+from eval.templates.engine import DRAWS_PER_PAIR, Reason, generate
+from eval.templates.grammar import Grammar
+from eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
+from eval.templates.template import Template
 
 NOUN = (Word((("pos", ("N",)),)),)
 VERB = (Word((("pos", ("V",)),)),)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
-from eval.generation.grammar import Choice, Choices, Paradigm, Pool
-from eval.generation.rules import Direct, Relation
-from eval.generation.template import Template
-from eval.generation.vocabulary import Words
+from eval.templates.grammar import Choice, Choices, Paradigm, Pool
+from eval.templates.rules import Direct, Relation
+from eval.templates.template import Template
+from eval.templates.vocabulary import Words
 
 DRAWS_PER_PAIR: Final = 50
 """Draws after which a paradigm is given up, per pair that was asked for."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from eval.generation.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
+from eval.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_json
 

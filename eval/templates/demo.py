@@ -10,10 +10,10 @@ from functools import cache
 from importlib.resources import as_file, files
 from typing import Any, Final
 
-from eval.generation.engine import DrawFailed, Pair, fill, generate, pair_record, sentence
-from eval.generation.grammar import Choices, Grammar, Paradigm
-from eval.generation.template import read_patterns, read_phrases, read_templates
-from eval.generation.vocabulary import read_vocabulary
+from eval.templates.engine import DrawFailed, Pair, fill, generate, pair_record, sentence
+from eval.templates.grammar import Choices, Grammar, Paradigm
+from eval.templates.template import read_patterns, read_phrases, read_templates
+from eval.templates.vocabulary import read_vocabulary
 
 PAIRS_PER_PARADIGM: Final = 100
 SENTENCES: Final = 72_000
@@ -94,7 +94,7 @@ def _benchmark() -> tuple[tuple[Paradigm, tuple[Pair, ...]], ...]:
 @cache
 def _grammar() -> tuple[list[Paradigm], list[Paradigm]]:
     """Return the paradigms of the benchmark, and the further sentence patterns."""
-    with as_file(files("eval.generation") / "demo_grammar") as folder:
+    with as_file(files("eval.templates") / "demo_grammar") as folder:
         grammar = Grammar(read_vocabulary(folder / "vocabulary.tsv"), read_phrases(folder / "phrases.json"))
         paradigms = [grammar.tie(template) for template in read_templates(folder / "templates")]
         return paradigms, [grammar.tie(pattern) for pattern in read_patterns(folder / "patterns.json")]

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from eval.generation.engine import Reason, Yield, generate, pair_record
-from eval.generation.grammar import Grammar, Paradigm
-from eval.generation.template import Template, all_or_error, read_phrases, read_templates
-from eval.generation.vocabulary import read_vocabulary
+from eval.templates.engine import Reason, Yield, generate, pair_record
+from eval.templates.grammar import Grammar, Paradigm
+from eval.templates.template import Template, all_or_error, read_phrases, read_templates
+from eval.templates.vocabulary import read_vocabulary
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.progress import ProgressBar, say

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from eval.generation.rules import Direct, Phrase, Relation, Word
-from eval.generation.template import read_patterns, read_phrases, read_template, read_templates
+from eval.templates.rules import Direct, Phrase, Relation, Word
+from eval.templates.template import read_patterns, read_phrases, read_template, read_templates
 from ucurve.errors import UserError
 
 RECORD = {

@@ -4,9 +4,9 @@ from itertools import islice
 
 import pytest
 
-from eval.generation import demo
-from eval.generation.demo import PAIRS_PER_PARADIGM, SENTENCES, demo_pairs, training_text
-from tests.eval.generation.recognize import derives
+from eval.templates import demo
+from eval.templates.demo import PAIRS_PER_PARADIGM, SENTENCES, demo_pairs, training_text
+from tests.eval.templates.recognize import derives
 
 PHENOMENA = {
     "anaphor", "argument_structure", "BA", "classifier", "control_raising", "ellipsis", "fci_licensing",

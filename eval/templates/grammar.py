@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eval.generation.rules import Direct, Phrase, Relation, Rule, Slot, Word
-from eval.generation.template import Expansion, Phrases, Template
-from eval.generation.vocabulary import SURFACE, Vocabulary, Words
+from eval.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
+from eval.templates.template import Expansion, Phrases, Template
+from eval.templates.vocabulary import SURFACE, Vocabulary, Words
 from ucurve.errors import UserError, unknown_name
 
 

@@ -1,0 +1,157 @@
+"""The common form of every source of pairs: what a maker gives, and how pairs are chosen from it.
+
+A maker is a module with two names: ``Settings``, a frozen dataclass that pydantic checks, whose fields are the keys of
+``conf/source/NAME.yaml``; and ``make(settings, seed)``, which returns a ``Made``.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from eval.generation.candidate import Candidate, Rejected, Value
+from eval.generation.order import Order, shuffled
+
+DRAWS_PER_PAIR: Final = 50
+"""Draws after which a paradigm is given up, per pair that was asked for."""
+
+EQUAL, DUPLICATE, SURPLUS = "equal", "duplicate", "more than asked for"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paradigm:
+    """A paradigm to make pairs of.
+
+    Attributes:
+        name: names its file too.
+        note: what the user should know of it, such as why nothing can be made; empty when there is nothing.
+    """
+
+    name: str
+    phenomenon: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(Paradigm):
+    """A paradigm whose pairs are drawn one by one, as from a grammar.
+
+    Attributes:
+        draw: draws one pair with the random numbers given, and with nothing else that is random; raises ``Rejected``.
+    """
+
+    draw: Callable[[random.Random], Candidate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(Paradigm):
+    """A paradigm whose candidates are all known, as from a treebank.
+
+    Attributes:
+        candidates: in an order that depends on the input alone.
+        dropped: how many were dropped, by reason.
+        order: in which candidates are taken until there are enough.
+    """
+
+    candidates: Sequence[Candidate]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    order: Order = shuffled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What a maker gives.
+
+    Attributes:
+        paradigms: in the order in which they are made and reported.
+        card: keys of the benchmark's card (``eval.benchmarks.card.Card``), such as language, license, citation,
+            columns, scorer and quirks; name and files are added.
+        inputs: the files that were read; the card names them with their hashes.
+        libraries: whose versions the card gives.
+        across: whether a pair may stand in one paradigm only.
+        default_pairs: how many pairs of a paradigm are made where the user does not say; None for all.
+        tables: further files of the folder, by name: what stages found, as rows.
+    """
+
+    paradigms: Sequence[Drawn | Listed]
+    card: Mapping[str, Any]
+    inputs: Sequence[Path] = ()
+    libraries: Sequence[str] = ()
+    across: bool = False
+    default_pairs: int | None = None
+    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    """The pairs of a paradigm.
+
+    Attributes:
+        pairs: at most as many as were asked for, in the order in which they are written.
+        candidates: pairs that were looked at: draws, or candidates and what was dropped before.
+        reasons: how many of these were not kept, by reason.
+    """
+
+    paradigm: Paradigm
+    pairs: list[Candidate] = field(default_factory=list)
+    candidates: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+class Chooser:
+    """Chooses the pairs of one paradigm after the other; the result is a function of paradigms, ``pairs`` and seed.
+
+    No pair has two equal members, and no good sentence stands twice in a paradigm.
+
+    Args:
+        pairs: how many of each paradigm; None for all candidates of those that are listed.
+        across: whether a pair may stand in one paradigm only.
+    """
+
+    def __init__(self, pairs: int | None, seed: int, across: bool = False) -> None:
+        self._pairs = pairs
+        self._seed = seed
+        self._across = across
+        self._taken: set[tuple[str, str]] = set()
+
+    def choose(self, paradigm: Drawn | Listed) -> Outcome:
+        """Choose the pairs of a paradigm.
+
+        A paradigm whose draws run out keeps the pairs it has.
+        """
+        rng = random.Random(f"{paradigm.name}:{self._seed}")  # noqa: S311 - reproducible sampling, no secret
+        outcome, goods = Outcome(paradigm), set[str]()
+        if isinstance(paradigm, Drawn):
+            assert self._pairs is not None
+            self._draw(paradigm, self._pairs, rng, outcome, goods)
+        else:
+            outcome.candidates = len(paradigm.candidates) + sum(paradigm.dropped.values())
+            outcome.reasons.update(paradigm.dropped)
+            for candidate in paradigm.order(paradigm.candidates, rng):
+                if len(outcome.pairs) == self._pairs:
+                    outcome.reasons[SURPLUS] += 1
+                else:
+                    self._take(candidate, outcome, goods)
+        self._taken.update((pair.good, pair.bad) for pair in outcome.pairs)
+        return outcome
+
+    def _draw(self, paradigm: Drawn, pairs: int, rng: random.Random, outcome: Outcome, goods: set[str]) -> None:
+        while len(outcome.pairs) < pairs and outcome.candidates < DRAWS_PER_PAIR * pairs:
+            outcome.candidates += 1
+            try:
+                candidate = paradigm.draw(rng)
+            except Rejected as rejected:
+                outcome.reasons[rejected.reason] += 1
+                continue
+            self._take(candidate, outcome, goods)
+
+    def _take(self, candidate: Candidate, outcome: Outcome, goods: set[str]) -> None:
+        if candidate.good == candidate.bad:
+            outcome.reasons[EQUAL] += 1
+        elif candidate.good in goods or (self._across and (candidate.good, candidate.bad) in self._taken):
+            outcome.reasons[DUPLICATE] += 1
+        else:
+            goods.add(candidate.good)
+            outcome.pairs.append(candidate)

@@ -1,0 +1,215 @@
+"""Sentences of treebanks: CoNLL-U files, plain or compressed with gzip, with the place of every word in the text."""
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import conllu
+from conllu.exceptions import ParseException
+
+from ucurve.errors import UserError
+from ucurve.storage.files import decode_utf8
+
+ROOT = 0  # the head of a word that has none
+
+
+@dataclass(frozen=True)
+class Word:
+    """A syntactic word of a sentence.
+
+    Attributes:
+        id: its number, from 1.
+        feats: features of the word, as ``{"Number": "Sing"}``; a value may be ``A,B``.
+        head: the number of its head, ``ROOT`` for none.
+        misc: what the last column says, as ``{"SpaceAfter": "No"}``.
+        start, end: where it stands in the text of the sentence, in characters; None for a part of a multiword token,
+            which has no text of its own.
+    """
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    feats: Mapping[str, str] = field(default_factory=dict)
+    head: int = ROOT
+    deprel: str = "dep"
+    misc: Mapping[str, str] = field(default_factory=dict)
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def relation(self) -> str:
+        """The relation to the head without its subtype: ``nsubj`` for ``nsubj:pass``."""
+        return self.deprel.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its tree.
+
+    Attributes:
+        id: of the sentence in its treebank; ``FILE:LINE`` where the file does not say.
+        source: the file's name without its endings.
+        words: in their order; word number n is ``words[n - 1]``.
+        place: file and line, for messages.
+        multiword: whether some token is written as one and analysed as several words.
+    """
+
+    id: str
+    source: str
+    text: str
+    words: Sequence[Word]
+    place: str
+    multiword: bool = False
+
+    @cached_property
+    def children(self) -> Mapping[int, tuple[Word, ...]]:
+        """The dependents of each word by its number, in their order; of ``ROOT`` the roots."""
+        found: dict[int, list[Word]] = {number: [] for number in range(len(self.words) + 1)}
+        for word in self.words:
+            found[word.head].append(word)
+        return {number: tuple(words) for number, words in found.items()}
+
+    def head_of(self, word: Word) -> Word | None:
+        """Return the head of a word, None for a root."""
+        return None if word.head == ROOT else self.words[word.head - 1]
+
+    def replaced(self, changes: Mapping[int, str]) -> str:
+        """Return the text with other forms in place of words, by their numbers; everything else stays as it is.
+
+        Raises:
+            ValueError: for a word that is a part of a multiword token.
+        """
+        text, at = [], 0
+        for number in sorted(changes):
+            word = self.words[number - 1]
+            if word.start is None or word.end is None:
+                raise ValueError(f"{self.place}: word {number} has no text of its own")
+            text += [self.text[at : word.start], changes[number]]
+            at = word.end
+        return "".join([*text, self.text[at:]])
+
+
+def read_treebank(path: Path) -> Iterator[Sentence]:
+    """Yield the sentences of a CoNLL-U file.
+
+    A sentence whose comment ``text`` is missing, or does not hold its tokens in their order, has the text that its
+    tokens make, with a space after each but those with ``SpaceAfter=No``.
+
+    Raises:
+        UserError: naming file and line, when the file cannot be read, is not UTF-8 or compressed, or a line is broken.
+    """
+    start, block = 1, list[str]()
+    for number, line in enumerate([*_read_lines(path), ""], start=1):
+        if line.strip():
+            start = start if block else number
+            block.append(line)
+        elif block:
+            yield _sentence(block, path, start)
+            block = []
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(f"{path}: not a gzip file ({error})") from error
+    except OSError as error:
+        raise UserError(f"cannot read {path} ({error.strerror})") from error
+    return decode_utf8(data, str(path)).split("\n")
+
+
+def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
+    lines = [(start + at, line.rstrip("\r")) for at, line in enumerate(block)]
+    comments = dict(_comment(line) for _, line in lines if line.startswith("#"))
+    rows = [(number, _row(line, f"{path}:{number}")) for number, line in lines if not line.startswith("#")]
+    words = [(number, row) for number, row in rows if isinstance(row["id"], int)]
+    for expected, (number, row) in enumerate(words, start=1):
+        if row["id"] != expected:
+            raise UserError(f"{path}:{number}: word {row['id']} stands where word {expected} is expected")
+        if not isinstance(row["head"], int) or not 0 <= row["head"] <= len(words):
+            raise UserError(f"{path}:{number}: the head is {row['head']!r}; allowed: 0 to {len(words)}")
+    text, spans = _place(comments.get("text"), [row for _, row in rows])
+    return Sentence(
+        id=comments.get("sent_id", f"{path.name}:{start}"),
+        source=path.name.partition(".")[0],
+        text=text,
+        words=tuple(_word(row, spans.get(row["id"])) for _, row in words),
+        place=f"{path}:{start}",
+        multiword=any(_range(row) is not None for _, row in rows),
+    )
+
+
+def _comment(line: str) -> tuple[str, str]:
+    name, _, value = line.removeprefix("#").partition("=")
+    return name.strip(), value.strip()
+
+
+def _row(line: str, place: str) -> dict[str, Any]:
+    cells = line.count("\t") + 1
+    if cells != len(conllu.parser.DEFAULT_FIELDS):
+        raise UserError(f"{place}: a word has {len(conllu.parser.DEFAULT_FIELDS)} fields between tabs, this has {cells}")
+    try:
+        [sentence] = conllu.parse(f"{line}\n\n")
+    except ParseException as error:
+        raise UserError(f"{place}: {str(error).strip()}") from error
+    return dict(sentence[0])
+
+
+def _range(row: Mapping[str, Any]) -> range | None:
+    """Return the numbers of the words of a multiword token; None for others."""
+    number = row["id"]
+    return range(number[0], number[2] + 1) if isinstance(number, tuple) and number[1] == "-" else None
+
+
+def _place(text: str | None, rows: Sequence[Mapping[str, Any]]) -> tuple[str, dict[int, tuple[int, int]]]:
+    """Return the text of a sentence and where its words stand in it."""
+    inside: set[int] = set()
+    tokens: list[tuple[int | None, str, bool]] = []  # the number of a word or None, its form, whether a space follows
+    for row in rows:
+        several = _range(row)
+        if several is not None:
+            inside.update(several)
+        elif not isinstance(row["id"], int) or row["id"] in inside:
+            continue
+        number = row["id"] if several is None else None
+        tokens.append((number, row["form"], (row["misc"] or {}).get("SpaceAfter") != "No"))
+    spans = None if text is None else _find(text, tokens)
+    if text is None or spans is None:
+        text = "".join(form + " " * space for _, form, space in tokens).rstrip()
+        spans = _find(text, tokens)
+    assert spans is not None
+    return text, spans
+
+
+def _find(text: str, tokens: Sequence[tuple[int | None, str, bool]]) -> dict[int, tuple[int, int]] | None:
+    spans, at = {}, 0
+    for number, form, _ in tokens:
+        start = text.find(form, at)
+        if start < 0 or text[at:start].strip():
+            return None
+        at = start + len(form)
+        if number is not None:
+            spans[number] = (start, at)
+    return spans
+
+
+def _word(row: Mapping[str, Any], span: tuple[int, int] | None) -> Word:
+    start, end = span or (None, None)
+    return Word(
+        id=row["id"],
+        form=row["form"],
+        lemma=row["lemma"],
+        upos=row["upos"],
+        feats=row["feats"] or {},
+        head=row["head"],
+        deprel=row["deprel"],
+        misc={name: value or "" for name, value in (row["misc"] or {}).items()},
+        start=start,
+        end=end,
+    )
