@@ -19,13 +19,19 @@ AGREES: Final = frozenset({"acl", "nummod", "amod", "det", "conj", "appos", "fla
 def _relatives(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield relative pronouns that are not subjects with their antecedents, and analyses of both that agree."""
     for word in sentence.words:
-        if not word.form.lower().startswith("котор") or word.relation == "nsubj":
+        if not word.form.lower().startswith("котор") or _is_subject(sentence, word):
             continue
         antecedent = _antecedent(sentence, word, tools.morphology)
         if antecedent is not None:
             found = _agreement(tools.morphology, word, antecedent)
             if found is not None:
                 yield word, found[0], antecedent, found[1]
+
+
+def _is_subject(sentence: Sentence, pronoun: Word) -> bool:
+    """Say whether a pronoun is the subject; a parser often takes an accusative for one beside the real subject."""
+    others = [word for word in sentence.children[pronoun.head] if word.id != pronoun.id]
+    return pronoun.relation == "nsubj" and not any(word.relation == "nsubj" for word in others)
 
 
 def _antecedent(sentence: Sentence, pronoun: Word, morphology: Morphology) -> Word | None:
@@ -44,7 +50,7 @@ def _antecedent(sentence: Sentence, pronoun: Word, morphology: Morphology) -> Wo
 
 def _agreement(morphology: Morphology, pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
-    readings = [parse for parse in modifiers(morphology, pronoun) if parse.normal_form == PRONOUN]
+    readings = [p for p in modifiers(morphology, pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
         for head in heads(morphology, noun):
             if _same(head, parse):
