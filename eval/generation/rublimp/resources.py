@@ -20,3 +20,4 @@ class Resources:
     frequencies: Mapping[tuple[str, str], float] = field(default_factory=dict)
     past_markers: Mapping[str, list[str]] = field(default_factory=dict)
     future_markers: Mapping[str, list[str]] = field(default_factory=dict)
+    words_per_place: int | None = None
