@@ -10,15 +10,11 @@ from eval.generation.rublimp.morphology import Morphology
 from eval.generation.rublimp.resources import Resources
 from eval.generation.rublimp.rule import Rule, Tools, change
 from eval.generation.rublimp.rules.agreement import modifiers_of
-from eval.generation.rublimp.rules.forms import UNKNOWN, Parse, forms_of, spell
+from eval.generation.rublimp.rules.forms import UNKNOWN, Parse, forms_of, plain
 from eval.generation.rublimp.rules.lists import read_list
-from eval.generation.rublimp.rules.nouns import MINIMUM_IPM, animate, inanimate, inanimate_forms
+from eval.generation.rublimp.rules.nouns import MINIMUM_IPM, Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from eval.generation.rublimp.rules.verbs import form_like, verb_parses
 from eval.generation.treebank import Sentence, Word
-
-CASES_OF_PRONOUNS: Final = ("NPRO",)
-PREPOSED: Final = frozenset({"его", "ее", "им", "ей", "их", "ему", "ими"})
-
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
     for child in sentence.children[verb.id]:
@@ -31,9 +27,8 @@ def _has_preposition(sentence: Sentence, word: Word) -> bool:
 
 
 def _is_bare(sentence: Sentence, word: Word) -> bool:
-    """Say whether nothing agrees with a noun and nothing is coordinated with it."""
-    children = sentence.children[word.id]
-    return not modifiers_of(children) and not any(child.relation == "conj" for child in children)
+    """Say whether nothing agrees with a noun."""
+    return not modifiers_of(sentence.children[word.id])
 
 
 def _transitive_verbs(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse]]:
@@ -97,7 +92,7 @@ def _each(
     if few is not None and len(forms) > few:
         forms = random.Random(f"{sentence.text}:{word.id}:{subtype}").sample(forms, few)  # noqa: S311 - no secret
     for form in forms:
-        target = spell(tools.morphology, form, word)
+        target = _common(form, word)
         yield change(
             sentence,
             edit(target),
@@ -110,35 +105,40 @@ def _each(
         )
 
 
-def _random_noun(sentence: Sentence, tools: Tools, word: Word, parse: Parse, subtype: str) -> Iterator[Candidate | str]:
+def _common(form: str, place: Word) -> str:
+    """Return a common word as it is spelled in the place of another: with a capital at the beginning only."""
+    return form[:1].upper() + form[1:] if place.id == 1 and place.form[:1].isupper() else form
+
+
+def _random_noun(
+    sentence: Sentence, tools: Tools, word: Word, argument: Argument, subtype: str
+) -> Iterator[Candidate | str]:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
-    forms = [*inanimate_forms(tools.morphology, tools.resources, parse.tag.gender, parse.tag.case, parse.tag.number)]
-    yield from _each(sentence, tools, forms, lambda form: {word.id: form}, word, "Animacy", subtype)
+    lemmas = noun_lemmas(tools.resources)
+    forms = inanimate_forms(tools.morphology, lemmas, argument.gender, argument.case, argument.number)
+    yield from _each(sentence, tools, list(forms), lambda form: {word.id: form}, word, "Animacy", subtype)
 
 
 def _swapped(
-    sentence: Sentence, tools: Tools, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str
+    sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str
 ) -> Iterator[Candidate | str]:
     """Yield the sentence with two nouns of the same gender and number in each other's place and case."""
-    first, second = parses
-    same = first.tag.number == second.tag.number and (first.tag.gender is None or first.tag.gender == second.tag.gender)
-    if not same:
+    first, second = parses[0].tag, parses[1].tag
+    if first.number != second.number or first.gender not in (None, second.gender):
         return
-    into_first = forms_of(second, {first.tag.case, first.tag.number})[:1]
-    into_second = forms_of(first, {second.tag.case, first.tag.number})[:1]
+    into_first = forms_of(parses[1], {first.case, first.number})
+    into_second = forms_of(parses[0], {second.case, first.number})
     if not into_first or not into_second:
         yield UNKNOWN
         return
-    capitals = tools.morphology
-    a = spell(capitals, into_first[0], one)
-    b = into_second[0] if one.id == 1 and one.upos != "PROPN" else spell(capitals, into_second[0], one)
-    b = b[:1].upper() + b[1:] if two.id == 1 else b
-    a = a if one.id == 1 else spell(capitals, into_first[0], two) if two.id != 1 else into_first[0]
+    here, there = plain(into_first[0]), plain(into_second[0])
+    name = one.form[:1].isupper() and one.id > 1
+    target = here.capitalize() if two.upos == "PROPN" and two.form[:1].isupper() else _common(here, one)
     yield change(
         sentence,
-        {one.id: a, two.id: b.replace("ё", "е")},
+        {one.id: target, two.id: there.capitalize() if name else _common(there, two)},
         source_word=one.form,
-        target_word=a,
+        target_word=target,
         feature="Animacy",
         source_value="Anim",
         target_value="Inan",
@@ -150,68 +150,93 @@ def _subject(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for verb, _ in _transitive_verbs(sentence, tools):
         objects = [word for word in _relative(sentence, verb, "obj") if not _has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
-            parse = animate(tools.morphology, subject)
-            if parse is None or not _is_bare(sentence, subject) or not objects:
+            argument = animate(tools.morphology, subject)
+            if argument is None or argument.case != "nomn" or not _is_bare(sentence, subject) or not objects:
                 continue
-            yield from _swaps(sentence, tools, subject, parse, objects, "transitive_verb_subject_perm")
-            if parse.tag.POS == "NOUN":
-                yield from _random_noun(sentence, tools, subject, parse, "transitive_verb_subject_rand")
+            yield from _swaps(sentence, tools, subject, argument, objects, "transitive_verb_subject_perm")
+            if subject.upos != "PRON":
+                yield from _random_noun(sentence, tools, subject, argument, "transitive_verb_subject_rand")
 
 
 def _swaps(
-    sentence: Sentence, tools: Tools, word: Word, parse: Parse, others: list[Word], subtype: str
+    sentence: Sentence, tools: Tools, word: Word, argument: Argument, others: list[Word], subtype: str
 ) -> Iterator[Candidate | str]:
-    for other in others:
+    """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
+    parse = argument.parse
+    for other in others if parse is not None else ():
         second = inanimate(tools.morphology, other)
         if second is not None and _is_bare(sentence, other):
-            yield from _swapped(sentence, tools, word, other, (parse, second), subtype)
+            yield from _swapped(sentence, word, other, (parse, second), subtype)
 
 
 def _passive(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-    for verb in sentence.words:
-        subjects = [*_relative(sentence, verb, "nsubj")]
-        for agent in _agents(sentence, verb):
-            parse = animate(tools.morphology, agent)
-            if parse is None or parse.tag.case != "ablt" or not _is_bare(sentence, agent):
-                continue
-            yield from _swaps(sentence, tools, agent, parse, subjects, "transitive_verb_passive_perm")
-            yield from _random_noun(sentence, tools, agent, parse, "transitive_verb_passive_rand")
+    for agent in sentence.words:
+        verb = _passive_of(sentence, tools, agent)
+        if verb is None or _has_preposition(sentence, agent) or not _is_bare(sentence, agent):
+            continue
+        argument = animate(tools.morphology, agent)
+        if argument is not None and argument.case == "ablt":
+            subjects = [*_relative(sentence, verb, "nsubj")]
+            yield from _swaps(sentence, tools, agent, argument, subjects, "transitive_verb_passive_perm")
+            if agent.upos != "PRON":
+                yield from _random_noun(sentence, tools, agent, argument, "transitive_verb_passive_rand")
 
 
-def _agents(sentence: Sentence, verb: Word) -> Iterator[Word]:
-    """Yield the agents of a passive: words in the instrumental without a preposition."""
-    if verb.feats.get("Voice") in ("Pass", "Mid") or any(_relative(sentence, verb, "nsubj:pass")):
-        for word in _relative(sentence, verb, "obl", "iobj"):
-            if word.feats.get("Case") == "Ins" and not _has_preposition(sentence, word):
-                yield word
+def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
+    """Return the passive verb of which a word in the instrumental may be the agent: its head or the word before it."""
+    if agent.feats.get("Case") != "Ins":
+        return None
+    before = sentence.words[agent.id - 2] if agent.id > 1 else None
+    for verb in (sentence.head_of(agent), before):
+        if verb is not None and (_is_short_participle(tools, verb) or verb.feats.get("Voice") in ("Pass", "Mid")):
+            return verb
+    return None
+
+
+def _is_short_participle(tools: Tools, word: Word) -> bool:
+    return any(parse.tag.POS == "PRTS" for parse in tools.morphology.forms_with(word.form))
 
 
 def _object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for verb in sentence.words:
-        clauses = [*_relative(sentence, verb, "xcomp", "ccomp", "obl", "advcl")]
         for word in _relative(sentence, verb, "obj", "iobj"):
-            parse = animate(tools.morphology, word)
-            after = any(_is_complement(clause) and clause.id > word.id for clause in clauses)
-            if parse is not None and parse.tag.case == "accs" and parse.tag.POS == "NOUN" and after:
-                yield from _random_noun(sentence, tools, word, parse, "transitive_verb_obj")
+            argument = animate(tools.morphology, word)
+            if argument is None or argument.case != "accs" or word.upos == "PRON" or _has_preposition(sentence, word):
+                continue
+            if _complement_after(sentence, verb, word):
+                yield from _random_noun(sentence, tools, word, argument, "transitive_verb_obj")
+
+
+def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
+    """Say whether an infinitive or a predicate in the instrumental follows an object, of its verb or of itself."""
+    followers = [*sentence.children[verb.id], *sentence.children[word.id]]
+    return any(other.id > word.id and other.id != verb.id and _is_complement(other) for other in followers)
 
 
 def _is_complement(word: Word) -> bool:
     return word.relation == "xcomp" or word.feats.get("VerbForm") == "Inf" or word.feats.get("Case") == "Ins"
 
 
+def _verb_above(sentence: Sentence, word: Word) -> Word | None:
+    """Return the verb that a word depends on, itself or through one noun: parsers attach many datives to the object."""
+    head = sentence.head_of(word)
+    if head is not None and head.upos == "NOUN":
+        head = sentence.head_of(head)
+    return head if head is not None and head.upos == "VERB" else None
+
+
 def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-    for verb in sentence.words:
-        if verb.upos != "VERB":
+    for word in sentence.words:
+        verb = _verb_above(sentence, word)
+        if verb is None or word.feats.get("Case") != "Dat":
             continue
-        others = [word for word in _relative(sentence, verb, "obj", "nsubj") if not _has_preposition(sentence, word)]
-        for word in _relative(sentence, verb, "iobj", "obl"):
-            parse = animate(tools.morphology, word)
-            if parse is None or parse.tag.case != "datv" or _has_preposition(sentence, word) or not _is_bare(sentence, word):
-                continue
-            yield from _swaps(sentence, tools, word, parse, others, "transitive_verb_iobj_perm")
-            if parse.tag.POS == "NOUN":
-                yield from _random_noun(sentence, tools, word, parse, "transitive_verb_iobj_rand")
+        argument = animate(tools.morphology, word)
+        if argument is None or _has_preposition(sentence, word) or not _is_bare(sentence, word):
+            continue
+        others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not _has_preposition(sentence, other)]
+        yield from _swaps(sentence, tools, word, argument, others, "transitive_verb_iobj_perm")
+        if word.upos != "PRON":
+            yield from _random_noun(sentence, tools, word, argument, "transitive_verb_iobj_rand")
 
 
 _rule = partial(Rule, phenomenon="argument_structure", level="semantics")

@@ -67,15 +67,30 @@ def _adjective(tools: Tools, word: Word) -> Parse | None:
 
 def _verbs(sentence: Sentence, tools: Tools, marker: Marker, grammemes: Sequence[str]) -> Iterator[tuple[Word, Parse]]:
     """Yield the verb of a marker's tense that it depends on, with its analysis."""
-    word: Word | None = marker.head
-    for _ in range(3):
-        word = None if word is None else sentence.head_of(word)
-        if word is None:
-            return
+    for word in [*_above(sentence, marker.head), *_near(sentence, marker.head)]:
         parses = verb_parses(tools.morphology, word, "indc", marker.tense, *grammemes)
         if parses:
             yield word, parses[0]
             return
+
+
+def _above(sentence: Sentence, word: Word) -> Iterator[Word]:
+    """Yield the heads above a word, up to the third."""
+    for _ in range(3):
+        head = sentence.head_of(word)
+        if head is None:
+            return
+        yield head
+        word = head
+
+
+def _near(sentence: Sentence, word: Word) -> Iterator[Word]:
+    """Yield the words after a word and then those before it, up to punctuation: parsers often attach adverbs wrongly."""
+    for words in (sentence.words[word.id :], reversed(sentence.words[: word.id - 1])):
+        for other in words:
+            if other.upos == "PUNCT":
+                break
+            yield other
 
 
 def _marked(sentence: Sentence, tools: Tools, *grammemes: str) -> Iterator[tuple[Marker, Word, Parse]]:
@@ -89,13 +104,19 @@ def _marked(sentence: Sentence, tools: Tools, *grammemes: str) -> Iterator[tuple
 
 
 def _is_conjoined(sentence: Sentence, verb: Word) -> bool:
+    """Say whether a verb has another beside it; parsers call many of these parataxis."""
     family = [verb, *sentence.children[verb.id]]
     return any(word.relation in ("conj", "parataxis") and word.upos in ("VERB", "AUX") for word in family)
 
 
+def _is_single(sentence: Sentence, verb: Word) -> bool:
+    family = [verb, *sentence.children[verb.id]]
+    return not any(word.relation == "conj" and word.upos in ("VERB", "AUX") for word in family)
+
+
 def _verb_tense(sentence: Sentence, tools: Tools, paradigm: str, conjoined: bool) -> Iterator[Candidate | str]:
     for marker, verb, parse in _marked(sentence, tools, "perf"):
-        if _is_conjoined(sentence, verb) != conjoined:
+        if not (_is_conjoined(sentence, verb) if conjoined else _is_single(sentence, verb)):
             continue
         forms = other_tense(sentence, tools.morphology, verb, parse)
         if not forms:
