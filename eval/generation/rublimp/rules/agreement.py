@@ -32,7 +32,8 @@ def reading(parse: Parse) -> Reading:
 def match(head: Reading, other: Reading) -> bool:
     """Say whether two readings agree; a gender or animacy that is not known agrees with every other."""
     return (head.case, head.number) == (other.case, other.number) and all(
-        one is None or two is None or one == two for one, two in ((head.gender, other.gender), (head.animacy, other.animacy))
+        one is None or two is None or one == two
+        for one, two in ((head.gender, other.gender), (head.animacy, other.animacy))
     )
 
 
@@ -85,5 +86,6 @@ def modifiers_of(children: Sequence[Word]) -> list[Word]:
     return [
         child
         for child in children
-        if child.relation in ADJECTIVAL and (child.upos in ("ADJ", "DET", "NUM") or child.feats.get("VerbForm") == "Part")
+        if child.relation in ADJECTIVAL
+        and (child.upos in ("ADJ", "DET", "NUM") or child.feats.get("VerbForm") == "Part")
     ]

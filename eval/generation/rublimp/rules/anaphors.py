@@ -8,7 +8,7 @@ from eval.generation.candidate import Candidate
 from eval.generation.rublimp.morphology import Morphology
 from eval.generation.rublimp.rule import Rule, Tools, change
 from eval.generation.rublimp.rules.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
-from eval.generation.rublimp.rules.forms import AMBIGUOUS, GENDERS, NUMBERS, UNKNOWN, CASE_OF, Parse, forms_of, spell
+from eval.generation.rublimp.rules.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
 from eval.generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
@@ -70,7 +70,14 @@ def _can_agree(morphology: Morphology, noun: Parse, form: str) -> bool:
 
 
 def _pronoun_changes(
-    sentence: Sentence, tools: Tools, pronoun: Word, parse: Parse, noun: Parse, number: str, gender: str | None, feature: str
+    sentence: Sentence,
+    tools: Tools,
+    pronoun: Word,
+    parse: Parse,
+    noun: Parse,
+    number: str,
+    gender: str | None,
+    feature: str,
 ) -> Iterator[Candidate | str]:
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
         if _can_agree(tools.morphology, noun, form):
@@ -112,7 +119,9 @@ def _noun_changes(
     if not forms:
         yield UNKNOWN
     for form in forms:
-        heads_of_form = [p for p in tools.morphology.forms_with(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case]
+        heads_of_form = [
+            p for p in tools.morphology.forms_with(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case
+        ]
         if form == noun.word or any(_same(head, parse) for head in heads_of_form for parse in readings):
             yield AMBIGUOUS
             continue

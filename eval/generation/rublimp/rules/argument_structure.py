@@ -1,7 +1,7 @@
 """The arguments of a transitive verb: an intransitive verb, or an inanimate noun where a person stands (35 to 39)."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from eval.generation.rublimp.rules.lists import read_list
 from eval.generation.rublimp.rules.nouns import MINIMUM_IPM, Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from eval.generation.rublimp.rules.verbs import form_like, verb_parses
 from eval.generation.treebank import Sentence, Word
+
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
     for child in sentence.children[verb.id]:
@@ -70,7 +71,7 @@ def _transitive_verb(sentence: Sentence, tools: Tools) -> Iterator[Candidate | s
         if not any(_relative(sentence, verb, "obj")):
             continue
         forms = [form for lexeme in verbs[parse.tag.aspect] if (form := _like(parse, lexeme)) is not None]
-        yield from _each(sentence, tools, forms, lambda form, verb=verb: {verb.id: form}, verb, "Transitivity", "transitive_verb")
+        yield from _each(sentence, tools, forms, verb, "Transitivity", "transitive_verb")
 
 
 # The arguments.
@@ -80,12 +81,11 @@ def _each(
     sentence: Sentence,
     tools: Tools,
     forms: list[str],
-    edit: Callable[[str], dict[int, str]],
     word: Word,
     feature: str,
     subtype: str,
 ) -> Iterator[Candidate | str]:
-    """Yield the sentence with each of the words that fit; with a few of them, drawn by the sentence, where so many are not needed."""
+    """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
     if not forms:
         yield UNKNOWN
     few = tools.resources.words_per_place
@@ -95,7 +95,7 @@ def _each(
         target = _common(form, word)
         yield change(
             sentence,
-            edit(target),
+            {word.id: target},
             source_word=word.form,
             target_word=target,
             feature=feature,
@@ -116,7 +116,7 @@ def _random_noun(
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
     lemmas = noun_lemmas(tools.resources)
     forms = inanimate_forms(tools.morphology, lemmas, argument.gender, argument.case, argument.number)
-    yield from _each(sentence, tools, list(forms), lambda form: {word.id: form}, word, "Animacy", subtype)
+    yield from _each(sentence, tools, list(forms), word, "Animacy", subtype)
 
 
 def _swapped(

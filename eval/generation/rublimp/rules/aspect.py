@@ -100,7 +100,8 @@ def _deontic(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 def _is_deontic(tools: Tools, word: Word) -> bool:
     words = read_list("aspect")["deontic"]
     return any(
-        parse.normal_form in words and (parse.tag.POS == "PRED" or parse.tag.person == "3per" or "neut" in parse.tag or "Impe" in parse.tag)
+        parse.normal_form in words
+        and (parse.tag.POS == "PRED" or parse.tag.person == "3per" or "neut" in parse.tag or "Impe" in parse.tag)
         for parse in tools.morphology.forms_with(word.form)
     )
 

@@ -16,7 +16,31 @@ NUMBER_OF: Final = {"Sing": "sing", "Plur": "plur"}
 GENDER_OF: Final = {"Masc": "masc", "Fem": "femn", "Neut": "neut"}
 
 MARKED: Final = frozenset(
-    "V-oy V-ey V-be V-en V-ie V-bi V-sh V-ej Fimp Erro Arch Slng Dist Infr Abbr Supr Cmp2 gen2 loc2 acc2 gen1 voct Litr".split()
+    [
+        "V-oy",
+        "V-ey",
+        "V-be",
+        "V-en",
+        "V-ie",
+        "V-bi",
+        "V-sh",
+        "V-ej",
+        "Fimp",
+        "Erro",
+        "Arch",
+        "Slng",
+        "Dist",
+        "Infr",
+        "Abbr",
+        "Supr",
+        "Cmp2",
+        "gen2",
+        "loc2",
+        "acc2",
+        "gen1",
+        "voct",
+        "Litr",
+    ]
 )
 """Grammemes of rare variants, which no rule puts into a sentence."""
 

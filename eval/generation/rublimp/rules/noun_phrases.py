@@ -30,7 +30,13 @@ def _phrases(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse, Wo
 
 
 def modifier_change(
-    sentence: Sentence, tools: Tools, noun: Word, modifier: Word, parse: Parse, values: tuple[str, str, str | None], feature: str
+    sentence: Sentence,
+    tools: Tools,
+    noun: Word,
+    modifier: Word,
+    parse: Parse,
+    values: tuple[str, str, str | None],
+    feature: str,
 ) -> Iterator[Candidate | str]:
     """Yield the sentence with other forms of a modifier, for case, number and gender.
 

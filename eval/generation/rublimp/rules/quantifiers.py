@@ -47,7 +47,9 @@ def _argument(
         if both is not None:
             return both[0], head, both[1]
     clause = [other for other in _clause(sentence, word) if other.upos in NOMINAL and other.id != word.id]
-    found = [(both[0], other, both[1]) for other in clause if (both := _agreeing(morphology, other, readings)) is not None]
+    found = [
+        (both[0], other, both[1]) for other in clause if (both := _agreeing(morphology, other, readings)) is not None
+    ]
     return found[0] if len(found) == 1 else None
 
 

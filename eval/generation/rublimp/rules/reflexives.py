@@ -29,7 +29,9 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
     for word in sentence.words[noun.id : noun.id + REACH]:
         if word.form.lower() in BE:
             return word
-        if word.feats.get("VerbForm") == "Fin" or word.feats.get("Case") == "Nom" and word.relation == "nsubj" and word.upos == "PRON":
+        if word.feats.get("VerbForm") == "Fin" or (
+            word.feats.get("Case") == "Nom" and word.relation == "nsubj" and word.upos == "PRON"
+        ):
             return None
     return None
 
@@ -51,6 +53,4 @@ def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Candidate 
         )
 
 
-RULES: Final = (
-    Rule(paradigm="external_possessor", phenomenon="reflexives", level="syntax", find=_external_possessor),
-)
+RULES: Final = (Rule(paradigm="external_possessor", phenomenon="reflexives", level="syntax", find=_external_possessor),)

@@ -85,7 +85,7 @@ def _above(sentence: Sentence, word: Word) -> Iterator[Word]:
 
 
 def _near(sentence: Sentence, word: Word) -> Iterator[Word]:
-    """Yield the words after a word and then those before it, up to punctuation: parsers often attach adverbs wrongly."""
+    """Yield the words after a word, then those before it, up to punctuation: adverbs are often attached wrongly."""
     for words in (sentence.words[word.id :], reversed(sentence.words[: word.id - 1])):
         for other in words:
             if other.upos == "PUNCT":

@@ -29,7 +29,7 @@ def verb_form(lexeme: Parse, wanted: frozenset[str], pos: str) -> str | None:
     """Return the form of a verb that has the grammemes, written without yo; None where it has none."""
     for other in lexeme.lexeme:
         tag = other.tag
-        if tag.POS == pos and wanted <= tag.grammemes and not tag.grammemes & MARKED:
+        if pos == tag.POS and wanted <= tag.grammemes and not tag.grammemes & MARKED:
             return plain(other.word)
     return None
 
