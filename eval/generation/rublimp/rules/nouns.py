@@ -32,7 +32,8 @@ def animate(morphology: Morphology, word: Word) -> Argument | None:
             return Argument(tag.case, tag.number, tag.gender, parse)
     feats = word.feats
     case, number = CASE_OF.get(feats.get("Case", "")), NUMBER_OF.get(feats.get("Number", ""))
-    is_name = word.upos == "PROPN" and feats.get("Animacy") == "Anim" and not morphology.is_known(word.form)
+    capital = word.id > 1 or not morphology.is_known(word.form)  # at the beginning every word has one
+    is_name = word.upos == "PROPN" and feats.get("Animacy") == "Anim" and capital
     if not is_name or case is None or number is None:
         return None
     return Argument(case, number, GENDER_OF.get(feats.get("Gender", "")), None)
