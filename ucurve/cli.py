@@ -65,7 +65,7 @@ COMMANDS = {
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
-    "generate": Command("eval.generation.run.generate_command", "make minimal pairs from templates"),
+    "generate": Command("eval.generation.run.generate_command", "make minimal pairs, or check them"),
     "build": Command(
         "train.cli.build_command",
         "build one tokenizer alone",

@@ -72,7 +72,8 @@ class Made:
         libraries: whose versions the card gives.
         across: whether a pair may stand in one paradigm only.
         default_pairs: how many pairs of a paradigm are made where the user does not say; None for all.
-        tables: further files of the folder, by name: what stages found, as rows.
+        tables: what stages found, as rows, by the name of the file that they are written to.
+        notes: what the user should know of the whole.
     """
 
     paradigms: Sequence[Drawn | Listed]
@@ -82,6 +83,7 @@ class Made:
     across: bool = False
     default_pairs: int | None = None
     tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass
@@ -92,12 +94,14 @@ class Outcome:
         pairs: at most as many as were asked for, in the order in which they are written.
         candidates: pairs that were looked at: draws, or candidates and what was dropped before.
         reasons: how many of these were not kept, by reason.
+        facts: what a filter found, for the report.
     """
 
     paradigm: Paradigm
     pairs: list[Candidate] = field(default_factory=list)
     candidates: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    facts: dict[str, Value] = field(default_factory=dict)
 
 
 class Chooser:

@@ -153,7 +153,9 @@ def _comment(line: str) -> tuple[str, str]:
 def _row(line: str, place: str) -> dict[str, Any]:
     cells = line.count("\t") + 1
     if cells != len(conllu.parser.DEFAULT_FIELDS):
-        raise UserError(f"{place}: a word has {len(conllu.parser.DEFAULT_FIELDS)} fields between tabs, this has {cells}")
+        raise UserError(
+            f"{place}: a word has {len(conllu.parser.DEFAULT_FIELDS)} fields between tabs, this has {cells}"
+        )
     try:
         [sentence] = conllu.parse(f"{line}\n\n")
     except ParseException as error:
