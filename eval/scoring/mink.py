@@ -1,11 +1,14 @@
-"""The scorer ``mink``: MIN-K% PROB, the mean log probability of a sentence's least probable tokens.
+"""MIN-K% PROB, the mean log probability of a sentence's least probable tokens: the scorers ``mink`` and ``pll_mink``.
 
 Shi et al. (2023) detect pretraining data with it; RuBLiMP (section 2.4) filters its pairs by it, with K from the grid
 of its section 4.
 """
 
+from typing import Any
+
 import numpy as np
 
+from eval.scoring.base import Columns, TokenScorer
 from eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.errors import UserError
 
@@ -44,3 +47,25 @@ def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float)
     least = rank < wanted[owner]
     means = np.bincount(owner[least], weights=values[least], minlength=sentences) / wanted
     return np.where(counts > 0, means, np.nan)
+
+
+class WithMinK(TokenScorer):
+    """What a scorer of tokens has besides its sum: the means of the least probable tokens."""
+
+    linking = ("mink",)
+
+    @classmethod
+    def columns(cls, unigrams: bool) -> set[str]:
+        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        return super().columns(unigrams) | {f"mink{percent}" for percent in MIN_K}
+
+    def own_key_settings(self) -> dict[str, Any]:
+        """Return the percentages of tokens, and the settings of the way to score."""
+        return super().own_key_settings() | {"min_k": list(MIN_K)}
+
+    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+        """Compute what is stored of every sentence, with ``mink30`` and so on."""
+        sentences = self.sentences
+        return super().sentence_columns(values, model, batch_tokens) | {
+            f"mink{percent}": min_k(values, sentences.starts, sentences.scored, percent) for percent in MIN_K
+        }

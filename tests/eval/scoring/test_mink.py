@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.scoring.causal.mink import MIN_K, min_k
+from eval.scoring.mink import MIN_K, min_k
 from ucurve.errors import UserError
 
 LOGS = st.floats(-50, 0)
