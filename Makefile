@@ -44,7 +44,8 @@ install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(PYTHON) || $(UCURVE_PYTHON) -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,wandb]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,russian,wandb]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --no-deps natasha  # for its models alone
 	touch $(INSTALLED)
 
 $(DOCS_INSTALLED): pyproject.toml constraints.txt

@@ -4,10 +4,10 @@ import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import Field
+from pydantic import BeforeValidator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import check_name
@@ -31,7 +31,15 @@ MAKERS = {
     "rublimp": "eval.generation.rublimp.make",
     "sweblimp": "eval.generation.sweblimp.make",
 }
+ALL = "all"
 _OWN = ("source", "out", "pairs", "seed", "check", "filter")
+
+
+def _number_or_all(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is None or value == ALL or whole:
+        return value
+    raise ValueError(f"{value!r} is not a whole number of at least 1, or {ALL!r}")
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -48,7 +56,7 @@ class GenerateSettings:
 
     source: str | None = None
     out: Path | None = None
-    pairs: Annotated[int, Field(ge=1)] | Literal["all"] | None = None
+    pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
     seed: int = 0
     check: Path | None = None
     filter: FilterSettings = FilterSettings()
@@ -100,7 +108,7 @@ def build_benchmark(made: Made, settings: GenerateSettings, keys: Mapping[str, A
             outcome.facts["threshold"] = familiarity.threshold(outcome) if outcome.pairs else None
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
-    how = {"source": settings.source, "seed": settings.seed, "pairs": pairs or "all", "settings": _named(keys)}
+    how = {"source": settings.source, "seed": settings.seed, "pairs": pairs or ALL, "settings": _named(keys)}
     with new_folder(settings.out) as folder:
         write_benchmark(folder, settings.out.absolute().name, made, outcomes, how)
         _write_tables(made, folder)

@@ -8,8 +8,8 @@ import pandas as pd
 from eval.models.folder import StartToken
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
-from eval.scoring.mink import WithMinK
 from eval.scoring.masked.frame import Frame, check_knows_words, masked_context_length, number_words, read_frame
+from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Ids, Scores
 
 

@@ -30,7 +30,9 @@ def test_all_that_is_looked_at_is_kept_or_has_a_reason():
     assert outcome.candidates == len(outcome.pairs) + sum(outcome.reasons.values()) == 8
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"))), st.none() | st.integers(1, 5), st.integers())
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"))), st.none() | st.integers(1, 5), st.integers()
+)
 def test_nothing_is_equal_or_twice_and_all_is_counted(pairs, wanted, seed):
     outcome = Chooser(wanted, seed).choose(listed(*pairs))
     assert all(pair.good != pair.bad for pair in outcome.pairs)

@@ -63,14 +63,21 @@ def test_words_of_a_multiword_token_have_no_text_of_their_own(read):
 
 
 def test_sentences_after_one_another_and_windows_line_ends(read):
-    assert [found.id for found in read(f"\n\n{SENTENCE}\n{SENTENCE.replace('s1', 's2')}".replace("\n", "\r\n"))] == ["s1", "s2"]
+    assert [found.id for found in read(f"\n\n{SENTENCE}\n{SENTENCE.replace('s1', 's2')}".replace("\n", "\r\n"))] == [
+        "s1",
+        "s2",
+    ]
     assert read(SEVERAL)[0].id == "x-ud-dev.conllu:1"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("3	eet	eten	VERB	_", "3	eet	eten	VERB", r"dev.conllu:5: a word has 10 fields between tabs, this has 9"),
+        (
+            "3	eet	eten	VERB	_",
+            "3	eet	eten	VERB",
+            r"dev.conllu:5: a word has 10 fields between tabs, this has 9",
+        ),
         ("	0	root", "	9	root", r"dev.conllu:5: the head is 9; allowed: 0 to 5"),
         ("	0	root", "	x	root", r"dev.conllu:5: .*x"),
         ("	0	root", "	_	root", r"dev.conllu:5: the head is None; allowed: 0 to 5"),
@@ -84,7 +91,7 @@ def test_a_broken_line_is_named(read, old, new, message):
 
 
 def test_files_that_cannot_be_read(read, tmp_path):
-    with pytest.raises(UserError, match="nix.conllu .No such file"):
+    with pytest.raises(UserError, match=r"nix.conllu .No such file"):
         list(read_treebank(tmp_path / "nix.conllu"))
     with pytest.raises(UserError, match=r"x.conllu.gz: not a gzip file"):
         read(b"1\tplain", "x.conllu.gz")
