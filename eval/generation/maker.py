@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from eval.generation.candidate import Candidate, Rejected, Value
 from eval.generation.order import Order, shuffled
-
-DRAWS_PER_PAIR: Final = 50
-"""Draws after which a paradigm is given up, per pair that was asked for."""
+from eval.templates.engine import DRAWS_PER_PAIR
 
 EQUAL, DUPLICATE, SURPLUS = "equal", "duplicate", "more than asked for"
 

@@ -58,7 +58,7 @@ def make(settings: Settings, seed: int) -> Made:
         paradigms=[
             Drawn(
                 name=paradigm.template.uid,
-                phenomenon=paradigm.template.phenomenon or "unnamed",
+                phenomenon=paradigm.template.phenomenon,
                 draw=partial(_draw, paradigm),
             )
             for paradigm in paradigms

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.generation.candidate import Candidate, Rejected
-from eval.generation.maker import DRAWS_PER_PAIR, Chooser, Drawn, Listed
+from eval.generation.maker import Chooser, Drawn, Listed
 from eval.generation.order import as_given, shuffled, stratified, weighted
+from eval.templates.engine import DRAWS_PER_PAIR
 
 
 def listed(*pairs, name="p", **more):
