@@ -12,6 +12,7 @@ from eval.benchmarks.card import CARD_FILE, read_card
 from eval.benchmarks.load import load_benchmark
 from eval.generation.maker import Made, Outcome
 from eval.templates.engine import pair_record
+from ucurve import __version__
 from ucurve.storage.files import sha256_file, write_json
 
 REPORT_FILE = "report.json"
@@ -65,8 +66,8 @@ def _records(outcome: Outcome) -> Iterator[dict[str, Any]]:
 def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(made.card)
     phenomena = dict.fromkeys(outcome.paradigm.phenomenon for outcome in outcomes if outcome.pairs)
-    inputs = {path.name: sha256_file(path) for path in made.inputs}
-    versions = {library: version(library) for library in ("ucurve", *made.libraries)}
+    inputs = [{"file": path.name, "sha256": sha256_file(path)} for path in made.inputs]
+    versions = {"ucurve": __version__, **{library: version(library) for library in made.libraries}}
     return {
         "name": name,
         **given,
