@@ -59,6 +59,9 @@ COMMANDS = {
     "leaderboard": Command(
         "eval.leaderboard.export.leaderboard_command", "write stored scores in the form that a leaderboard takes"
     ),
+    "questionnaire": Command(
+        "eval.validation.questionnaire.run.questionnaire_command", "make a questionnaire for people from a benchmark"
+    ),
     "analyze": Command(
         "analysis.run.analyze_command",
         "draw learning curves and write the report",
