@@ -72,7 +72,7 @@ def _fetch(packages: Sequence[Package], cache: Path) -> None:
         raise RunError(f"npm, which fetches the packages of jsPsych, is not on PATH; install Node.js, or {_INSTEAD}")
     names = [f"{package.name}@{package.version}" for package in packages]
     say(f"fetching {', '.join(names)} with npm")
-    options = ["--silent", "--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=20000"]
+    options = ["--silent", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=20000"]
     with tempfile.TemporaryDirectory() as temporary:
         try:
             command = [npm, "pack", *options, f"--pack-destination={temporary}", *names]

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -140,8 +140,8 @@ def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Qu
     """
     if catch is None:
         taken = pool.take_anywhere(count, "catch trials")
-        made = [_spoiled(question, scramble(question.good, seed), paradigm="", phenomenon="") for question in taken]
-        return list(_named(made, "catch"))
+        made = [_spoiled(question, scramble(question.good, seed)) for question in taken]
+        return [replace(question, paradigm="", phenomenon="") for question in _named(made, "catch")]
     pairs = read_pairs(catch, "catch")
     if len(pairs) < count:
         raise UserError(
@@ -160,8 +160,10 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
     Raises:
         UserError: when the file is missing or broken, or the members of a pair are equal.
     """
+    if not path.is_file():
+        raise UserError(f"{setting}: no file {path}")
     try:
-        table = load_benchmark(custom_card(CustomBenchmark(path=path, name=setting)))
+        table = load_benchmark(replace(custom_card(CustomBenchmark(path=path, name=setting)), where="columns"))
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error
     for number in table["pair"][identical(table)]:
@@ -170,10 +172,10 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
     return [Question(item="", kind="item", good=good, bad=bad) for good, bad in texts]
 
 
-def _spoiled(question: Question, bad: str, **changes: str) -> Question:
-    return Question(**{**vars(question), "bad": bad, "pair": None, "benchmark": "", **changes})
+def _spoiled(question: Question, bad: str) -> Question:
+    return replace(question, bad=bad, pair=None, benchmark="")
 
 
 def _named(questions: list[Question], kind: Kind) -> Iterator[Question]:
     for number, question in enumerate(questions, start=1):
-        yield Question(**{**vars(question), "kind": kind, "item": f"{kind}-{number:03}"})
+        yield replace(question, kind=kind, item=f"{kind}-{number:03}")

@@ -125,6 +125,8 @@ def _only(pairs: pd.DataFrame, paradigms: tuple[str, ...]) -> pd.DataFrame:
 def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial]:
     pool = Pool(pairs, settings.seed)
     items = draw_items(pool, settings.per_paradigm)
+    if len(items) < settings.shares:
+        raise UserError(f"shares={settings.shares}: there are only {len(items)} items, and each share needs one")
     training = find_training(pool, settings.training)
     controls = find_controls(pool, settings.controls, settings.seed)
     design = Design(
