@@ -22,7 +22,7 @@ _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u202
 
 
 def write_page(
-    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], *, name: str, language: str,
+    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], *, name: str,
     min_seconds: float, post: str | None,
 ) -> str:  # fmt: skip
     """Write the page.
@@ -45,7 +45,7 @@ def write_page(
     }
     return _TEMPLATES.get_template("page.html").render(
         title=wording.title,
-        language=language,
+        language=wording.tag,
         connect=_origin(post) if post else "'none'",
         style=_file("page.css"),
         scripts=[_inline(script) for script in scripts],

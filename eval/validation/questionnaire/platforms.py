@@ -31,10 +31,11 @@ def farm_table(trials: Sequence[Trial]) -> str:
     return text.getvalue()
 
 
-def farm_script(wording: Wording, seconds: float) -> str:
+def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
     """Write the script ``main.js`` of PCIbex Farm.
 
     Args:
+        training: whether the table has pairs of training.
         seconds: shortest time on a pair.
     """
     texts = {
@@ -50,7 +51,9 @@ def farm_script(wording: Wording, seconds: float) -> str:
         "sent": wording.sent,
     }
     return _TEMPLATES.get_template("pcibex.js").render(
-        texts=json.dumps(texts, ensure_ascii=False, indent=2), milliseconds=round(1000 * seconds)
+        texts=json.dumps(texts, ensure_ascii=False, indent=2),
+        milliseconds=round(1000 * seconds),
+        training=json.dumps(training),
     )
 
 

@@ -13,6 +13,7 @@ from eval.benchmarks.load import load_benchmark
 from eval.pairs import identical
 from eval.validation.questionnaire.spoiling import misspell, scramble
 from ucurve.errors import UserError
+from ucurve.progress import say
 
 Kind = Literal["item", "catch", "control", "training"]
 
@@ -46,6 +47,7 @@ class Pool:
 
     def __init__(self, pairs: pd.DataFrame, seed: int) -> None:
         """Put the pairs of each paradigm into a random order; the order depends on the paradigm's name and the seed."""
+        self._seed = seed
         self._left: dict[str, list[Question]] = {}
         self._used: set[str] = set()
         for paradigm, rows in pairs.groupby("paradigm", sort=False):
@@ -70,7 +72,7 @@ class Pool:
         return taken
 
     def take_anywhere(self, count: int, what: str) -> list[Question]:
-        """Take so many pairs, one paradigm after the other.
+        """Take so many pairs, one of each paradigm in turn; the seed draws the order of the paradigms.
 
         Args:
             what: they are for, for the message when there are too few.
@@ -78,16 +80,19 @@ class Pool:
         Raises:
             UserError: when there are fewer.
         """
+        turns = random.Random(f"{self._seed}/{len(self._used)}").sample(self.paradigms, len(self.paradigms))  # noqa: S311 - no secret
         taken: list[Question] = []
         while len(taken) < count:
-            found = [question for paradigm in self.paradigms for question in self.take(paradigm, 1)]
-            if not found:
+            before = len(taken)
+            for paradigm in turns[: count - before]:
+                taken += self.take(paradigm, 1)
+            turns = [paradigm for paradigm in turns if self._left[paradigm]]
+            if not turns and len(taken) < count:
                 raise UserError(
                     f"the benchmark has {len(taken)} pairs left for {count} {what}; take fewer pairs of each paradigm "
                     "(per_paradigm=), or give a file of pairs"
                 )
-            taken += found
-        return taken[:count]
+        return taken
 
 
 def _question(row: dict[Hashable, Any]) -> Question:
@@ -96,8 +101,13 @@ def _question(row: dict[Hashable, Any]) -> Question:
 
 
 def draw_items(pool: Pool, per_paradigm: int) -> list[Question]:
-    """Take the items of every paradigm."""
-    drawn = [question for paradigm in pool.paradigms for question in pool.take(paradigm, per_paradigm)]
+    """Take the items of every paradigm; one that has fewer gives all it has, which is logged."""
+    drawn: list[Question] = []
+    for paradigm in pool.paradigms:
+        taken = pool.take(paradigm, per_paradigm)
+        if len(taken) < per_paradigm:
+            say(f"{paradigm}: only {len(taken)} pairs with different good sentences")
+        drawn += taken
     return list(_named(drawn, "item"))
 
 

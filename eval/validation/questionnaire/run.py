@@ -99,7 +99,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
         write_json(folder / "questionnaire.json", about)
         if "jspsych" in settings.formats:
             page = write_page(
-                trials, wording, scripts, name=about["id"], language=str(asked["language"].iloc[0]),
+                trials, wording, scripts, name=about["id"],
                 min_seconds=settings.min_seconds, post=settings.post,
             )  # fmt: skip
             write_text(folder / "index.html", page)
@@ -162,7 +162,8 @@ def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: Q
     folder.mkdir()
     write_text(folder / "pairs.csv", farm_table(trials))
     seconds = settings.min_seconds / (settings.pairs_per_page + settings.catch_per_page)
-    write_text(folder / "main.js", farm_script(wording, seconds))
+    training = any(trial.question.kind == "training" for trial in trials)
+    write_text(folder / "main.js", farm_script(wording, seconds, training=training))
 
 
 def _write_label_studio(folder: Path, trials: list[Trial], wording: Wording) -> None:

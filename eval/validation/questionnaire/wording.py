@@ -20,10 +20,12 @@ class Wording:
     """All texts of a questionnaire in one language; ``{page}`` and the like stand for what the page fills in.
 
     Attributes:
+        tag: the language as pages name it (BCP 47).
         instructions: paragraphs with an empty line between two.
         keep: what to do with the saved answers where the page sends nothing.
     """
 
+    tag: str
     title: str
     instructions: str
     begin: str

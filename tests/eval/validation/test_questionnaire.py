@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import tarfile
 from collections import Counter
 from xml.etree import ElementTree as ET
 
@@ -11,8 +12,9 @@ import pytest
 
 from eval.benchmarks.load import load_benchmark
 from eval.validation.questionnaire.spoiling import misspell, scramble
-from tests.eval.validation.making import make, read_items, write_benchmark, write_lines
+from tests.eval.validation.making import jspsych, make, read_items, write_benchmark, write_lines
 
+__all__ = ["jspsych"]  # a fixture
 FILES = "formats=[pcibex,labelstudio]"
 
 
@@ -123,11 +125,12 @@ FARM = """
 const chosen = [];
 const chain = new Proxy(() => chain, { get: (_, name) => (name === Symbol.toPrimitive ? () => "" : chain) });
 const trials = [];
+const texts = {};
 const rows = JSON.parse(process.argv[1]);
 Object.assign(globalThis, {
   PennController: chain, DebugOff: chain, SetCounter: chain, SendResults: chain, Sequence: chain, newTimer: chain,
   getTimer: chain, newButton: chain, getSelector: chain, GetURLParameter: () => "ann",
-  newText: (name, text) => { (globalThis.texts ??= {})[name] = text; return chain; },
+  newText: (name, text) => { (texts[name] ??= []).push(text); return chain; },
   getText: (name) => name,
   newSelector: () => ({ add: (...names) => { chosen.push(names); return chain; } }),
   GetTable: (name) => ({ setGroupColumn: (column) => [name, column] }),
@@ -164,6 +167,7 @@ def test_the_script_of_the_farm_names_elements_by_side_and_logs_what_answers_nee
     assert [trial["logged"] for trial in asked] == [
         {"annotator": "ann"} | {name: row[name] for name in names} for row in rows
     ]
+    assert done["texts"]["good"] == ["a &lt;b&gt; &amp; c", *[row["good"] for row in rows[1:]]]
     assert {trial["label"] for trial in done["trials"]} == {"instructions", "over", "training", "question", "end"}
 
 
@@ -240,6 +244,25 @@ def test_a_mistake_is_one_message_and_leaves_nothing(mistake, place, monkeypatch
     assert "Traceback" not in said
     assert re.search(message, said.replace("\n", " ")), said
     assert content(place) == before
+
+
+def test_packages_that_are_unpacked_already_need_no_npm(place, monkeypatch, jspsych):
+    for archive in jspsych.glob("*.tgz"):
+        name = re.sub(r"-[\d.]+\.tgz$", "", archive.name).replace("jspsych-plugin", "@jspsych/plugin")
+        file = place / "modules" / name / "dist" / "index.browser.min.js"
+        file.parent.mkdir(parents=True)
+        with tarfile.open(archive) as members:
+            file.write_bytes(members.extractfile("package/dist/index.browser.min.js").read())
+    make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=one", f"jspsych_cache={jspsych}")
+    monkeypatch.setenv("PATH", "")
+    make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=two", "jspsych=modules", "jspsych_cache=none")
+    assert content(place / "one") == content(place / "two")
+
+
+def test_a_paradigm_with_too_few_pairs_gives_all_and_says_so(call, capsys):
+    out = call("per_paradigm=13", "training=0", "catch_per_page=0")
+    assert kinds(read_items(out)) == {"item": 24}
+    assert "agreement: only 12 pairs with different good sentences" in capsys.readouterr().err
 
 
 def test_without_npm_the_message_says_what_to_give_instead(place, monkeypatch, capsys):

@@ -5,6 +5,7 @@ PennController.ResetPrefix(null);
 DebugOff();
 
 const TEXTS = {{ texts|safe }};
+const TRAINING = {{ training }};  // whether there are pairs of training
 const MINIMUM = {{ milliseconds }};  // shortest time on a pair, in milliseconds
 const ANNOTATOR = GetURLParameter("annotator") || Math.random().toString(36).slice(2, 12);
 
@@ -13,12 +14,12 @@ const escaped = (text) =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 
 SetCounter("counter", "inc", 1);
-Sequence("counter", "instructions", "training", "over", "question", SendResults(), "end");
+Sequence("counter", "instructions", ...(TRAINING ? ["training", "over"] : []), "question", SendResults(), "end");
 
 newTrial("instructions",
   newText("title", escaped(TEXTS.title)).bold().print(),
   ...TEXTS.instructions.map((text, number) => newText(`instructions-${number}`, `<p>${escaped(text)}</p>`).print()),
-  newText("practice", `<p>${escaped(TEXTS.training)}</p>`).print(),
+  ...(TRAINING ? [newText("practice", `<p>${escaped(TEXTS.training)}</p>`).print()] : []),
   newButton("begin", escaped(TEXTS.begin)).print().wait()
 );
 
