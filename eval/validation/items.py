@@ -1,0 +1,72 @@
+"""What people were asked: the items of a questionnaire."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from eval.validation.answer_files import full_cell
+from ucurve.errors import UserError, unknown_name
+from ucurve.storage.tabular import read_rows
+
+ITEM, CATCH, CONTROL, TRAINING = "item", "catch", "control", "training"
+KINDS = (ITEM, CATCH, CONTROL, TRAINING)
+_REQUIRED = ("item", "kind", "paradigm")
+_OPTIONAL = ("benchmark", "phenomenon", "pair")
+
+
+def read_items(path: Path) -> pd.DataFrame:
+    """Read the items of a questionnaire, as it writes them: a line for each time that an item is shown in a list.
+
+    Args:
+        path: csv with ``item``, ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged) and, where
+            known, ``benchmark``, ``phenomenon``, ``pair`` and ``list``. Other columns are passed over.
+
+    Returns:
+        ``item`` (unique), ``kind``, ``paradigm``, ``benchmark``, ``phenomenon`` and ``pair``: texts, empty where the
+        file has none.
+
+    Raises:
+        UserError: naming file and line of what is missing, empty, not allowed, twice in a list or not the same
+            everywhere.
+    """
+    shown: dict[tuple[str, str], int] = {}
+    known: dict[str, tuple[int, dict[str, str]]] = {}
+    for line, row in read_rows(path, "items", _REQUIRED):
+        place = f"{path}:{line}"
+        facts = _facts(row, place)
+        key = facts["item"], row.get("list", "").strip()
+        if key in shown:
+            raise UserError(f"{place}: the item {key[0]!r} stands in line {shown[key]} already")
+        shown[key] = line
+        first, before = known.setdefault(facts["item"], (line, facts))
+        for name, value in facts.items():
+            if value != before[name]:
+                raise UserError(f"{place}: {name} of {key[0]!r} is {value!r} here and {before[name]!r} in line {first}")
+    return pd.DataFrame([facts for _, facts in known.values()])
+
+
+def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
+    """Make the items from tables of answers that name the paradigm of each line; all are to be judged.
+
+    Args:
+        named: item, paradigm and place, as ``eval.validation.answer_files.read_paradigms`` yields.
+
+    Raises:
+        UserError: when an item has two paradigms.
+    """
+    paradigms: dict[str, str] = {}
+    for item, paradigm, place in named:
+        if paradigms.setdefault(item, paradigm) != paradigm:
+            raise UserError(f"{place}: the item {item!r} is of {paradigm!r} here and of {paradigms[item]!r} before")
+    table = pd.DataFrame({"item": list(paradigms), "kind": ITEM, "paradigm": list(paradigms.values())})
+    return table.assign(**dict.fromkeys(_OPTIONAL, ""))
+
+
+def _facts(row: dict[str, str], place: str) -> dict[str, str]:
+    kind = full_cell(row, "kind", place)
+    if kind not in KINDS:
+        raise unknown_name("kind", kind, KINDS, place)
+    paradigm = full_cell(row, "paradigm", place) if kind == ITEM else row["paradigm"].strip()
+    optional = {name: row.get(name, "").strip() for name in _OPTIONAL}
+    return {"item": full_cell(row, "item", place), "kind": kind, "paradigm": paradigm, **optional}
