@@ -1,10 +1,12 @@
 """One label for each item from the votes of several people: majority, WAWA and Dawid-Skene.
 
-All three give what crowd-kit gives (Ustalov et al. 2024), of which they follow the details that a result depends on: the
-start of the EM from the shares of votes, its floor for probabilities and its rule to stop.
+All three give what crowd-kit gives (Ustalov et al. 2024). They follow it in the details that a result depends on: how the
+EM starts, the floor of its probabilities and when it stops.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,9 @@ from eval.metrics.levels import Array
 
 _FLOOR = 1e-10
 _ROUNDS = 100
-_TOLERANCE = 1e-5  # of the evidence lower bound per vote, between two rounds
+_TOLERANCE = 1e-5  # of crowd-kit's bound per vote, between two rounds
+_CONVERGED = 1e-9  # of every probability, between two rounds
+_MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,7 @@ def code_votes(answers: pd.DataFrame) -> Votes:
     for column in ("item", "annotator", "choice"):
         found, codes[column] = np.unique(ordered[column].to_numpy(dtype=str), return_inverse=True)
         names[column] = tuple(map(str, found))
-    return Votes(
-        codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"]
-    )
+    return Votes(codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"])
 
 
 def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
@@ -53,14 +55,14 @@ def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
     weights = np.ones(len(votes.item)) if skills is None else skills[votes.person]
     sums = np.zeros((len(votes.items), len(votes.labels)))
     np.add.at(sums, (votes.item, votes.label), weights)
-    return sums / sums.sum(axis=1, keepdims=True)
+    return np.asarray(sums / sums.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def worker_skills(votes: Votes) -> Array:
     """Return the share of each person's votes that equal the majority's label, float64[people] (Ning et al. 2018).
 
-    Of labels with as many votes, the first in the order of the alphabet is taken, as crowd-kit does: ``bad`` before
-    ``good``, so that a tie never speaks for the benchmark.
+    Of labels with as many votes, the first in the order of the alphabet is taken: ``bad`` before ``good``, so that a tie
+    never speaks for the benchmark. (In crowd-kit it depends on the order of the answers.)
     """
     majority = vote_shares(votes).argmax(axis=1)
     agrees = votes.label == majority[votes.item]
@@ -79,18 +81,38 @@ def dawid_skene(votes: Votes) -> Array:
     """Estimate the probability of each item's labels, float64[items, labels], by EM (Dawid and Skene 1979).
 
     Each person has a matrix of how often they give a label to items of every true label; the matrices and the frequency
-    of the labels are estimated together with the items' labels.
+    of the labels are estimated together with the items' labels. It stops where crowd-kit does, which RuBLiMP used; that
+    may be well before the estimates settle (``converged_dawid_skene``), as the quantity that crowd-kit watches is not
+    the one that the EM raises.
     """
-    posterior = vote_shares(votes)
-    prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
     bound = -np.inf
-    for _ in range(_ROUNDS):
-        posterior = _posterior(votes, prior, errors)
-        prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
-        before, bound = bound, _lower_bound(votes, posterior, prior, errors)
+    posterior = vote_shares(votes)
+    for posterior, prior, errors in islice(_rounds(votes), _ROUNDS):
+        before, bound = bound, _watched_bound(votes, posterior, prior, errors)
         if bound - before < _TOLERANCE:
             break
     return posterior
+
+
+def converged_dawid_skene(votes: Votes) -> Array:
+    """Estimate the same as ``dawid_skene``, and stop only when no probability changes any more."""
+    before = vote_shares(votes)
+    for posterior, _, _ in islice(_rounds(votes), _MOST_ROUNDS):
+        change = np.abs(posterior - before).max()
+        before = posterior
+        if change < _CONVERGED:
+            break
+    return before
+
+
+def _rounds(votes: Votes) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield what each round of the EM estimates: the items' labels, their frequency, the matrices of people."""
+    posterior = vote_shares(votes)
+    prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
+    while True:
+        posterior = _posterior(votes, prior, errors)
+        prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
+        yield posterior, prior, errors
 
 
 def _error_matrices(votes: Votes, posterior: Array) -> Array:
@@ -110,8 +132,8 @@ def _posterior(votes: Votes, prior: Array, errors: Array) -> Array:
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _lower_bound(votes: Votes, posterior: Array, prior: Array, errors: Array) -> float:
-    """Return the quantity per vote whose growth crowd-kit watches; it counts the prior once for each vote."""
+def _watched_bound(votes: Votes, posterior: Array, prior: Array, errors: Array) -> float:
+    """Return the bound per vote that crowd-kit watches: it counts an item's prior once for each of its votes."""
     joint = np.log(errors[votes.person, votes.label]) + np.log(np.maximum(prior, _FLOOR))
     floored = np.maximum(posterior, _FLOOR)
     return float(((posterior[votes.item] * joint).sum() - (floored * np.log(floored)).sum()) / len(votes.item))

@@ -80,4 +80,4 @@ def _alpha(counts: Array, distance: Array) -> float:
     if not len(counts) or expected == 0:
         return math.nan
     observed = float((((counts @ distance) * counts).sum(axis=1) / (given - 1)).sum())
-    return 1 - (totals.sum() - 1) * observed / expected
+    return 1 - float(totals.sum() - 1) * observed / expected

@@ -13,7 +13,6 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as settings_class
 
 from ucurve.errors import UserError
-from ucurve.fields import STRICT
 from ucurve.storage.tabular import Rows, read_rows
 
 GOOD, BAD, NONE = "good", "bad", "none"
@@ -41,7 +40,7 @@ class Answer:
     place: str
 
 
-@settings_class(frozen=True, config=ConfigDict(STRICT, coerce_numbers_to_str=True), kw_only=True)
+@settings_class(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True), kw_only=True)
 class Columns:
     """How a table names what it holds, and what stands in it for each choice; conf/answers.yaml describes the keys."""
 
@@ -141,7 +140,9 @@ def _wide(rows: Rows, columns: Columns, people: Sequence[str], path: Path) -> It
         item = full_cell(row, columns.item, place)
         for person in people:
             if text := row[person].strip():
-                yield Answer(person, item, columns.read_choice(text, f"{place}: {person}"), math.nan, "", math.nan, place)
+                yield Answer(
+                    person, item, columns.read_choice(text, f"{place}: {person}"), math.nan, "", math.nan, place
+                )
 
 
 def _matching(names: Sequence[str], pattern: str, path: Path) -> list[str]:

@@ -8,8 +8,9 @@ import pandas as pd
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from eval.validation.answer_files import Answer, Columns, read_paradigms, read_table
+from eval.validation.answer_files import BAD, GOOD, Answer, Columns, read_paradigms, read_table
 from eval.validation.exclusion import Exclusion, judge_annotators
+from eval.validation.human_files import human_table, rating_tables
 from eval.validation.items import ITEM, items_of_answers, read_items
 from eval.validation.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
 from eval.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
@@ -58,9 +59,10 @@ def answers_command(given: dict[str, Any]) -> None:
     inputs = [*settings.answers, *([settings.items] if settings.items else [])]
     tables = {
         "annotators": annotators,
-        "items_judged": items.merge(judged, on="item", validate="one_to_one"),
+        "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),
         "paradigms": paradigms,
         "human": human_table(paradigms),
+        **rating_tables(counted, items),
     }
     write_folder(settings.out, tables, summary, asdict(settings), inputs)
     print_tables(annotators, paradigms, summary)
@@ -110,14 +112,6 @@ def read_answers(path: Path, columns: Columns) -> list[Answer]:
     if path.suffix == ".json":
         return read_label_studio(path)
     return read_pcibex(path) if is_pcibex(path) else read_table(path, columns)
-
-
-def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
-    """Return what ``analyze.py`` takes as ``human=``: all paradigms, also those that the rule drops."""
-    return pd.DataFrame({
-        "UID": paradigms["paradigm"], "correct": paradigms["correct"], "total": paradigms["total"],
-        "acc": paradigms["accuracy"], "phenomenon": paradigms["phenomenon"],
-    })  # fmt: skip
 
 
 def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:

@@ -37,10 +37,11 @@ def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
         answers: ``annotator``, ``item``, ``kind``, ``choice``, ``seconds``, ``page`` and ``page_seconds``.
 
     Returns:
-        ``annotator``; ``answers`` (to items that are judged); of each kind of test, how many were answered (``catch``)
-        and the share that was right (``catch_right``, NaN without any); ``item_seconds`` and ``page_seconds`` (medians,
-        NaN where times are not known); ``excluded`` (bool) and ``reason`` (every rule that was broken, in words). A rule
-        about something that a person has none of excludes nobody.
+        ``annotator``; ``answers`` (to items that are judged) and ``chose_good`` (share of them); of each kind of test,
+        how many were answered (``catch``) and the share that was right (``catch_right``, NaN without any);
+        ``item_seconds`` and ``page_seconds`` (medians, NaN where times are not known); ``excluded`` (bool) and
+        ``reason`` (every rule that was broken, in words). A rule about something that a person has none of excludes
+        nobody.
     """
     rows = [_facts(str(name), group) for name, group in answers.groupby("annotator", sort=True)]
     reasons = ["; ".join(_reasons(row, rules)) for row in rows]
@@ -49,11 +50,15 @@ def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
 
 def _facts(name: str, answers: pd.DataFrame) -> dict[str, object]:
     right = answers["choice"] == GOOD
-    facts: dict[str, object] = {"annotator": name, "answers": int((answers["kind"] == ITEM).sum())}
+    judged = answers[answers["kind"] == ITEM]
+    facts: dict[str, object] = {
+        "annotator": name,
+        "answers": len(judged),
+        "chose_good": float((judged["choice"] == GOOD).mean()),
+    }
     for kind in _KINDS:
         of_kind = answers["kind"] == kind
         facts |= {kind: int(of_kind.sum()), f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan}
-    judged = answers[answers["kind"] == ITEM]
     pages = judged.groupby("page")["page_seconds"].first()
     return facts | {"item_seconds": float(judged["seconds"].median()), "page_seconds": float(pages.median())}
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.validation.answer_files import full_cell
+from eval.validation.answer_files import BAD, GOOD, full_cell
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.tabular import read_rows
 
 ITEM, CATCH, CONTROL, TRAINING = "item", "catch", "control", "training"
 KINDS = (ITEM, CATCH, CONTROL, TRAINING)
 _REQUIRED = ("item", "kind", "paradigm")
-_OPTIONAL = ("benchmark", "phenomenon", "pair")
+_OPTIONAL = ("benchmark", "phenomenon", "pair", GOOD, BAD)
 
 
 def read_items(path: Path) -> pd.DataFrame:
@@ -20,11 +20,12 @@ def read_items(path: Path) -> pd.DataFrame:
 
     Args:
         path: csv with ``item``, ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged) and, where
-            known, ``benchmark``, ``phenomenon``, ``pair`` and ``list``. Other columns are passed over.
+            known, ``benchmark``, ``phenomenon``, ``pair``, ``list``, ``good`` and ``bad``. Other columns are passed
+            over.
 
     Returns:
-        ``item`` (unique), ``kind``, ``paradigm``, ``benchmark``, ``phenomenon`` and ``pair``: texts, empty where the
-        file has none.
+        ``item`` (unique), ``kind``, ``paradigm``, ``benchmark``, ``phenomenon``, ``pair`` and the sentences ``good``
+        and ``bad``: texts, empty where the file has none.
 
     Raises:
         UserError: naming file and line of what is missing, empty, not allowed, twice in a list or not the same

@@ -7,8 +7,16 @@ import numpy as np
 import pandas as pd
 
 from eval.metrics.levels import Array
+from eval.validation.aggregation import (
+    Votes,
+    code_votes,
+    converged_dawid_skene,
+    dawid_skene,
+    vote_shares,
+    wawa,
+    worker_skills,
+)
 from eval.validation.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
-from eval.validation.aggregation import Votes, code_votes, dawid_skene, vote_shares, wawa, worker_skills
 from eval.validation.answer_files import CHOICES, GOOD
 
 TIE = "tie"
@@ -50,17 +58,22 @@ def judge_items(answers: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         ``item``; ``good``, ``bad`` and ``none`` (votes); ``majority`` (the choice with the most votes, or ``TIE``);
-        ``dawid_skene`` and ``p_good`` (the most probable choice and the probability of ``good``); ``wawa`` (the choice
-        with the most votes weighted by the voters' skills).
+        ``dawid_skene`` and ``p_good`` (the most probable choice and the probability of ``good``);
+        ``p_good_converged`` (of ``converged_dawid_skene``); ``wawa`` (the choice with the most votes, weighted by the
+        voters' skills).
     """
     votes = code_votes(answers)
     counts = votes.table(vote_counts(votes)).reindex(columns=list(CHOICES), fill_value=0.0).astype(int)
     most = counts.max(axis=1)
     majority = counts.idxmax(axis=1).where(counts.eq(most, axis=0).sum(axis=1) == 1, TIE)
     probabilities = votes.table(dawid_skene(votes))
-    good = probabilities[GOOD] if GOOD in probabilities else pd.Series(0.0, index=probabilities.index)
-    labels = {"majority": majority, "dawid_skene": probabilities.idxmax(axis=1), "p_good": good}
-    return counts.assign(**labels, wawa=votes.table(wawa(votes)).idxmax(axis=1)).reset_index()
+    return counts.assign(
+        majority=majority,
+        dawid_skene=probabilities.idxmax(axis=1),
+        p_good=_of_good(probabilities),
+        p_good_converged=_of_good(votes.table(converged_dawid_skene(votes))),
+        wawa=votes.table(wawa(votes)).idxmax(axis=1),
+    ).reset_index()
 
 
 def people_skills(answers: pd.DataFrame) -> pd.Series:
@@ -94,8 +107,8 @@ def judge_paradigms(
         ``reason``.
     """
     named = judged.merge(items[["item", "paradigm", "phenomenon"]], on="item")
-    agrees = answers.merge(judged[["item", "dawid_skene"]], on="item")
-    agrees = (agrees["choice"] == agrees["dawid_skene"]).groupby(agrees["item"]).mean()
+    labeled = answers.merge(judged[["item", "dawid_skene"]], on="item")
+    agrees = (labeled["choice"] == labeled["dawid_skene"]).groupby(labeled["item"]).mean()
     rows = []
     for name, group in named.groupby("paradigm", sort=True):
         own = answers[answers["paradigm"] == name]
@@ -113,8 +126,8 @@ def judge_paradigms(
 def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
     """Return a 95 % percentile interval of the share of right answers that draws people and items again.
 
-    Answers to one item resemble each other, and so do answers of one person; items and people are drawn independently of
-    each other (the pigeonhole bootstrap, Owen 2007), which is careful rather than narrow.
+    Answers to one item resemble each other, and so do answers of one person; items and people are drawn independently
+    of each other (the pigeonhole bootstrap, Owen 2007), which gives rather too wide an interval than too narrow a one.
 
     Args:
         answers: ``item``, ``annotator`` and ``choice``.
@@ -139,7 +152,9 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _paradigm_row(name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees: pd.Series, seed: int) -> dict[str, object]:
+def _paradigm_row(
+    name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees: pd.Series, seed: int
+) -> dict[str, object]:
     counts = judged[list(CHOICES)].to_numpy(np.float64)
     correct, total = int(counts[:, 0].sum()), int(counts.sum())
     low, high = wilson_interval(correct, total)
@@ -154,3 +169,7 @@ def _paradigm_row(name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees
         "wawa": float(agrees[judged["item"]].mean()),
         "raw": raw_agreement(counts), "kappa": fleiss_kappa(counts), "alpha": krippendorff_alpha(counts),
     }  # fmt: skip
+
+
+def _of_good(probabilities: pd.DataFrame) -> pd.Series:
+    return probabilities[GOOD] if GOOD in probabilities else pd.Series(0.0, index=probabilities.index)

@@ -71,8 +71,8 @@ def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, summary: Map
         f"{kept} of {summary['annotators']} people count" + ("; excluded:" if excluded else ""),
         *excluded,
         format_table(rows),
-        f"all: {summary['correct']:,} of {summary['answers']:,} answers right, {_percent(summary['accuracy'])} %; agreement "
-        f"{_percent(summary['raw'])} %, kappa {_number(summary['fleiss_kappa'])}, alpha "
+        f"all: {summary['correct']:,} of {summary['answers']:,} answers right, {_percent(summary['accuracy'])} %; "
+        f"agreement {_percent(summary['raw'])} %, kappa {_number(summary['fleiss_kappa'])}, alpha "
         f"{_number(summary['krippendorff_alpha'])}",
         f"lowest agreement: {', '.join(summary['lowest_agreement'])}",
         f"dropped: {', '.join(summary['dropped']) or 'none'}",
