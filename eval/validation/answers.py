@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from eval.validation.answer_files import BAD, GOOD, Answer, Columns, read_paradigms, read_table
-from eval.validation.exclusion import Exclusion, judge_annotators
-from eval.validation.human_files import human_table, rating_tables
 from eval.validation.items import ITEM, items_of_answers, read_items
-from eval.validation.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
+from eval.validation.judging.exclusion import Exclusion, judge_annotators
+from eval.validation.judging.human_files import human_table, rating_tables
+from eval.validation.judging.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
 from eval.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
 from eval.validation.tables import agreement_summary, print_tables, write_folder
 from ucurve.cli import run

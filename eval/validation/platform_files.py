@@ -18,6 +18,7 @@ _PERSON = "annotator"
 _TIME = "EventTime"
 _ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
 _SIDES = ("first", "second")
+_Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
 
 
 def is_pcibex(path: Path) -> bool:
@@ -28,31 +29,23 @@ def is_pcibex(path: Path) -> bool:
 def read_pcibex(path: Path) -> list[Answer]:
     """Read the results file of a PCIbex farm; what other elements of the experiment logged is passed over.
 
-    Comments name the columns of the lines below them, and may name others further down.
+    Comments name the columns of the lines below them, and may name others further down. Of several choices in one trial
+    the last stands.
 
     Raises:
         UserError: naming file and line of what is missing, empty or not allowed.
     """
-    starts: dict[tuple[str, str, str], float] = {}
-    answers = []
+    starts: dict[_Trial, float] = {}
+    chosen: dict[_Trial, Answer] = {}
     for place, row in _pcibex_rows(path):
-        trial = (row.get("Results reception time", ""), _cell(row, _PERSON, place), _cell(row, _TRIAL, place))
-        what = row["PennElementType"], row["Parameter"], row["Value"]
-        if what == ("PennController", "_Trial_", "Start"):
+        trial = (row.get("Results reception time", ""), row[_PERSON].strip(), row[_TRIAL])
+        kind, parameter, value = row["PennElementType"], row["Parameter"], row["Value"]
+        if (kind, parameter, value) == ("PennController", "_Trial_", "Start"):
             starts[trial] = _milliseconds(row[_TIME], place)
-        elif what[0] == "Selector" and row["PennElementName"] == "choice" and what[1] == "Selection":
-            begin, end = starts.get(trial, math.nan), _milliseconds(row[_TIME], place)
-            answers.append(
-                Answer(
-                    trial[1],
-                    _cell(row, "item", place),
-                    _allowed(row["Value"], CHOICES, place),
-                    (end - begin) / 1000,
-                    row.get("page", ""),
-                    math.nan,
-                    place,
-                )
-            )
+        elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
+            seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000
+            chosen[trial] = _pcibex_answer(row, seconds, place)
+    answers = list(chosen.values())
     if not answers:
         raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
     return answers
@@ -89,6 +82,14 @@ def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
                     raise UserError(f"{place}: no column {name!r}; the comments above name {', '.join(columns)}")
             if row["PennElementType"] in ("PennController", "Selector") and row.get(_PERSON):
                 yield place, row
+
+
+def _pcibex_answer(row: Mapping[str, str], seconds: float, place: str) -> Answer:
+    item = row.get("item", "").strip()
+    if not item:
+        raise UserError(f"{place}: 'item' is missing or empty")
+    choice = _allowed(row["Value"], CHOICES, place)
+    return Answer(row[_PERSON].strip(), item, choice, seconds, row.get("page", ""), math.nan, place)
 
 
 def _task_answers(task: Any, place: str) -> Iterator[Answer]:
@@ -132,13 +133,6 @@ def _member(value: Any, name: str, kind: type | tuple[type, ...], place: str) ->
 def _allowed(text: str, allowed: tuple[str, ...], place: str) -> str:
     if text not in allowed:
         raise UserError(f"{place}: the choice {text!r} is not allowed; allowed: {', '.join(allowed)}")
-    return text
-
-
-def _cell(row: Mapping[str, str], name: str, place: str) -> str:
-    text = row.get(name, "").strip()
-    if not text:
-        raise UserError(f"{place}: {name!r} is missing or empty")
     return text
 
 

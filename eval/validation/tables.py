@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from eval.validation.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 from eval.validation.answer_files import CHOICES
-from eval.validation.paradigms import wilson_interval
+from eval.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+from eval.validation.judging.paradigms import wilson_interval
 from ucurve.config import plain
 from ucurve.provenance import code_revision, versions
 from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json

@@ -7,7 +7,7 @@ from crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.validation.aggregation import (
+from eval.validation.judging.aggregation import (
     code_votes,
     converged_dawid_skene,
     dawid_skene,
@@ -79,7 +79,9 @@ def test_a_vote_of_a_reliable_person_weighs_more():
     wrong = answers([(f"i{n}", "d", "bad") for n in range(8)])
     last = answers([("last", "a", "good"), ("last", "d", "bad")])
     votes = code_votes(pd.concat([table, wrong, last]))
-    assert votes.table(wawa(votes)).loc["last"].to_dict() == pytest.approx({"bad": 1 / 9 / (1 / 9 + 8 / 9), "good": 8 / 9})
+    assert votes.table(wawa(votes)).loc["last"].to_dict() == pytest.approx(
+        {"bad": 1 / 9 / (1 / 9 + 8 / 9), "good": 8 / 9}
+    )
     assert votes.table(vote_shares(votes)).loc["last", "good"] == 0.5
 
 

@@ -1,7 +1,7 @@
 """One label for each item from the votes of several people: majority, WAWA and Dawid-Skene.
 
-All three give what crowd-kit gives (Ustalov et al. 2024). They follow it in the details that a result depends on: how the
-EM starts, the floor of its probabilities and when it stops.
+All three give what crowd-kit gives (Ustalov et al. 2024). They follow it in the details that a result depends on: how
+the EM starts, the floor of its probabilities and when it stops.
 """
 
 from collections.abc import Iterator
@@ -61,8 +61,8 @@ def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
 def worker_skills(votes: Votes) -> Array:
     """Return the share of each person's votes that equal the majority's label, float64[people] (Ning et al. 2018).
 
-    Of labels with as many votes, the first in the order of the alphabet is taken: ``bad`` before ``good``, so that a tie
-    never speaks for the benchmark. (In crowd-kit it depends on the order of the answers.)
+    Of labels with as many votes, the first in the order of the alphabet is taken: ``bad`` before ``good``, so that a
+    tie never speaks for the benchmark. (In crowd-kit it depends on the order of the answers.)
     """
     majority = vote_shares(votes).argmax(axis=1)
     agrees = votes.label == majority[votes.item]

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from eval.metrics.levels import Array
-from eval.validation.aggregation import (
+from eval.validation.answer_files import CHOICES, GOOD
+from eval.validation.judging.aggregation import (
     Votes,
     code_votes,
     converged_dawid_skene,
@@ -16,8 +17,7 @@ from eval.validation.aggregation import (
     wawa,
     worker_skills,
 )
-from eval.validation.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
-from eval.validation.answer_files import CHOICES, GOOD
+from eval.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 
 TIE = "tie"
 _SAMPLES = 1000

@@ -11,7 +11,7 @@ def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
     """Return the file for ``human=``: a line for each paradigm, also for those that the rule drops.
 
     Args:
-        paradigms: of ``eval.validation.paradigms.judge_paradigms``.
+        paradigms: of ``eval.validation.judging.paradigms.judge_paradigms``.
     """
     return pd.DataFrame({
         "UID": paradigms["paradigm"], "correct": paradigms["correct"], "total": paradigms["total"],
@@ -22,8 +22,8 @@ def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
 def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the files for ``ratings=`` and ``rating_pairs=``, by name; none where the items have no sentences.
 
-    A choice rates the chosen sentence 1 and the other 0, so that the mean over raters grows with the share of people who
-    chose a sentence. The answer ``none`` rates neither.
+    A choice rates the chosen sentence 1 and the other 0, so that the mean over raters grows with the share of people
+    who chose a sentence. The answer ``none`` rates neither.
 
     Args:
         answers: ``item``, ``annotator`` and ``choice``, of the people whose answers count.
@@ -37,7 +37,7 @@ def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.Da
     chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
     chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
     ratings = pd.concat(list(_sides(chosen.loc[sentences["item"]], sentences)), ignore_index=True)
-    return {"ratings": ratings.drop_duplicates("sentence"), "rating_pairs": sentences[[GOOD, BAD]]}
+    return {"ratings": ratings, "rating_pairs": sentences[[GOOD, BAD]]}
 
 
 def _sides(chosen: pd.DataFrame, sentences: pd.DataFrame) -> Iterator[pd.DataFrame]:
