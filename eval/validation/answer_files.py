@@ -29,6 +29,7 @@ class Answer:
         page: of a questionnaire that shows several items at once; "" where that is not known.
         page_seconds: how long the whole page took; NaN where that is not known.
         place: file and line, for messages.
+        questionnaire: which one was answered; "" where that is not known.
     """
 
     annotator: str
@@ -38,6 +39,7 @@ class Answer:
     page: str
     page_seconds: float
     place: str
+    questionnaire: str = ""
 
 
 @settings_class(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True), kw_only=True)
@@ -130,6 +132,7 @@ def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
         row.get("page", "").strip(),
         parse_seconds(row.get("page_seconds", ""), place),
         place,
+        row.get("questionnaire", "").strip(),
     )
 
 

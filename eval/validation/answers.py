@@ -8,16 +8,16 @@ import pandas as pd
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from eval.validation.answer_files import BAD, GOOD, Answer, Columns, read_paradigms, read_table
-from eval.validation.items import ITEM, items_of_answers, read_items
+from eval.validation.answer_files import BAD, GOOD, Columns
+from eval.validation.items import ITEM
 from eval.validation.judging.exclusion import Exclusion, judge_annotators
 from eval.validation.judging.human_files import human_table, rating_tables
 from eval.validation.judging.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
-from eval.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
+from eval.validation.loading import load_answers, load_items
 from eval.validation.tables import agreement_summary, print_tables, write_folder
 from ucurve.cli import run
 from ucurve.config import check
-from ucurve.errors import UserError, did_you_mean
+from ucurve.errors import UserError
 from ucurve.fields import STRICT, Seed, Share
 
 
@@ -47,9 +47,9 @@ def answers_command(given: dict[str, Any]) -> None:
     """
     settings = check(AnswerSettings, given)
     if settings.out.exists():
-        raise UserError(f"out: {settings.out} is there already; give another name or remove it")
-    items = load_items(settings)
-    answers = load_answers(settings, items)
+        raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    items = load_items(settings.answers, settings.items, settings.columns)
+    answers = load_answers(settings.answers, settings.items, settings.columns, items)
     annotators = judge_annotators(answers, settings.exclude)
     counted = _counted(answers, annotators)
     judged = judge_items(counted)
@@ -66,52 +66,6 @@ def answers_command(given: dict[str, Any]) -> None:
     }
     write_folder(settings.out, tables, summary, asdict(settings), inputs)
     print_tables(annotators, paradigms, summary)
-
-
-def load_items(settings: AnswerSettings) -> pd.DataFrame:
-    """Read the items, of their own file or of the tables of answers.
-
-    Raises:
-        UserError: when there is no file of either kind, or it is broken.
-    """
-    if settings.items is not None:
-        return read_items(settings.items)
-    if settings.columns.paradigm is None:
-        raise UserError("items: no file given; give the questionnaire's items.csv, or the column of the answers that "
-                        "names the paradigm (columns.paradigm=NAME)")  # fmt: skip
-    return items_of_answers(read_paradigms(settings.answers, settings.columns))
-
-
-def load_answers(settings: AnswerSettings, items: pd.DataFrame) -> pd.DataFrame:
-    """Read all answers, each with the kind and the paradigm of its item.
-
-    Raises:
-        UserError: when a file is broken, an item is not known, or a person answered an item twice.
-    """
-    known = set(items["item"])
-    seen: dict[tuple[str, str], str] = {}
-    answers = [answer for path in settings.answers for answer in read_answers(path, settings.columns)]
-    for answer in answers:
-        key = answer.annotator, answer.item
-        if answer.item not in known:
-            hint = did_you_mean(answer.item, known)
-            raise UserError(f"{answer.place}: the item {answer.item!r} is not in {settings.items}.{hint}")
-        if key in seen:
-            raise UserError(f"{answer.place}: {key[0]!r} answered the item {key[1]!r} in {seen[key]} already")
-        seen[key] = answer.place
-    table = pd.DataFrame([asdict(answer) for answer in answers]).drop(columns="place")
-    return table.merge(items[["item", "kind", "paradigm"]], on="item", validate="many_to_one")
-
-
-def read_answers(path: Path, columns: Columns) -> list[Answer]:
-    """Read a file of answers; its form is told from its name and how it begins.
-
-    Raises:
-        UserError: naming file and place of what is broken.
-    """
-    if path.suffix == ".json":
-        return read_label_studio(path)
-    return read_pcibex(path) if is_pcibex(path) else read_table(path, columns)
 
 
 def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:

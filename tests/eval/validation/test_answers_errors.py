@@ -97,6 +97,17 @@ def test_no_items_given(questionnaire, fail):
     )
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_answers_to_two_questionnaires(made, questionnaire, fail):
+    if made:
+        questionnaire.write("questionnaire.json", json.dumps({"id": "aa"}))
+    path = questionnaire.write(
+        "answers.csv", "annotator,item,choice,questionnaire\nann,item-001,good,aa\nann,item-002,good,bb\n"
+    )
+    where = "questionnaire.json beside items.csv" if made else "answers.csv:2"
+    assert fail(path) == f"answers.csv:3: an answer to the questionnaire 'bb', and not to 'aa' ({where})"
+
+
 ITEMS = {
     "an unknown kind": (
         "item-001,itm,agreement,1",
@@ -130,7 +141,7 @@ def test_nobody_answered_what_is_judged(questionnaire, fail):
 
 def test_a_folder_that_is_there_is_not_replaced(questionnaire, tmp_path, fail):
     (tmp_path / "out").mkdir()
-    assert fail(questionnaire.plain()) == "out: out is there already; give another name or remove it"
+    assert fail(questionnaire.plain()) == "out=out exists already; name a folder that does not"
 
 
 @pytest.mark.parametrize(
