@@ -53,7 +53,8 @@ def answers_command(given: dict[str, Any]) -> None:
     annotators = judge_annotators(answers, settings.exclude)
     counted = _counted(answers, annotators)
     judged = judge_items(counted)
-    paradigms = judge_paradigms(counted, judged, items, _rule(settings), settings.seed)
+    rule = _rule(settings)
+    paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
     annotators["skill"] = annotators["annotator"].map(people_skills(counted))
     summary = agreement_summary(judged, paradigms, annotators)
     inputs = [*settings.answers, *([settings.items] if settings.items else [])]
@@ -65,7 +66,7 @@ def answers_command(given: dict[str, Any]) -> None:
         **rating_tables(counted, items),
     }
     write_folder(settings.out, tables, summary, asdict(settings), inputs)
-    print_tables(annotators, paradigms, summary)
+    print_tables(annotators, paradigms, rule, summary)
 
 
 def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from eval.validation.answer_files import CHOICES
 from eval.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
-from eval.validation.judging.paradigms import wilson_interval
+from eval.validation.judging.paradigms import Rule, wilson_interval
 from ucurve.config import plain
 from ucurve.provenance import code_revision, versions
 from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
@@ -53,24 +53,21 @@ def write_folder(
         write_json(temporary / "summary.json", record)
 
 
-def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, summary: Mapping[str, Any]) -> None:
-    """Print who is excluded, what is found of each paradigm, the worst first, and the agreement over all."""
+def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Mapping[str, Any]) -> None:
+    """Print who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
     rows = [
-        {
-            "paradigm": row["paradigm"], "items": row["items"], "answers": row["total"],
-            "right %": _percent(row["accuracy"]), "95 %": f"{_percent(row['low'])}-{_percent(row['high'])}",
-            "clustered": f"{_percent(row['clustered_low'])}-{_percent(row['clustered_high'])}",
-            "agreement %": _percent(row["raw"]), "alpha": _number(row["alpha"]), "wawa %": _percent(row["wawa"]),
-            "kept": "yes" if row["keep"] else "no", "because": row["reason"],
-        }
-        for row in paradigms.sort_values(["raw", "paradigm"]).to_dict("records")
-    ]  # fmt: skip
+        _printed(row, rule) for row in paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
+    ]
     excluded = [f"  {row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded]
     kept = summary["annotators"] - summary["excluded"]
     lines = [
         f"{kept} of {summary['annotators']} people count" + ("; excluded:" if excluded else ""),
         *excluded,
+        "",
         format_table(rows),
+        "",
+        f"rule: the share of {rule.words}; a paradigm is kept from {rule.limit:.0%}",
+        "95 %: Wilson, all answers as independent; clustered: items and people drawn again",
         f"all: {summary['correct']:,} of {summary['answers']:,} answers right, {_percent(summary['accuracy'])} %; "
         f"agreement {_percent(summary['raw'])} %, kappa {_number(summary['fleiss_kappa'])}, alpha "
         f"{_number(summary['krippendorff_alpha'])}",
@@ -78,6 +75,16 @@ def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, summary: Map
         f"dropped: {', '.join(summary['dropped']) or 'none'}",
     ]
     print("\n".join(lines))  # noqa: T201 - what came out
+
+
+def _printed(row: Mapping[Any, Any], rule: Rule) -> dict[str, str]:
+    return {
+        "paradigm": row["paradigm"], "items": str(row["items"]), "answers": str(row["total"]),
+        "right %": _percent(row["accuracy"]), "95 %": f"{_percent(row['low'])}-{_percent(row['high'])}",
+        "clustered": f"{_percent(row['clustered_low'])}-{_percent(row['clustered_high'])}",
+        "agreement %": _percent(row["raw"]), "alpha": _number(row["alpha"]), "wawa %": _percent(row["wawa"]),
+        "rule %": _percent(row[rule.share]), "kept": "yes" if row["keep"] else "no",
+    }  # fmt: skip
 
 
 def _or_none(number: float) -> float | None:

@@ -60,7 +60,8 @@ def _facts(name: str, answers: pd.DataFrame) -> dict[str, object]:
         of_kind = answers["kind"] == kind
         facts |= {kind: int(of_kind.sum()), f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan}
     pages = judged.groupby("page")["page_seconds"].first()
-    return facts | {"item_seconds": float(judged["seconds"].median()), "page_seconds": float(pages.median())}
+    medians = {"item_seconds": judged["seconds"].median(), "page_seconds": pages.median()}
+    return facts | {name: round(float(seconds), 3) for name, seconds in medians.items()}
 
 
 def _reasons(facts: dict[str, object], rules: Exclusion) -> list[str]:
