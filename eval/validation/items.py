@@ -29,7 +29,7 @@ def read_items(path: Path) -> pd.DataFrame:
 
     Raises:
         UserError: naming file and line of what is missing, empty, not allowed, twice in a list or not the same
-            everywhere.
+            everywhere; also when paradigms of two benchmarks have one name.
     """
     shown: dict[tuple[str, str], int] = {}
     known: dict[str, tuple[int, dict[str, str]]] = {}
@@ -44,6 +44,7 @@ def read_items(path: Path) -> pd.DataFrame:
         for name, value in facts.items():
             if value != before[name]:
                 raise UserError(f"{place}: {name} of {key[0]!r} is {value!r} here and {before[name]!r} in line {first}")
+    _refuse_shared_names(known, path)
     return pd.DataFrame([facts for _, facts in known.values()])
 
 
@@ -62,6 +63,17 @@ def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
             raise UserError(f"{place}: the item {item!r} is of {paradigm!r} here and of {paradigms[item]!r} before")
     table = pd.DataFrame({"item": list(paradigms), "kind": ITEM, "paradigm": list(paradigms.values())})
     return table.assign(**dict.fromkeys(_OPTIONAL, ""))
+
+
+def _refuse_shared_names(known: dict[str, tuple[int, dict[str, str]]], path: Path) -> None:
+    """Refuse paradigms of two benchmarks with one name, which ``human=`` could not tell apart."""
+    benchmarks: dict[str, str] = {}
+    for line, facts in known.values():
+        name, own = facts["paradigm"], facts["benchmark"]
+        if facts["kind"] == ITEM and benchmarks.setdefault(name, own) != own:
+            raise UserError(
+                f"{path}:{line}: the paradigm {name!r} is of {own!r} here and of {benchmarks[name]!r} before"
+            )
 
 
 def _facts(row: dict[str, str], place: str) -> dict[str, str]:

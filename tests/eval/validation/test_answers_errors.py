@@ -127,6 +127,13 @@ def test_lines_of_items(lines, message, questionnaire, fail):
     assert fail(questionnaire.plain(), items=items) == message
 
 
+def test_a_paradigm_of_two_benchmarks(questionnaire, fail):
+    lines = "item-001,item,order,one\nitem-002,item,order,two\n"
+    items = questionnaire.write("items.csv", f"item,kind,paradigm,benchmark\n{lines}")
+    message = fail(questionnaire.plain(), items=items)
+    assert message == "items.csv:3: the paradigm 'order' is of 'two' here and of 'one' before"
+
+
 def test_no_answers_are_left(questionnaire, fail):
     questionnaire.choices = {key: "bad" for key in questionnaire.choices if key[0] in ("ann", "bob")}
     reason = "0% of 2 catch items right, not above 75%; 0% of 2 control items right, not above 75%; "
