@@ -69,6 +69,7 @@ COMMANDS = {
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
     "generate": Command("eval.generation.run.generate_command", "make minimal pairs from templates"),
+    "answers": Command("eval.validation.answers.answers_command", "judge pairs by what people answered about them"),
     "build": Command(
         "train.cli.build_command",
         "build one tokenizer alone",

@@ -1,0 +1,88 @@
+"""``python -m eval.validation.answers``: what people's answers to a questionnaire say about a benchmark."""
+
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from eval.validation.answer_files import BAD, GOOD, Columns
+from eval.validation.items import ITEM
+from eval.validation.judging.exclusion import Exclusion, judge_annotators
+from eval.validation.judging.human_files import human_table, rating_tables
+from eval.validation.judging.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
+from eval.validation.loading import load_answers, load_items
+from eval.validation.tables import agreement_summary, print_tables, write_folder
+from ucurve.cli import run
+from ucurve.config import check
+from ucurve.errors import UserError
+from ucurve.fields import STRICT, Seed, Share
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class AnswerSettings:
+    """Which answers to read and how to judge them; conf/answers.yaml describes every key."""
+
+    answers: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
+    out: Path
+    items: Path | None = None
+    rule: RuleName = "tse"
+    limit: Share | None = None
+    seed: Seed = 0
+    exclude: Exclusion = field(default_factory=Exclusion)
+    columns: Columns = field(default_factory=Columns)
+
+
+def answers_command(given: dict[str, Any]) -> None:
+    """Judge people, items and paradigms, print the tables and write them.
+
+    Raises:
+        UserError: when something that was given is missing, broken or not allowed, or no answer is left.
+    """
+    settings = check(AnswerSettings, given)
+    if settings.out.exists():
+        raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    items = load_items(settings.answers, settings.items, settings.columns)
+    answers = load_answers(settings.answers, settings.items, settings.columns, items)
+    annotators = judge_annotators(answers, settings.exclude)
+    counted = _counted(answers, annotators)
+    judged = judge_items(counted)
+    rule = _rule(settings)
+    paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
+    annotators["skill"] = annotators["annotator"].map(people_skills(counted))
+    summary = agreement_summary(judged, paradigms, annotators)
+    inputs = [*settings.answers, *([settings.items] if settings.items else [])]
+    tables = {
+        "annotators": annotators,
+        "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),
+        "paradigms": paradigms,
+        "human": human_table(paradigms),
+        **rating_tables(counted, items),
+    }
+    write_folder(settings.out, tables, summary, asdict(settings), inputs)
+    print_tables(annotators, paradigms, rule, summary)
+
+
+def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers to judged items of people who are not excluded."""
+    kept = annotators.loc[~annotators["excluded"], "annotator"]
+    counted = answers[(answers["kind"] == ITEM) & answers["annotator"].isin(kept)]
+    if counted.empty:
+        named = "; ".join(f"{row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded)
+        raise UserError(f"no answers are left: {named or 'nobody answered an item that is judged'}")
+    return counted
+
+
+def _rule(settings: AnswerSettings) -> Rule:
+    rule = RULES[settings.rule]
+    return rule if settings.limit is None else Rule(rule.share, settings.limit, rule.words)
+
+
+if __name__ == "__main__":
+    run("answers")
