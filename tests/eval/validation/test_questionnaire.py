@@ -12,6 +12,7 @@ import pytest
 
 from eval.benchmarks.load import load_benchmark
 from eval.validation.questionnaire.spoiling import misspell, scramble
+from eval.validation.questionnaire.wording import find_wording
 from tests.eval.validation.making import jspsych, make, read_items, write_benchmark, write_lines
 
 __all__ = ["jspsych"]  # a fixture
@@ -99,6 +100,22 @@ def test_instructions_of_the_user_stand_in_the_script_of_the_farm(call, place):
     script = (call("instructions=own.txt") / "pcibex" / "main.js").read_text()
     assert '"First paragraph.",\n' in script
     assert '"Second paragraph."\n' in script
+
+
+def test_texts_are_in_the_language_of_the_benchmark_where_they_are_there(call, place):
+    card = place / "mine" / "card.yaml"
+    card.write_text(card.read_text().replace("eng", "nld"))
+    assert '"title": "Welke zin klinkt beter?"' in (call() / "pcibex" / "main.js").read_text()
+    card.write_text(card.read_text().replace("nld", "swh"))
+    assert '"title": "Which sentence sounds better?"' in (call(out="two") / "pcibex" / "main.js").read_text()
+
+
+def test_texts_of_all_languages_have_the_same_blanks():
+    wordings = [find_wording(language) for language in ("eng", "fra", "nld", "rus", "swe", "zho")]
+    assert len({wording.tag for wording in wordings}) == 6
+    for name in vars(wordings[0]):
+        if not name.startswith("_"):
+            assert len({frozenset(re.findall(r"{\w+}", getattr(one, name))) for one in wordings}) == 1
 
 
 def test_label_studio_gets_a_file_of_tasks_for_each_list_and_a_labeling_interface(call):

@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import sys
 from contextlib import contextmanager
 
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
 from tests.analysis.report.browser import open_browser
 from tests.eval.validation.making import SPOILED, jspsych, make, read_items, write_benchmark
+from ucurve.cli import run as run_command
 
 __all__ = ["jspsych"]  # a fixture
 KEYS = (("f", "ArrowLeft"), ("j", "ArrowRight"))
@@ -226,3 +229,23 @@ def test_answers_are_sent_to_the_address_that_was_given_and_nowhere_else(browser
     assert "connect-src https://collector.example" in policy
     assert person.said == []
     assert set(person.asked) == {(tmp_path / "out" / "index.html").as_uri(), address}
+
+
+@pytest.mark.long
+def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questionnaire, tmp_path, monkeypatch):
+    saved = []
+    for number in (1, 2):
+        with somebody(browser, questionnaire) as person:
+            answer_all(person.open(f"?list={number}&annotator=person-{number}"), acceptable)
+            with person.page.expect_download() as download:
+                person.page.locator("#download").click()
+            saved.append(tmp_path / download.value.suggested_filename)
+            download.value.save_as(saved[-1])
+    GlobalHydra.instance().clear()
+    files = ",".join(map(str, saved))
+    arguments = [f"answers=[{files}]", f"items={questionnaire / 'items.csv'}", f"out={tmp_path / 'judged'}"]
+    monkeypatch.setattr(sys, "argv", ["answers", *arguments])
+    run_command("answers")
+    with (tmp_path / "judged" / "human.csv").open(encoding="utf-8") as file:
+        human = {row["UID"]: (row["correct"], row["total"]) for row in csv.DictReader(file)}
+    assert human == {"agreement": ("6", "6"), "past": ("6", "6")}
