@@ -39,7 +39,7 @@ def judge_raters(ratings: pd.DataFrame, item_seconds: Seconds | None) -> pd.Data
 def rating_matrix(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each sentence, in the order of the answers, and a column for each rater, by name."""
     table = ratings.pivot_table(index="item", columns="annotator", values="rating")
-    return table.reindex(ratings["item"].unique())
+    return table.loc[list(dict.fromkeys(ratings["item"]))]
 
 
 def rating_file(ratings: pd.DataFrame) -> pd.DataFrame:
