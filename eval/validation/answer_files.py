@@ -42,6 +42,17 @@ class Answer:
     questionnaire: str = ""
 
 
+@dataclass(frozen=True)
+class Rating:
+    """One person's rating of one sentence, with the seconds it took (NaN where not known) and file and line."""
+
+    annotator: str
+    item: str
+    rating: float
+    seconds: float
+    place: str
+
+
 @settings_class(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True), kw_only=True)
 class Columns:
     """How a table names what it holds, and what stands in it for each choice; conf/answers.yaml describes the keys."""
@@ -52,6 +63,7 @@ class Columns:
     seconds: str = "seconds"
     annotators: str | None = None
     paradigm: str | None = None
+    rating: str | None = None
     good: str = GOOD
     bad: str = BAD
     none: str = NONE
@@ -80,6 +92,28 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
     rows = read_rows(path, "answers", (columns.item,))
     people = _matching(list(rows[0][1]), columns.annotators, path)
     return list(_wide(rows, columns, people, path))
+
+
+def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
+    """Read a table of ratings, a line for each.
+
+    Raises:
+        UserError: naming file and line of what is missing, empty or no number.
+    """
+    assert columns.rating is not None
+    ratings = []
+    for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating)):
+        place = f"{path}:{line}"
+        ratings.append(
+            Rating(
+                full_cell(row, columns.annotator, place),
+                full_cell(row, columns.item, place),
+                _parse_rating(row[columns.rating], place),
+                parse_seconds(row.get(columns.seconds, ""), place),
+                place,
+            )
+        )
+    return ratings
 
 
 def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[str, str, str]]:
@@ -121,6 +155,16 @@ def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
     if not text:
         raise UserError(f"{place}: {name!r} is empty")
     return text
+
+
+def _parse_rating(text: str, place: str) -> float:
+    try:
+        rating = float(text)
+    except ValueError:
+        rating = math.nan
+    if not math.isfinite(rating):
+        raise UserError(f"{place}: the rating {text!r} is not a number")
+    return rating
 
 
 def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:

@@ -13,8 +13,16 @@ from eval.validation.items import ITEM
 from eval.validation.judging.exclusion import Exclusion, judge_annotators
 from eval.validation.judging.human_files import human_table, rating_tables
 from eval.validation.judging.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
-from eval.validation.loading import load_answers, load_items
-from eval.validation.tables import agreement_summary, print_tables, write_folder
+from eval.validation.judging.raters import judge_raters, rating_file
+from eval.validation.loading import load_answers, load_items, load_ratings
+from eval.validation.tables import (
+    Findings,
+    agreement_summary,
+    choice_lines,
+    rating_lines,
+    rating_summary,
+    write_folder,
+)
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -40,7 +48,7 @@ class AnswerSettings:
 
 
 def answers_command(given: dict[str, Any]) -> None:
-    """Judge people, items and paradigms, print the tables and write them.
+    """Judge people, items and paradigms, or people's ratings, print what was found and write the tables.
 
     Raises:
         UserError: when something that was given is missing, broken or not allowed, or no answer is left.
@@ -48,16 +56,22 @@ def answers_command(given: dict[str, Any]) -> None:
     settings = check(AnswerSettings, given)
     if settings.out.exists():
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    findings = _judge_choices(settings) if settings.columns.rating is None else _judge_ratings(settings)
+    inputs = [*settings.answers, *([settings.items] if settings.items else [])]
+    write_folder(settings.out, findings, asdict(settings), inputs)
+    print("\n".join(findings.lines))  # noqa: T201 - what came out
+
+
+def _judge_choices(settings: AnswerSettings) -> Findings:
     items = load_items(settings.answers, settings.items, settings.columns)
     answers = load_answers(settings.answers, settings.items, settings.columns, items)
     annotators = judge_annotators(answers, settings.exclude)
-    counted = _counted(answers, annotators)
+    counted = _counted(answers[answers["kind"] == ITEM], annotators)
     judged = judge_items(counted)
     rule = _rule(settings)
     paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
     annotators["skill"] = annotators["annotator"].map(people_skills(counted))
     summary = agreement_summary(judged, paradigms, annotators)
-    inputs = [*settings.answers, *([settings.items] if settings.items else [])]
     tables = {
         "annotators": annotators,
         "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),
@@ -65,14 +79,22 @@ def answers_command(given: dict[str, Any]) -> None:
         "human": human_table(paradigms),
         **rating_tables(counted, items),
     }
-    write_folder(settings.out, tables, summary, asdict(settings), inputs)
-    print_tables(annotators, paradigms, rule, summary)
+    return Findings(tables, summary, choice_lines(annotators, paradigms, rule, summary))
+
+
+def _judge_ratings(settings: AnswerSettings) -> Findings:
+    ratings = load_ratings(settings.answers, settings.columns)
+    annotators = judge_raters(ratings, settings.exclude.item_seconds)
+    counted = _counted(ratings, annotators)
+    summary = rating_summary(counted, annotators)
+    return Findings(
+        {"annotators": annotators, "ratings": rating_file(counted)}, summary, rating_lines(annotators, summary)
+    )
 
 
 def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers to judged items of people who are not excluded."""
-    kept = annotators.loc[~annotators["excluded"], "annotator"]
-    counted = answers[(answers["kind"] == ITEM) & answers["annotator"].isin(kept)]
+    """Return the answers of people who are not excluded."""
+    counted = answers[answers["annotator"].isin(annotators.loc[~annotators["excluded"], "annotator"])]
     if counted.empty:
         named = "; ".join(f"{row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded)
         raise UserError(f"no answers are left: {named or 'nobody answered an item that is judged'}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.validation.answer_files import Answer, Columns, read_paradigms, read_table
+from eval.validation.answer_files import Answer, Columns, Rating, read_paradigms, read_rating_table, read_table
 from eval.validation.items import items_of_answers, read_items
 from eval.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
 from ucurve.errors import UserError, did_you_mean
@@ -49,6 +49,17 @@ def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, i
     return table.merge(items[["item", "kind", "paradigm"]], on="item", validate="many_to_one")
 
 
+def load_ratings(paths: Sequence[Path], columns: Columns) -> pd.DataFrame:
+    """Read ratings of sentences: ``annotator``, ``item`` (the sentence), ``rating`` and ``seconds``.
+
+    Raises:
+        UserError: when a file is broken, or a person rated a sentence twice.
+    """
+    ratings = [rating for path in paths for rating in read_rating_table(path, columns)]
+    _refuse_repeated(ratings)
+    return pd.DataFrame([asdict(rating) for rating in ratings]).drop(columns="place")
+
+
 def read_answers(path: Path, columns: Columns) -> list[Answer]:
     """Read a file of answers; its form is told from its name and how it begins.
 
@@ -67,7 +78,7 @@ def _refuse_unknown(answers: Iterable[Answer], known: set[str], source: Path | N
             raise UserError(f"{answer.place}: the item {answer.item!r} is not in {source}.{hint}")
 
 
-def _refuse_repeated(answers: Iterable[Answer]) -> None:
+def _refuse_repeated(answers: Iterable[Answer] | Iterable[Rating]) -> None:
     places: dict[tuple[str, str], str] = {}
     for answer in answers:
         key = answer.annotator, answer.item

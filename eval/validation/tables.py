@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,26 @@ import pandas as pd
 from eval.validation.answer_files import CHOICES
 from eval.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 from eval.validation.judging.paradigms import Rule, wilson_interval
+from eval.validation.judging.raters import rating_agreement
 from ucurve.config import plain
 from ucurve.provenance import code_revision, versions
 from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
 from ucurve.text_table import format_table
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is written and printed.
+
+    Attributes:
+        tables: the csv files, by name.
+        summary: of ``summary.json``.
+        lines: what is printed.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    summary: Mapping[str, Any]
+    lines: Sequence[str]
 
 
 def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
@@ -32,39 +49,39 @@ def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators:
     }  # fmt: skip
 
 
-def write_folder(
-    folder: Path,
-    tables: Mapping[str, pd.DataFrame],
-    summary: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    inputs: Sequence[Path],
-) -> None:
+def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
+    """Summarize all ratings that count; what is not defined is None."""
+    return {
+        "annotators": len(annotators), "excluded": int(annotators["excluded"].sum()),
+        "sentences": int(ratings["item"].nunique()), "ratings": len(ratings),
+        "krippendorff_alpha_interval": _or_none(rating_agreement(ratings)),
+    }  # fmt: skip
+
+
+def write_folder(folder: Path, findings: Findings, settings: Mapping[str, Any], inputs: Sequence[Path]) -> None:
     """Write each table as csv, and ``summary.json`` with what they were made from; all of it or nothing."""
     record = {
-        **summary,
+        **findings.summary,
         "settings": plain(dict(settings)),
         "inputs": {str(path): sha256_file(path) for path in inputs},
         "versions": versions(),
         "code": code_revision(),
     }
     with new_folder(folder) as temporary, disk_faults():
-        for name, table in tables.items():
+        for name, table in findings.tables.items():
             table.to_csv(temporary / f"{name}.csv", index=False, lineterminator="\n")
         write_json(temporary / "summary.json", record)
 
 
-def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Mapping[str, Any]) -> None:
-    """Print who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
-    rows = [
-        _printed(row, rule) for row in paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
-    ]
-    excluded = [f"  {row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded]
-    kept = summary["annotators"] - summary["excluded"]
-    lines = [
-        f"{kept} of {summary['annotators']} people count" + ("; excluded:" if excluded else ""),
-        *excluded,
+def choice_lines(
+    annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Mapping[str, Any]
+) -> list[str]:
+    """Say who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
+    ordered = paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
+    return [
+        *_people_lines(annotators),
         "",
-        format_table(rows),
+        format_table([_printed(row, rule) for row in ordered]),
         "",
         f"rule: the share of {rule.words}; a paradigm is kept from {rule.limit:.0%}",
         "95 %: Wilson, all answers as independent; clustered: items and people drawn again",
@@ -74,7 +91,31 @@ def print_tables(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, 
         f"lowest agreement: {', '.join(summary['lowest_agreement'])}",
         f"dropped: {', '.join(summary['dropped']) or 'none'}",
     ]
-    print("\n".join(lines))  # noqa: T201 - what came out
+
+
+def rating_lines(annotators: pd.DataFrame, summary: Mapping[str, Any]) -> list[str]:
+    """Say who is excluded, how each person's ratings go with the others', the lowest first, and the agreement."""
+    rows = [
+        {
+            "annotator": row["annotator"], "sentences": str(row["answers"]), "mean": _number(row["mean"]),
+            "spread": _number(row["spread"]), "r with others": _number(row["others"]),
+        }
+        for row in annotators.sort_values(["others", "annotator"]).to_dict("records")
+    ]  # fmt: skip
+    return [
+        *_people_lines(annotators),
+        "",
+        format_table(rows),
+        "",
+        f"all: {summary['ratings']:,} ratings of {summary['sentences']:,} sentences, alpha for numbers "
+        f"{_number(summary['krippendorff_alpha_interval'])}",
+    ]
+
+
+def _people_lines(annotators: pd.DataFrame) -> list[str]:
+    excluded = [f"  {row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded]
+    kept = len(annotators) - len(excluded)
+    return [f"{kept} of {len(annotators)} people count" + ("; excluded:" if excluded else ""), *excluded]
 
 
 def _printed(row: Mapping[Any, Any], rule: Rule) -> dict[str, str]:
