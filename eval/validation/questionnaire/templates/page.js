@@ -173,6 +173,7 @@
       pages: [markup(element("h1", wording.title), ...wording.instructions.map((text) => element("p", text)),
         ...(training.length ? [element("p", wording.training)] : []))],
       show_clickable_nav: true,
+      allow_backward: false,  // there is one page, and the button would not be in the language of the page
       button_label_next: wording.begin,
     }, ...training.map(asPage)];
     if (training.length) {
