@@ -68,12 +68,8 @@ COMMANDS = {
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
-<<<<<<< HEAD
     "generate": Command("eval.generation.run.generate_command", "make minimal pairs, or check them"),
-=======
-    "generate": Command("eval.generation.run.generate_command", "make minimal pairs from templates"),
     "answers": Command("eval.validation.answers.answers_command", "judge pairs by what people answered about them"),
->>>>>>> i-q
     "build": Command(
         "train.cli.build_command",
         "build one tokenizer alone",
