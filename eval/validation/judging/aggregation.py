@@ -17,7 +17,7 @@ _FLOOR = 1e-10
 _ROUNDS = 100
 _TOLERANCE = 1e-5  # of crowd-kit's bound per vote, between two rounds
 _CONVERGED = 1e-9  # of every probability, between two rounds
-_MOST_ROUNDS = 10_000
+_MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)

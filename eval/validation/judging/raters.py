@@ -25,7 +25,8 @@ def judge_raters(ratings: pd.DataFrame, item_seconds: Seconds | None) -> pd.Data
     """
     table = rating_matrix(ratings)
     by_rater = ratings.groupby("annotator")
-    facts = by_rater["rating"].agg(answers="count", mean="mean", spread=lambda values: values.std(ddof=0))
+    own = by_rater["rating"]
+    facts = pd.DataFrame({"answers": own.count(), "mean": own.mean(), "spread": own.std(ddof=0)})
     facts["others"] = [_agreement_with_others(table.to_numpy(), place) for place in range(table.shape[1])]
     facts["item_seconds"] = by_rater["seconds"].median().round(3)
     slow = facts["item_seconds"] < (-math.inf if item_seconds is None else item_seconds)

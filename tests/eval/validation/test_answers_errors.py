@@ -6,27 +6,41 @@ import sys
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
+from eval.validation.answers import answers_command
 from ucurve.cli import run
+from ucurve.errors import UserError
 
 
 @pytest.fixture
-def fail(questionnaire, tmp_path, monkeypatch, capsys):
-    """A function that runs the command, which fails, and returns its message."""
+def fail(questionnaire, tmp_path):
+    """A function that gives the command what it refuses, and returns its message."""
 
-    def call(answers, *arguments, items=True):
-        GlobalHydra.instance().clear()
-        given = [f"items={questionnaire.items_csv()}"] if items is True else ([f"items={items}"] if items else [])
-        monkeypatch.setattr(
-            sys, "argv", ["answers", f"answers={answers}", f"out={tmp_path / 'out'}", *given, *arguments]
-        )
+    def call(answers, items=True, **given):
+        source = questionnaire.items_csv() if items is True else items
         before = set(tmp_path.iterdir())
-        with pytest.raises(SystemExit) as caught:
-            run("answers")
-        assert caught.value.code == 2
+        with pytest.raises(UserError) as caught:
+            answers_command(
+                {"answers": str(answers), "items": source and str(source), "out": str(tmp_path / "out"), **given}
+            )
         assert set(tmp_path.iterdir()) == before
-        return capsys.readouterr().err.removeprefix("error: ").replace(f"{tmp_path}/", "").rstrip("\n")
+        return str(caught.value).replace(f"{tmp_path}/", "")
 
     return call
+
+
+def test_the_command_ends_with_exit_code_2_and_one_message(questionnaire, tmp_path, monkeypatch, capsys):
+    GlobalHydra.instance().clear()
+    given = [
+        f"answers=[{questionnaire.plain()},no.csv]",
+        f"items={questionnaire.items_csv()}",
+        f"out={tmp_path / 'out'}",
+    ]
+    monkeypatch.setattr(sys, "argv", ["answers", *given])
+    with pytest.raises(SystemExit) as caught:
+        run("answers")
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "error: cannot read no.csv (No such file or directory)\n"
+    assert not (tmp_path / "out").exists()
 
 
 ANSWERS = {
@@ -73,19 +87,21 @@ def test_a_file_that_is_not_utf8(tmp_path, fail):
 
 def test_a_wide_table_without_people(questionnaire, fail):
     path = questionnaire.write("wide.csv", "item,paradigm,p1\n1,one,0\n")
-    message = fail(path, "columns.annotators='q*'", "columns.paradigm=paradigm", items=None)
+    message = fail(path, items=None, columns={"item": "item", "annotators": "q*", "paradigm": "paradigm"})
     assert message == "wide.csv:1: no column matches columns.annotators=q*; the columns are item, paradigm, p1"
 
 
 def test_a_choice_of_a_wide_table(questionnaire, fail):
     path = questionnaire.write("wide.csv", "item,paradigm,p1\n1,one,0\n2,one,2\n")
-    given = ("columns.annotators='p?'", "columns.paradigm=paradigm", "columns.good=0", "columns.bad=1")
-    assert fail(path, *given, items=None) == "wide.csv:3: p1: the choice '2' is not allowed; allowed: 0, 1, none"
+    columns = {"annotators": "p?", "paradigm": "paradigm", "good": 0, "bad": 1}
+    assert (
+        fail(path, items=None, columns=columns) == "wide.csv:3: p1: the choice '2' is not allowed; allowed: 0, 1, none"
+    )
 
 
 def test_an_item_of_two_paradigms(questionnaire, fail):
     path = questionnaire.write("long.csv", "annotator,item,choice,paradigm\na,1,good,one\nb,1,good,two\n")
-    message = fail(path, "columns.paradigm=paradigm", items=None)
+    message = fail(path, items=None, columns={"paradigm": "paradigm"})
     assert message == "long.csv:3: the item '1' is of 'two' here and of 'one' before"
 
 
@@ -154,14 +170,15 @@ def test_a_folder_that_is_there_is_not_replaced(questionnaire, tmp_path, fail):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("rule=blimp", "rule: "),
-        ("exclude.catch=75", "exclude.catch: "),
-        ("exclude.page_seconds=-1", "exclude.page_seconds: "),
-        ("limit=2", "limit: "),
+        ({"rule": "blimp"}, "rule: "),
+        ({"exclude": {"catch": 75}}, "exclude.catch: "),
+        ({"exclude": {"page_seconds": -1}}, "exclude.page_seconds: "),
+        ({"limit": 2}, "limit: "),
+        ({"columns": {"persons": "p*"}}, "columns.persons: unknown key"),
     ],
 )
 def test_settings_that_are_not_allowed(given, message, questionnaire, fail):
-    assert f"\n  {message}" in fail(questionnaire.plain(), given)
+    assert f"\n  {message}" in fail(questionnaire.plain(), **given)
 
 
 JSON = {
