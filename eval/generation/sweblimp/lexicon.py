@@ -84,13 +84,22 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
         UserError: naming the line of the list and a place in the treebank, for a word whose lemma is in the treebank,
             but only with another gender, or with other forms for the same features.
     """
-    return [row for name, source in read_yaml(_MAP, dict[str, Source]).items() for row in _rows(name, source, lists, lexicon)]
+    return [
+        row
+        for name, source in read_yaml(_MAP, dict[str, Source]).items()
+        for row in _rows(name, source, lists, lexicon)
+    ]
 
 
 def _rows(name: str, source: Source, lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
     known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
-    found = {column: [_gender(row, column, coded, words) for row, words in known] for column, coded in (source.codes or {}).items()}
-    found |= {column: [_form(row, column, feats, words) for row, words in known] for column, feats in source.forms.items()}
+    found = {
+        column: [_gender(row, column, coded, words) for row, words in known]
+        for column, coded in (source.codes or {}).items()
+    }
+    found |= {
+        column: [_form(row, column, feats, words) for row, words in known] for column, feats in source.forms.items()
+    }
     return [
         {"list": name, "column": column, "words": len(hits), "confirmed": sum(hits), "absent": len(hits) - sum(hits)}
         for column, hits in found.items()
@@ -105,7 +114,9 @@ def _gender(row: Row, column: str, coded: Coded, words: Sequence[Entry]) -> bool
     code = row.cells[column]
     if not any(coded.values[code] in value.split(",") for value in stated):
         value, word = next(iter(stated.items()))
-        raise UserError(f"{row.place}: {column} is {code!r}, but {word.form!r} has {coded.feature}={value} at {word.place}")
+        raise UserError(
+            f"{row.place}: {column} is {code!r}, but {word.form!r} has {coded.feature}={value} at {word.place}"
+        )
     return True
 
 

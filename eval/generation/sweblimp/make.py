@@ -18,8 +18,8 @@ from ucurve.fields import STRICT
 PAIRS: Final = 100
 _CARD: Final[dict[str, Any]] = {
     "language": "swe",
-    "citation": "patterns after Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal Pairs (Swe-BLiMP)",
-    "license": "CC0-1.0, for pairs made from the word lists of the project",
+    "citation": "patterns after Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal Pairs",
+    "license": "Apache-2.0, as the word lists of the project",
     "masked_scorer": "pll_l2r",
     "linking": "ppl",
     "aggregate": "macro",

@@ -36,7 +36,7 @@ class Pattern:
 
     name: str
     category: str
-    draw: dict[str, dict[str, str]]
+    draw: dict[str, dict[str, str | list[str]]]
     good: str
     bad: str
     edit: str
@@ -50,7 +50,7 @@ class Pattern:
         """
         words: dict[str, Row] = {}
         for slot, conditions in self.draw.items():
-            fitting = [row for row in lists[conditions["from"]] if _fits(row, conditions, words)]
+            fitting = [row for row in lists[str(conditions["from"])] if _fits(row, conditions, words)]
             if not fitting:
                 raise Rejected(NO_WORD)
             words[slot] = rng.choice(fitting)
@@ -63,10 +63,13 @@ def read_patterns() -> list[Pattern]:
     return read_yaml(PATTERNS, list[Pattern])
 
 
-def _fits(row: Row, conditions: Mapping[str, str], words: Mapping[str, Row]) -> bool:
+def _fits(row: Row, conditions: Mapping[str, str | list[str]], words: Mapping[str, Row]) -> bool:
     """Whether a word meets conditions, given the words drawn before; no word is drawn twice."""
     return all(row is not word for word in words.values()) and all(
-        _meets(row, column, condition, words) for column, condition in conditions.items() if column != "from"
+        _meets(row, column, condition, words)
+        for column, given in conditions.items()
+        if column != "from"
+        for condition in ([given] if isinstance(given, str) else given)
     )
 
 

@@ -1,4 +1,4 @@
-"""The word lists: tables of words with their forms and with codes, such as the gender of a noun or what a verb takes."""
+"""The word lists: tables of words with their forms and with codes, as the gender of a noun or what a verb takes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,14 +86,14 @@ def _header(path: Path) -> list[str]:
 
 
 def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
-    lines = [line.rstrip("\r").split("\t") for line in read_utf8(path).split("\n")]
+    lines = [[cell.strip() for cell in line.split("\t")] for line in read_utf8(path).split("\n")]
     if lines[0] != header:
         raise UserError(f"{path}:1: the columns must be {', '.join(header)}, in this order between tabs")
     seen: dict[tuple[str, ...], int] = {}
     for number, cells in enumerate(lines[1:], start=2):
         if cells == [""]:
             continue
-        place, cells = f"{path}:{number}", [cell.strip() for cell in cells]
+        place = f"{path}:{number}"
         if len(cells) != len(header):
             raise UserError(f"{place}: {len(cells)} cells, where the first line names {len(header)} columns")
         if "" in cells:
