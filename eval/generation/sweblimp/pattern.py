@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -50,34 +51,40 @@ class Pattern:
         """
         words: dict[str, Row] = {}
         for slot, conditions in self.draw.items():
-            fitting = [row for row in lists[str(conditions["from"])] if _fits(row, conditions, words)]
+            fitting = _fitting(conditions, words, lists)
             if not fitting:
                 raise Rejected(NO_WORD)
             words[slot] = rng.choice(fitting)
-        drawn = " ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())
+        drawn = "; ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())
         return Candidate(_fill(self.good, words), _fill(self.bad, words), {"category": self.category, "words": drawn})
 
 
-def read_patterns() -> list[Pattern]:
-    """Read the 25 patterns, in the order of the paper."""
-    return read_yaml(PATTERNS, list[Pattern])
+@cache
+def read_patterns() -> tuple[Pattern, ...]:
+    """Read the 25 patterns, in the order of the published file."""
+    return read_yaml(PATTERNS, tuple[Pattern, ...])
 
 
-def _fits(row: Row, conditions: Mapping[str, str | list[str]], words: Mapping[str, Row]) -> bool:
-    """Whether a word meets conditions, given the words drawn before; no word is drawn twice."""
-    return all(row is not word for word in words.values()) and all(
-        _meets(row, column, condition, words)
+def _fitting(conditions: Mapping[str, str | list[str]], words: Mapping[str, Row], lists: WordLists) -> list[Row]:
+    """Return the words of a list that meet conditions, given the words drawn before; no word is drawn twice."""
+    asked = [
+        (column, _codes(condition.removeprefix(_NOT), words), condition.startswith(_NOT))
         for column, given in conditions.items()
         if column != "from"
         for condition in ([given] if isinstance(given, str) else given)
-    )
+    ]
+    drawn = {id(word) for word in words.values()}
+    return [
+        row
+        for row in lists[str(conditions["from"])]
+        if id(row) not in drawn
+        and all(row.codes(column).isdisjoint(codes) is opposite for column, codes, opposite in asked)
+    ]
 
 
-def _meets(row: Row, column: str, condition: str, words: Mapping[str, Row]) -> bool:
-    wanted = condition.removeprefix(_NOT)
-    slot, _, other = wanted.partition(".")
-    codes = words[slot].codes(other) if other else (wanted,)
-    return (not set(row.codes(column)).isdisjoint(codes)) is not condition.startswith(_NOT)
+def _codes(condition: str, words: Mapping[str, Row]) -> frozenset[str]:
+    slot, _, column = condition.partition(".")
+    return words[slot].codes(column) if column else frozenset({condition})
 
 
 def _fill(text: str, words: Mapping[str, Row]) -> str:

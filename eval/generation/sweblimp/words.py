@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -30,10 +31,13 @@ class Row:
     cells: Mapping[str, str]
     place: str
 
-    def codes(self, column: str) -> tuple[str, ...]:
+    def codes(self, column: str) -> frozenset[str]:
         """Return what a cell holds between blanks, nothing for ``-``."""
-        cell = self.cells[column]
-        return () if cell == _NONE else tuple(cell.split())
+        return self._codes[column]
+
+    @cached_property
+    def _codes(self) -> Mapping[str, frozenset[str]]:
+        return {column: frozenset(cell.split()) - {_NONE} for column, cell in self.cells.items()}
 
 
 WordLists = Mapping[str, Sequence[Row]]
@@ -113,7 +117,7 @@ def _check(row: Row, codes: Codes, lists: WordLists) -> None:
                 raise UserError(f"{row.place}: {column} must be words of letters with blanks between, not {cell!r}")
             continue
         allowed = _allowed(codes[column], lists)
-        for code in row.codes(column):
+        for code in sorted(row.codes(column)):
             if allowed is not None and code not in allowed:
                 raise unknown_name(column, code, allowed, row.place)
 
