@@ -76,7 +76,7 @@ def test_gender_comes_from_the_list(own):
     folder = own(
         "nouns", "bord\tbordet\tbord\tborden\tneuter\tfurniture", "tröne\ttrönen\ttrönar\ttrönarna\tcommon\tfurniture"
     )
-    made = made_pairs(lists=folder)
+    made = made_pairs(30, lists=folder)
     assert not made["good"].str.contains(r"\bbord\b").any()
     own_noun = made[made["paradigm"].str.startswith("ART.") & made["good"].str.contains(r"\btröne\b")]
     assert len(own_noun)
