@@ -1,6 +1,5 @@
 """The checks of a benchmark folder, made here or published: what ``generate.py check=DIR`` prints."""
 
-import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,11 @@ import pandas as pd
 from eval.benchmarks.card import Benchmark
 from eval.benchmarks.datacheck import data_report
 from eval.benchmarks.load import load_benchmark
-from eval.generation.existing import find_benchmarks
+from eval.benchmarks.registry import find_in_folder
+from eval.generation.makers import MAKERS, import_part, makers
 from ucurve.text_table import format_table
 
 CheckOf = Callable[[pd.DataFrame], pd.Series]
-_CHECKS = {
-    "tse": "eval.generation.tse.check",
-    "multiblimp": "eval.generation.multiblimp.check",
-    "rublimp": "eval.generation.rublimp.check",
-    "sweblimp": "eval.generation.sweblimp.check",
-}
-_PUBLISHED = {"swe-blimp": "sweblimp"}  # sources of published benchmarks whose name is another
 _SHOWN = 3
 
 
@@ -30,29 +23,29 @@ def check_folder(folder: Path) -> str:
     Raises:
         UserError: when the folder cannot be read as a benchmark.
     """
-    cards, root = find_benchmarks(folder)
+    cards, root = find_in_folder(folder)
     parts = []
     for card in cards:
         pairs = load_benchmark(card, root)
-        parts.append(f"{data_report(pairs).text()}\n{format_table(check_pairs(pairs, source_of(card)))}")
+        parts.append(f"{data_report(pairs).text()}\n{format_table(check_pairs(pairs, maker_of(card)))}")
     return "\n\n".join(parts)
 
 
-def source_of(card: Benchmark) -> str | None:
-    """Return the source whose checks a benchmark must pass; None where only those of all pairs apply."""
-    name = str(card.made.get("source", _PUBLISHED.get(card.family, card.family)))
-    return name if name in _CHECKS else None
+def maker_of(card: Benchmark) -> str | None:
+    """Return the maker whose checks a benchmark must pass; None where only those of all pairs apply."""
+    name = card.made.get("maker", card.maker)
+    return name if name in makers() and (MAKERS / name / "check.py").is_file() else None
 
 
-def check_pairs(pairs: pd.DataFrame, source: str | None) -> list[dict[str, Any]]:
-    """Apply the checks of all pairs and those of a source to a pair table.
+def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Any]]:
+    """Apply the checks of all pairs and those of a maker to a pair table.
 
     Returns:
         A row for each check: ``check, broken`` (the number of pairs that break it), ``of`` (all pairs), ``where``
         (paradigms and numbers of the first).
     """
-    checks: Mapping[str, CheckOf] = importlib.import_module(_CHECKS[source]).CHECKS if source is not None else {}
-    return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(checks)).items()]
+    own: Mapping[str, CheckOf] = {} if maker is None else import_part(maker, "check").CHECKS
+    return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(own)).items()]
 
 
 def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The common form of every source of pairs: what a maker gives, and how pairs are chosen from it.
 
-A maker is a module with two names: ``Settings``, a frozen dataclass that pydantic checks, whose fields are the keys of
-``conf/source/NAME.yaml``; and ``make(settings, seed)``, which returns a ``Made``.
+A maker is a folder with a module ``make`` that has two names: ``Settings``, a frozen dataclass that pydantic checks,
+whose fields are the keys of a file of ``conf/source``; and ``make(settings, seed)``, which returns a ``Made``.
 """
 
 import random

@@ -1,6 +1,5 @@
 """The command ``generate``: makes a benchmark folder from a source, or checks one that is there."""
 
-import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,23 +15,17 @@ from eval.generation.check import check_folder
 from eval.generation.decontaminate import FilterSettings, filtered, read_familiarity
 from eval.generation.folder import REPORT_FILE, write_benchmark
 from eval.generation.maker import DUPLICATE, SURPLUS, Chooser, Drawn, Made, Outcome
-from ucurve.config import check
+from eval.generation.makers import import_part
+from ucurve.config import CONFIGURATION, check
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.files import new_folder
 from ucurve.text_table import format_table
+from ucurve.yaml_files import file_names
 
-MAKERS = {
-    "templates": "eval.generation.templates",
-    "folder": "eval.generation.existing",
-    "tse": "eval.generation.tse.make",
-    "multiblimp": "eval.generation.multiblimp.make",
-    "rublimp": "eval.generation.rublimp.make",
-    "sweblimp": "eval.generation.sweblimp.make",
-}
 ALL = "all"
-_OWN = ("source", "out", "pairs", "seed", "check", "filter")
+_OWN = ("source", "maker", "out", "pairs", "seed", "check", "filter")
 
 
 def _number_or_all(value: object) -> object:
@@ -47,7 +40,8 @@ class GenerateSettings:
     """What every source takes.
 
     Attributes:
-        source: a name of ``MAKERS``.
+        source: the file of conf/source that was chosen.
+        maker: the maker that it names.
         out: the folder to make; it must not exist, or be empty. Its name is that of the benchmark.
         pairs: how many to make of each paradigm; ``all`` for every candidate; None for the usual number of the source.
         seed: the same seed and input give the same pairs.
@@ -55,6 +49,7 @@ class GenerateSettings:
     """
 
     source: str | None = None
+    maker: str | None = None
     out: Path | None = None
     pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
     seed: int = 0
@@ -68,10 +63,10 @@ def generate_command(values: dict[str, Any]) -> None:
     if settings.check is not None:
         sys.stdout.write(check_folder(settings.check) + "\n")
         return
-    if settings.source is None:
-        raise UserError(f"source: no value given; allowed: {', '.join(sorted(MAKERS))}")
+    if settings.maker is None:
+        raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     keys = {name: value for name, value in values.items() if name not in _OWN}
-    maker = importlib.import_module(MAKERS[settings.source])
+    maker = import_part(settings.maker, "make")
     asked = check(maker.Settings, keys)
     if settings.out is not None:
         _check_out(settings.out)
@@ -108,7 +103,13 @@ def build_benchmark(made: Made, settings: GenerateSettings, keys: Mapping[str, A
             outcome.facts["threshold"] = familiarity.threshold(outcome) if outcome.pairs else None
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
-    how = {"source": settings.source, "seed": settings.seed, "pairs": pairs or ALL, "settings": _named(keys)}
+    how = {
+        "source": settings.source,
+        "maker": settings.maker,
+        "seed": settings.seed,
+        "pairs": pairs or ALL,
+        "settings": _named(keys),
+    }
     with new_folder(settings.out) as folder:
         write_benchmark(folder, settings.out.absolute().name, made, outcomes, how)
         _write_tables(made, folder)

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pandas as pd
 
-from eval.generation.sweblimp.pattern import Pattern, read_patterns
-from eval.generation.sweblimp.words import list_files, read_lists
+from eval.generation.swedish.pattern import Pattern, read_patterns
+from eval.generation.swedish.words import list_files, read_lists
 
 Check = Callable[[pd.DataFrame], pd.Series]
 _TEXT = re.compile(r"[A-ZÅÄÖ][^\W_]*(?:[ -][^\W_]+)*")

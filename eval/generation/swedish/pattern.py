@@ -10,7 +10,7 @@ from typing import Final
 from pydantic.dataclasses import dataclass
 
 from eval.generation.candidate import Candidate, Rejected
-from eval.generation.sweblimp.words import Row, WordLists
+from eval.generation.swedish.words import Row, WordLists
 from ucurve.fields import STRICT
 from ucurve.yaml_files import read_yaml
 

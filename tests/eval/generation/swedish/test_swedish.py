@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import find_in_folder
 from eval.generation.check import check_folder
-from eval.generation.existing import find_benchmarks
 from eval.generation.maker import Chooser
-from eval.generation.sweblimp.check import CHECKS
-from eval.generation.sweblimp.make import Settings, make
-from eval.generation.sweblimp.words import LISTS, list_files, read_lists
+from eval.generation.swedish.check import CHECKS
+from eval.generation.swedish.make import Settings, make
+from eval.generation.swedish.words import LISTS, list_files, read_lists
 from ucurve import cli
 from ucurve.errors import UserError
 
@@ -68,7 +68,7 @@ def test_a_hundred_pairs_of_each_of_the_25_paradigms_pass_all_checks(pairs):
 
 
 def test_names_are_those_of_the_published_file(shared):
-    [card], root = find_benchmarks(shared / "benchmarks" / "swe-blimp")
+    [card], root = find_in_folder(shared / "benchmarks" / "swe-blimp")
     made = make(Settings(), 0)
     assert [paradigm.name for paradigm in made.paradigms] == list(dict.fromkeys(load_benchmark(card, root)["paradigm"]))
 

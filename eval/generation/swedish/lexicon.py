@@ -9,7 +9,7 @@ from typing import Final
 from pydantic.dataclasses import dataclass as checked
 
 from eval.generation.candidate import Value
-from eval.generation.sweblimp.words import Row, WordLists
+from eval.generation.swedish.words import Row, WordLists
 from eval.generation.treebank import read_treebank
 from ucurve.errors import UserError
 from ucurve.fields import STRICT

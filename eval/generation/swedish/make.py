@@ -10,9 +10,9 @@ from typing import Any, Final
 from pydantic.dataclasses import dataclass
 
 from eval.generation.maker import Drawn, Made
-from eval.generation.sweblimp.lexicon import compare, read_lexicon
-from eval.generation.sweblimp.pattern import PATTERNS, read_patterns
-from eval.generation.sweblimp.words import list_files, read_lists
+from eval.generation.swedish.lexicon import compare, read_lexicon
+from eval.generation.swedish.pattern import PATTERNS, read_patterns
+from eval.generation.swedish.words import list_files, read_lists
 from ucurve.fields import STRICT
 
 PAIRS: Final = 100

@@ -4,13 +4,12 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.card import Benchmark
 from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import CARDS, expand_benchmarks, is_card
+from eval.benchmarks.registry import find_in_folder
 from eval.generation.candidate import Candidate
 from eval.generation.maker import Listed, Made
 from eval.pairs import PAIR_COLUMNS
-from ucurve.errors import UserError, missing_folder
+from ucurve.errors import UserError
 from ucurve.fields import STRICT
 
 
@@ -25,24 +24,6 @@ class Settings:
     benchmark: Path
 
 
-def find_benchmarks(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
-    """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from.
-
-    Raises:
-        UserError: when there is no such folder, or it has neither a card nor the name of a published benchmark.
-    """
-    if not folder.is_dir():
-        raise missing_folder("benchmark", folder)
-    if is_card(str(folder)):
-        return expand_benchmarks([str(folder)]), None
-    if (CARDS / f"{folder.name}.yaml").is_file():
-        return expand_benchmarks([folder.name], folder.parent), folder.parent
-    raise UserError(
-        f"{folder}: holds no card.yaml, and {folder.name!r} is not the name of a published benchmark "
-        "(python score.py list=true)"
-    )
-
-
 def make(settings: Settings, seed: int) -> Made:
     """List the pairs of a benchmark of one language by paradigm, with all their columns.
 
@@ -50,7 +31,7 @@ def make(settings: Settings, seed: int) -> Made:
         UserError: when it cannot be read or has several languages.
     """
     del seed
-    cards, root = find_benchmarks(settings.benchmark)
+    cards, root = find_in_folder(settings.benchmark)
     if len(cards) > 1:
         names = ", ".join(card.name for card in cards)
         raise UserError(f"benchmark: {settings.benchmark} has several languages ({names}); give a folder of one")
