@@ -1,11 +1,11 @@
 """Other forms of a word that have another value of a feature (MultiBLiMP, section 4.3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from eval.generation.agreement.lexicon import WORDS, Entry, Features, Lexicon, compatible, features_of
 from eval.generation.agreement.relations import Relation
 from eval.generation.agreement.validation import NOMINATIVE
-from eval.generation.candidate import Candidate
+from eval.generation.candidate import Candidate, Value
 from eval.generation.treebank import Word
 
 # Why a relation gives no pair.
@@ -78,9 +78,7 @@ def spelled_like(form: str, original: str) -> str:
     return form[:1].upper() + form[1:] if original[:1].isupper() else form
 
 
-def make_candidate(
-    relation: Relation, feature: str, form: str, columns: dict[str, str | int | bool | None]
-) -> Candidate:
+def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Candidate:
     """Return the pair of a sentence and the one with another form of the target."""
     word = relation.target
     assert word.start is not None
