@@ -48,7 +48,7 @@ class Collocation:
         }  # fmt: skip
 
 
-def tested_collocation(key: Key, same: int, total: int) -> Collocation:
+def judge_collocation(key: Key, same: int, total: int) -> Collocation:
     """Test whether words of a language agree.
 
     Agreement is significant where the probability that the verb has the subject's value is above .9, ruled out where it
@@ -87,7 +87,7 @@ def count_collocations(
                 key = (relation.kind, feature, of_subject, relation.order)
                 counts[key, of_subject == of_target] += 1
     keys = sorted({key for key, _ in counts})
-    return {key: tested_collocation(key, counts[key, True], counts[key, True] + counts[key, False]) for key in keys}
+    return {key: judge_collocation(key, counts[key, True], counts[key, True] + counts[key, False]) for key in keys}
 
 
 def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, str] | None:
