@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.eval.generation.agreement.toy import BAD, GOOD, KURAS, PL, SG, noun, sentence, treebank, verb
 
 from eval.generation.agreement.balance import BALANCED, inverse_probabilities
 from eval.generation.agreement.check import CHECKS
@@ -16,6 +15,7 @@ from eval.generation.agreement.relations import find_relations, is_readable, wit
 from eval.generation.agreement.validation import judge_collocation
 from eval.generation.candidate import Candidate
 from eval.generation.treebank import read_treebank
+from tests.eval.generation.agreement.toy import BAD, GOOD, KURAS, PL, SG, noun, sentence, treebank, verb
 from ucurve import cli
 from ucurve.errors import UserError
 
@@ -220,7 +220,7 @@ def test_treebanks_that_the_paper_leaves_out(made, tmp_path):
     assert result.notes[0] == "en_gum-ud-dev.conllu: left out, as in the paper"
     assert [path.name for path in result.inputs] == ["toy-ud-dev.conllu"]
     (tmp_path / "toy-ud-dev.conllu").unlink()
-    with pytest.raises(UserError, match="the paper leaves out en_gum-ud-dev.conllu, and no other is given"):
+    with pytest.raises(UserError, match=r"the paper leaves out en_gum-ud-dev.conllu, and no other is given"):
         make(Settings(treebanks=(str(tmp_path / "en_*"),), language="eng", as_published=True), 0)
     with pytest.raises(UserError, match=r"treebanks: no file .*nix"):
         make(Settings(treebanks=(str(tmp_path / "nix"),), language="eng"), 0)
@@ -271,13 +271,13 @@ def test_the_stage_agreement_prints_the_table_alone(command, tmp_path):
 
 
 def test_mistakes_of_settings(command):
-    for given, message in (
+    for mistake, message in (
         ("language=dutch", "language: got 'dutch'"),
         ("stage=table", "stage: got 'table'"),
         ("treebanks=[]", "treebanks: "),
         ("unimorph=/nix/forms", "cannot read /nix/forms"),
     ):
-        code, said = command(given, "out=/tmp/never")
+        code, said = command(mistake, "out=/tmp/never")
         assert code == 2
         assert message in said.err
 
