@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eval.generation.candidate import Candidate
-from eval.generation.rublimp.morphology import Morphology
-from eval.generation.rublimp.resources import Resources
+from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.resources import Resources
 from eval.generation.treebank import Sentence
 
 

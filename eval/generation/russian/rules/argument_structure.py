@@ -6,14 +6,14 @@ from functools import cache, partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.rublimp.morphology import Morphology
-from eval.generation.rublimp.resources import Resources
-from eval.generation.rublimp.rule import Rule, Tools, change
-from eval.generation.rublimp.rules.agreement import modifiers_of
-from eval.generation.rublimp.rules.forms import UNKNOWN, Parse, forms_of, plain
-from eval.generation.rublimp.rules.lists import read_list
-from eval.generation.rublimp.rules.nouns import MINIMUM_IPM, Argument, animate, inanimate, inanimate_forms, noun_lemmas
-from eval.generation.rublimp.rules.verbs import form_like, verb_parses
+from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.resources import Resources
+from eval.generation.russian.rule import Rule, Tools, change
+from eval.generation.russian.rules.agreement import modifiers_of
+from eval.generation.russian.rules.forms import UNKNOWN, Parse, forms_of, plain
+from eval.generation.russian.rules.lists import read_list
+from eval.generation.russian.rules.nouns import MINIMUM_IPM, Argument, animate, inanimate, inanimate_forms, noun_lemmas
+from eval.generation.russian.rules.verbs import form_like, verb_parses
 from eval.generation.treebank import Sentence, Word
 
 
