@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
-CODE := ucurve train eval analysis launch tokenizers measurements tests train.py score.py analyze.py verify.py
+CODE := ucurve train eval analysis launch tokenizers measurements tests train.py score.py analyze.py verify.py generate.py
 
 .PHONY: demo notebooks docs test long lint types unit format install clean
 
@@ -44,7 +44,8 @@ install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(PYTHON) || $(UCURVE_PYTHON) -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,wandb]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,russian,wandb]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --no-deps natasha  # for its models alone
 	touch $(INSTALLED)
 
 $(DOCS_INSTALLED): pyproject.toml constraints.txt

@@ -64,7 +64,7 @@ def _parse_record(line: bytes, place: str) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise UserError(f"{place}: {half} is half a character, a lone surrogate, and no text") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter for thousands of brackets in one another
         raise UserError(f"{place}: not JSON ({error})") from error
     if not isinstance(record, dict):
         raise UserError(f"{place}: a JSON object is expected, with one pair; this is a {type(record).__name__}")

@@ -17,6 +17,7 @@ COMPOSED_AS = {
     "score": "score",
     "build": "build",
     "cost": "train",
+    "generate": "generate",
     "emit": "train",
     "status": "train",
     "workers": "train",
@@ -33,7 +34,7 @@ def printed_commands(page):
     )
     for line in "\n".join(code).splitlines():
         found = COMMAND.match(line.strip())
-        name = re.split(r"[./]", found.group(1))[-1].replace("generation", "generate") if found else None
+        name = re.split(r"[./]", found.group(1))[-1] if found else None
         if name in CONFIGURATIONS:
             arguments = shlex.split(re.split(r" {3,}|;", found.group(2))[0])
             yield name, [argument for argument in arguments if not PLACEHOLDER.fullmatch(argument)]

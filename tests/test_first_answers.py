@@ -21,7 +21,7 @@ SMALL = ["model=tiny", "tokenizer=char", "tokens=512", "batch.sequences=4", "bat
 TRAIN = ["train.py", *SMALL, "data.path=corpus", "benchmark_root=bench", "eval.benchmarks=[zhoblimp]"]
 BUILD = ["tokenizers/build.py", "data.path=corpus", "tokenizer=char"]
 SCORE = ["score.py", "run=done", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
-GENERATE = ["-m", "eval.generation", "templates=t", "vocabulary=v", "phrases=p", "out=o"]
+GENERATE = ["generate.py", "source=templates", "templates=t", "vocabulary=v", "phrases=p", "out=o"]
 LISTED = ["schedule=list", "schedule.count=null"]
 
 MISTAKES = [

@@ -59,13 +59,17 @@ COMMANDS = {
     "leaderboard": Command(
         "eval.leaderboard.export.leaderboard_command", "write stored scores in the form that a leaderboard takes"
     ),
+    "questionnaire": Command(
+        "eval.validation.questionnaire.run.questionnaire_command", "make a questionnaire for people from a benchmark"
+    ),
     "analyze": Command(
         "analysis.run.analyze_command",
         "draw learning curves and write the report",
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
-    "generate": Command("eval.generation.run.generate_command", "make minimal pairs from templates"),
+    "generate": Command("eval.generation.run.generate_command", "make minimal pairs, or check them"),
+    "answers": Command("eval.validation.answers.answers_command", "judge pairs by what people answered about them"),
     "build": Command(
         "train.cli.build_command",
         "build one tokenizer alone",

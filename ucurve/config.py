@@ -27,6 +27,7 @@ from ucurve.errors import UserError, missing_folder, nearest
 _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
 _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
+_AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _SEARCHPATH = "hydra.searchpath="
 _IMPLIED = {"data.path": ("data", "text"), "data.dataset": ("data", "hub"), "tokenizer.path": ("tokenizer", "hub")}
@@ -294,7 +295,7 @@ def _unknown_key(key: str, name: str) -> str:
     allowed = [*_keys(_load(f"{name}.yaml")), *groups]
     for group, prefix in groups.items():
         for file in _choices(group):
-            allowed += _keys(_load(file), prefix)
+            allowed += _keys(_load(file), "" if _package(file) == _AT_THE_TOP else prefix)
     return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
 
 

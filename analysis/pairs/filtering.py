@@ -3,21 +3,20 @@
 import numpy as np
 import pandas as pd
 
+from eval.metrics.familiarity import most_familiar
+
 DRAWS = 100
 
 
 def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
     """Choose in each paradigm the pairs whose good sentence no model seems to have seen (RuBLiMP, section 2.4).
 
-    A threshold t on MIN-K% PROB leaves the sentences on which every model is below it; searching for the t that
-    leaves ``size`` different sentences is the same as taking those whose highest value over the models is lowest.
-
     Args:
         good: columns ``paradigm`` and ``good`` (sentence), one row per pair.
         mink: MIN-K% PROB of the good sentences, one row per pair and one column per model.
         size: pairs to keep of each paradigm; a paradigm with fewer different sentences keeps them all.
     """
-    ranked = good.assign(most=mink.max(axis=1)).sort_values("most", kind="stable")
+    ranked = good.assign(most=most_familiar(mink)).sort_values("most", kind="stable")
     kept = ranked.drop_duplicates(["paradigm", "good"]).groupby("paradigm", sort=False).head(size)
     return pd.Series(good.index.isin(kept.index), index=good.index)
 

@@ -37,7 +37,7 @@ def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Report
 
 def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
-    if scored.scorer != "mink":
+    if scored.scorer not in ("mink", "pll_mink"):
         return
     size = max(1, int(last.pairs["paradigm"].value_counts().min()) // 2)  # the papers took 1,000 of up to 350,000
     columns = set.intersection(*(set(scores.columns) for scores in last.scores.values()))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
@@ -137,6 +137,8 @@ class Card:
         protocol: how the authors scored.
         quirks: faults of the files and what is done about them.
         license: what the source says about use, or "not stated".
+        maker: the folder of ``eval/generation`` whose checks its pairs should pass.
+        made: of a benchmark that generate.py made: source, settings, seed, phenomena, hashes of the input, versions.
     """
 
     name: str
@@ -171,6 +173,8 @@ class Card:
     license: str = "not stated"
     protocol: str = ""
     quirks: Texts = ()
+    maker: str | None = None
+    made: dict[str, Any] = field(default_factory=dict)
 
     @field_validator("name")
     @classmethod

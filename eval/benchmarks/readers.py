@@ -132,6 +132,8 @@ def _json_array(file: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
         values = json.loads(decode(file.read(), file.place))
     except json.JSONDecodeError as error:
         raise UserError(f"{file.place}:{error.lineno}: not JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise UserError(f"{file.place}: not JSON ({error})") from error
     if not isinstance(values, list):
         raise UserError(f"{file.place}:1: an array of pairs is expected, not {type(values).__name__}")
     for number, value in enumerate(values, start=1):

@@ -141,3 +141,21 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
         forms = " or ".join(members[0].files)
         raise UserError(f"benchmark {family.name!r}: no files of any language in {members[0].home(root)}, as {forms}")
     return found
+
+
+def find_in_folder(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
+    """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from.
+
+    Raises:
+        UserError: when there is no such folder, or it has neither a card nor the name of a published benchmark.
+    """
+    if not folder.is_dir():
+        raise missing_folder("benchmark", folder)
+    if is_card(str(folder)):
+        return expand_benchmarks([str(folder)]), None
+    if (CARDS / f"{folder.name}.yaml").is_file():
+        return expand_benchmarks([folder.name], folder.parent), folder.parent
+    raise UserError(
+        f"{folder}: holds no {CARD_FILE}, and {folder.name!r} is not the name of a published benchmark "
+        "(python score.py list=true)"
+    )

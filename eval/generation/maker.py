@@ -1,7 +1,7 @@
 """The common form of every source of pairs: what a maker gives, and how pairs are chosen from it.
 
-A maker is a module with two names: ``Settings``, a frozen dataclass that pydantic checks, whose fields are the keys of
-``conf/source/NAME.yaml``; and ``make(settings, seed)``, which returns a ``Made``.
+A maker is a folder with a module ``make`` that has two names: ``Settings``, a frozen dataclass that pydantic checks,
+whose fields are the keys of a file of ``conf/source``; and ``make(settings, seed)``, which returns a ``Made``.
 """
 
 import random
@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from eval.generation.candidate import Candidate, Rejected, Value
 from eval.generation.order import Order, shuffled
-
-DRAWS_PER_PAIR: Final = 50
-"""Draws after which a paradigm is given up, per pair that was asked for."""
+from eval.templates.engine import DRAWS_PER_PAIR
 
 EQUAL, DUPLICATE, SURPLUS = "equal", "duplicate", "more than asked for"
 
@@ -72,7 +70,8 @@ class Made:
         libraries: whose versions the card gives.
         across: whether a pair may stand in one paradigm only.
         default_pairs: how many pairs of a paradigm are made where the user does not say; None for all.
-        tables: further files of the folder, by name: what stages found, as rows.
+        tables: what stages found, as rows, by the name of the file that they are written to.
+        notes: what the user should know of the whole.
     """
 
     paradigms: Sequence[Drawn | Listed]
@@ -82,6 +81,7 @@ class Made:
     across: bool = False
     default_pairs: int | None = None
     tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass
@@ -92,12 +92,14 @@ class Outcome:
         pairs: at most as many as were asked for, in the order in which they are written.
         candidates: pairs that were looked at: draws, or candidates and what was dropped before.
         reasons: how many of these were not kept, by reason.
+        facts: what a filter found, for the report.
     """
 
     paradigm: Paradigm
     pairs: list[Candidate] = field(default_factory=list)
     candidates: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    facts: dict[str, Value] = field(default_factory=dict)
 
 
 class Chooser:

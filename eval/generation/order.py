@@ -13,7 +13,9 @@ Item = TypeVar("Item")
 class Order(Protocol):
     """Returns the candidates in another order, drawn with the random numbers given."""
 
-    def __call__(self, candidates: Sequence[Candidate], rng: random.Random, /) -> list[Candidate]: ...
+    def __call__(self, candidates: Sequence[Candidate], rng: random.Random, /) -> list[Candidate]:
+        """Return all candidates in another order."""
+        ...
 
 
 def shuffled(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:

@@ -15,6 +15,7 @@ from ucurve.errors import UserError
 from ucurve.storage.files import decode_utf8
 
 ROOT = 0  # the head of a word that has none
+_CELLS = 10  # of the line of a word
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ def _comment(line: str) -> tuple[str, str]:
 
 def _row(line: str, place: str) -> dict[str, Any]:
     cells = line.count("\t") + 1
-    if cells != len(conllu.parser.DEFAULT_FIELDS):
-        raise UserError(f"{place}: a word has {len(conllu.parser.DEFAULT_FIELDS)} fields between tabs, this has {cells}")
+    if cells != _CELLS:
+        raise UserError(f"{place}: a word has {_CELLS} fields between tabs, this has {cells}")
     try:
         [sentence] = conllu.parse(f"{line}\n\n")
     except ParseException as error:

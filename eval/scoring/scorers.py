@@ -5,7 +5,7 @@ from pathlib import Path
 from eval.models.folder import Kind
 from eval.scoring.base import Scorer
 from eval.scoring.causal.scorers import Conditional, MinK, Region, Sentence
-from eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, WithinWords
+from eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, PseudoMinK, WithinWords
 from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
 
@@ -19,6 +19,7 @@ SCORERS: dict[str, type[Scorer]] = {
         PseudoLogLikelihood,
         WithinWords,
         ConditionalWithinWords,
+        PseudoMinK,
         Prompt,
     )
 }

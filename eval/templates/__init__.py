@@ -1,1 +1,1 @@
-"""Makes minimal pairs from templates, and holds the grammar of the embedded demo."""
+"""The template language of the ZhoBLiMP platform, and the embedded demo that is written in it."""

@@ -31,7 +31,7 @@ def demo_pairs() -> list[dict[str, Any]]:
         the order of the UIDs. Every call returns the same rows.
     """
     return [
-        pair_record(paradigm.template, number, pair)
+        pair_record(paradigm.template.uid, paradigm.template.phenomenon, pair.good, pair.bad, number)
         for paradigm, pairs in _benchmark()
         for number, pair in enumerate(pairs)
     ]

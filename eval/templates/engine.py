@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from eval.templates.grammar import Choice, Choices, Paradigm, Pool
 from eval.templates.rules import Direct, Relation
-from eval.templates.template import Template
 from eval.templates.vocabulary import Words
 
 DRAWS_PER_PAIR: Final = 50
@@ -108,13 +107,13 @@ def draw_pair(paradigm: Paradigm, rng: random.Random) -> Pair:
     return pair
 
 
-def pair_record(template: Template, number: int, pair: Pair) -> dict[str, Any]:
+def pair_record(uid: str, phenomenon: str, good: str, bad: str, number: int) -> dict[str, Any]:
     """Return a pair in the line format of the published benchmark."""
     return {
-        "UID": template.uid,
-        "phenomenon": template.phenomenon,
-        "sentence_good": pair.good,
-        "sentence_bad": pair.bad,
+        "UID": uid,
+        "phenomenon": phenomenon,
+        "sentence_good": good,
+        "sentence_bad": bad,
         "pairID": number,
     }
 

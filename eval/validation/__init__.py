@@ -1,0 +1,1 @@
+"""What people say about minimal pairs: questionnaires, and the answers to them."""

@@ -89,6 +89,7 @@ def test_no_pairs():
     ("line", "message"),
     [
         (b'{"UID": ', r"x\.jsonl:3: not JSON"),
+        (b"[" * 100_000, r"x\.jsonl:3: not JSON \(maximum recursion"),
         (b"[1]", r"x\.jsonl:3: a JSON object is expected, with one pair; this is a list"),
         (b'{"UID": "\xff"}', r"x\.jsonl:3: not UTF-8"),
         (b'{"UID": "\\ud800"}', r"x\.jsonl:3: '\\ud800' is half a character"),

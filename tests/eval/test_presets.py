@@ -9,7 +9,7 @@ from eval.presets import FOLDER, Preset, find_preset, preset_names
 from ucurve.errors import UserError
 from ucurve.yaml_files import read_yaml
 
-SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "prompt", "mink"}
+SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "pll_mink", "prompt", "mink"}
 
 
 def test_the_presets_are_those_promised():

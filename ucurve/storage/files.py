@@ -133,7 +133,7 @@ def read_json(path: Path) -> Any:
         return json.loads(read_utf8(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
-    except ValueError as error:  # such as a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, as many brackets in one another
         raise UserError(f"{path}: not JSON ({error})") from error
 
 

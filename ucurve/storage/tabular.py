@@ -12,7 +12,7 @@ Rows = list[tuple[int, dict[str, str]]]  # line number, and texts by column
 
 
 def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
-    """Read a CSV file in UTF-8 with a header.
+    """Read a CSV file in UTF-8 with a header; one named ``.tsv`` is separated by tabs.
 
     Args:
         setting: what it was given as, such as ``models``, for messages.
@@ -26,7 +26,7 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
             has more or fewer cells than the header.
     """
     try:
-        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), strict=True)
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), delimiter=_delimiter(path), strict=True)
         columns = list(reader.fieldnames or [])
         _check_columns(columns, required, f"{path}:1")
         rows = [(reader.line_num, _whole(row, f"{path}:{reader.line_num}", len(columns))) for row in reader]
@@ -37,6 +37,10 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
     if not rows:
         raise UserError(f"{setting}: {path} has a header and no line below it")
     return rows
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix == ".tsv" else ","
 
 
 def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) -> None:

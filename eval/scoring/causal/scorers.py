@@ -7,7 +7,7 @@ import pandas as pd
 from eval.models.folder import context_length
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
-from eval.scoring.causal import mink
+from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Scores
 
 
@@ -56,23 +56,7 @@ class Region(Sentence):
         return columns
 
 
-class MinK(Sentence):
+class MinK(WithMinK, Sentence):
     """The log probability of the whole sentence, and the mean of its least probable tokens (MIN-K% PROB)."""
 
-    name, linking = "mink", ("mink",)
-
-    @classmethod
-    def columns(cls, unigrams: bool) -> set[str]:
-        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
-        return super().columns(unigrams) | {f"mink{percent}" for percent in mink.MIN_K}
-
-    def own_key_settings(self) -> dict[str, Any]:
-        """Return the percentages of tokens."""
-        return {"min_k": list(mink.MIN_K)}
-
-    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
-        """Compute what is stored of every sentence, with ``mink30`` and so on."""
-        sentences = self.sentences
-        return super().sentence_columns(values, model, batch_tokens) | {
-            f"mink{percent}": mink.min_k(values, sentences.starts, sentences.scored, percent) for percent in mink.MIN_K
-        }
+    name = "mink"

@@ -9,6 +9,7 @@ from eval.models.folder import StartToken
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
 from eval.scoring.masked.frame import Frame, check_knows_words, masked_context_length, number_words, read_frame
+from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Ids, Scores
 
 
@@ -46,6 +47,12 @@ class PseudoLogLikelihood(TokenScorer):
         return log_probabilities.token_log_probabilities(
             model, self.sentences, self.frame, self.words(), batch_tokens, advance
         )
+
+
+class PseudoMinK(WithMinK, PseudoLogLikelihood):
+    """The sum over tokens, and the mean of the least probable ones (MIN-K% PROB of masked models: RuBLiMP 2.4)."""
+
+    name = "pll_mink"
 
 
 class WithinWords(PseudoLogLikelihood):

@@ -12,7 +12,7 @@ NAMES = {
     "multiblimp", "clams", "tse", "demo", "custom",
 }  # fmt: skip
 PUBLISHED = published_benchmarks()
-SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "prompt", "mink"}
+SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "pll_mink", "prompt", "mink"}
 
 
 @pytest.fixture

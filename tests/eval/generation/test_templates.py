@@ -1,11 +1,11 @@
 import json
+import re
 import sys
 
 import pytest
 
-from eval.generation.build import GenerateSettings, build_benchmark
+from eval.benchmarks.load import load_benchmark
 from ucurve import cli
-from ucurve.errors import UserError
 
 VOCABULARY = "expression\tpos\n" + "".join(f"{word}\tN\n" for word in "甲乙丙丁戊") + "跑\tV\n走\tV\n"
 PHRASES = {"Act": [[{"type": "Lexical", "rule": {"pos": "V"}}, {"type": "Direct", "rule": ["了"]}]]}
@@ -26,19 +26,14 @@ def write_template(project, name, **fields):
     (project / "templates" / f"{name}.json").write_text(json.dumps(TEMPLATE | fields), encoding="utf-8")
 
 
-def build(project, out="out", pairs=4, seed=0):
-    places = (project / "templates", project / "vocabulary.tsv", project / "phrases.json", project / out)
-    return build_benchmark(GenerateSettings(*places, pairs, seed))
-
-
 @pytest.fixture
 def command(project, monkeypatch):
-    """A function that runs ``python -m eval.generation`` in this process and returns its exit code."""
+    """A function that runs ``generate.py source=templates`` in this process and returns its exit code."""
 
-    def call(*more):
-        places = {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json", "out": "out"}
+    def call(*more, out="out"):
+        places = {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json", "out": out}
         given = [f"{key}={project / name}" for key, name in places.items()]
-        monkeypatch.setattr(sys, "argv", ["eval.generation", *given, *more])
+        monkeypatch.setattr(sys, "argv", ["generate.py", "source=templates", *given, *more])
         try:
             cli.run("generate")
         except SystemExit as stop:
@@ -48,8 +43,25 @@ def command(project, monkeypatch):
     return call
 
 
-def test_pairs_are_written_in_the_published_line_format(project):
-    (outcome,) = build(project)
+@pytest.fixture
+def refused(command, capsys):
+    """A function that runs the command and returns the message of exit code 2."""
+
+    def call(*more, **options):
+        assert command(*more, **options) == 2
+        text = capsys.readouterr().err
+        assert text.count("error: ") == 1
+        return text
+
+    return call
+
+
+def report(project):
+    return json.loads((project / "out" / "report.json").read_text(encoding="utf-8"))
+
+
+def test_pairs_are_written_in_the_published_line_format(project, command):
+    assert command("pairs=4") == 0
     lines = (project / "out" / "order.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert [list(record) for record in records] == [
@@ -59,72 +71,118 @@ def test_pairs_are_written_in_the_published_line_format(project):
     first = records[0]["sentence_good"]
     assert records[0] == {"UID": "order", "phenomenon": "verb_phrase", "sentence_good": first,
                           "sentence_bad": first[1:3] + first[0] + "。", "pairID": 0}  # fmt: skip
-    assert (outcome.pairs, outcome.wanted, outcome.note) == (4, 4, "")
 
 
-def test_the_same_seed_gives_the_same_bytes(project):
-    for out, seed in (("one", 0), ("two", 0), ("three", 1)):
-        build(project, out, seed=seed)
-    one, two, three = ((project / out / "order.jsonl").read_bytes() for out in ("one", "two", "three"))
-    assert one == two != three
+def test_what_is_made_is_a_benchmark(project, command):
+    assert command("pairs=4", "language=yue") == 0
+    pairs = load_benchmark(str(project / "out"))
+    assert set(pairs["benchmark"]) == {"out"}
+    assert set(pairs["language"]) == {"yue"}
+    assert list(pairs["paradigm"]) == ["order"] * 4
+    assert "UID" not in pairs
 
 
-def test_the_report_gives_yield_and_reasons(project):
+def test_the_same_seed_gives_the_same_bytes(project, command):
+    for out, seed in (("one/x", 0), ("two/x", 0), ("three/x", 1)):
+        assert command("pairs=4", f"seed={seed}", out=out) == 0
+    one, two, three = (
+        {file.name: file.read_bytes() for file in (project / name / "x").iterdir()} for name in ("one", "two", "three")
+    )
+    assert one == two
+    assert set(one) == {"order.jsonl", "card.yaml", "report.json"}
+    assert one["order.jsonl"] != three["order.jsonl"]
+    assert str(project).encode() not in b"".join(one.values())
+
+
+def test_the_report_gives_yield_and_reasons(project, command, capsys):
     write_template(project, "b_long", uid="long", bad_rule=["pos:N", "phrase:Act", "呢。"])
-    build(project, pairs=12)
-    report = {entry["uid"]: entry for entry in json.loads((project / "out" / "report.json").read_text())}
-    assert report["order"]["pairs"] == 10
-    assert report["order"]["note"].startswith("only 10 of 12 pairs in 600 draws: vocabulary too small (")
-    assert report["order"]["failures"] == {"duplicate": 590}
-    assert report["long"]["failures"] == {"length": 600}
-    assert report["long"]["note"] == "only 0 of 12 pairs in 600 draws: most often length (600 draws)"
+    assert command("pairs=12") == 0
+    said = capsys.readouterr().err
+    assert "order: only 10 of 12 pairs of 600 candidates: too few different sentences (590 times)" in said
+    assert "long: only 0 of 12 pairs of 600 candidates: most often length (600 times)" in said
+    assert "10 pairs; 0 of 2 paradigms complete; see" in said
+    found = report(project)
+    assert {name: found[name] for name in ("source", "seed", "pairs", "candidates", "kept")} == {
+        "source": "templates", "seed": 0, "pairs": 12, "candidates": 1200, "kept": 10}  # fmt: skip
+    assert found["paradigms"] == [
+        {"paradigm": "order", "phenomenon": "verb_phrase", "candidates": 600, "kept": 10,
+         "reasons": {"duplicate": 590}, "note": ""},
+        {"paradigm": "long", "phenomenon": "verb_phrase", "candidates": 600, "kept": 0,
+         "reasons": {"length": 600}, "note": ""},
+    ]  # fmt: skip
+    assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
 
 
-def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project):
+def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command, capsys):
     write_template(project, "b_order", uid="order", good_rule=["pos:N", "也", "。"], bad_rule=["也", "pos:N", "。"])
-    outcomes = build(project)
-    assert [(outcome.file, outcome.pairs) for outcome in outcomes] == [("a_order.json", 0), ("b_order.json", 4)]
-    assert outcomes[0].note == "not used: b_order.json has the same uid"
+    assert command("pairs=4") == 0
+    note = "a_order.json: not used: b_order.json has the same uid"
+    assert note in capsys.readouterr().err
+    assert report(project)["notes"] == [note]
     assert "也" in (project / "out" / "order.jsonl").read_text(encoding="utf-8")
 
 
-def test_all_templates_that_do_not_fit_are_in_one_message_and_nothing_is_written(project):
+def test_all_templates_that_do_not_fit_are_in_one_message_and_nothing_is_written(project, refused):
     write_template(project, "b", uid="b", good_rule=["poss:N", "x", "。"])
     write_template(project, "c", uid="c", bad_rule=["phrase:Act", "phrase:Acts", "。"])
-    with pytest.raises(UserError, match=r"(?s)b.json: good_rule\[0\].*\n.*'Acts' in .*c.json: bad_rule\[1\]"):
-        build(project)
+    message = refused()
+    assert re.search(r"(?s)b.json: good_rule\[0\].*\n.*'Acts' in .*c.json: bad_rule\[1\]", message)
     assert sorted(path.name for path in project.iterdir()) == ["phrases.json", "templates", "vocabulary.tsv"]
 
 
-def test_a_folder_that_holds_something_is_not_written_over(project):
+def test_no_pair_at_all(project, refused):
+    write_template(project, "a_order", uid="order", bad_rule=["pos:N", "phrase:Act", "呢。"])
+    assert "no pairs: order: most often length (200 times)" in refused("pairs=4")
+    assert not (project / "out").exists()
+
+
+def test_a_folder_that_holds_something_is_not_written_over(project, refused):
     (project / "out").mkdir()
     (project / "out" / "mine.txt").write_text("mine")
-    with pytest.raises(UserError, match="out exists already"):
-        build(project)
+    assert "out exists already" in refused()
     assert [path.name for path in (project / "out").iterdir()] == ["mine.txt"]
 
 
-def test_a_folder_below_a_file_is_a_mistake(project):
-    (project / "out").touch()
-    with pytest.raises(UserError, match=r"out/deep/er lies below a file"):
-        build(project, "out/deep/er")
+def test_folders_that_cannot_be_made_or_named(project, refused):
+    (project / "file").touch()
+    assert "file/deep/er lies below a file" in refused(out="file/deep/er")
+    assert "out: 'zhoblimp' is the name of a published benchmark" in refused(out="zhoblimp")
+    assert "out: 'a b' is not a name" in refused(out="a b")
 
 
-def test_no_pairs_at_all_is_a_mistake(project):
-    with pytest.raises(UserError, match="pairs must be at least 1, not 0"):
-        build(project, pairs=0)
+def test_numbers_of_pairs_that_cannot_be(refused):
+    assert "pairs: 0 is not a whole number of at least 1, or 'all'" in refused("pairs=0")
+    assert "pairs: 'many' is not a whole number" in refused("pairs=many")
+    assert "pairs: 'all' is for sources whose candidates can be counted" in refused("pairs=all")
 
 
-def test_the_command_says_what_it_made(project, command, capsys):
-    assert command("pairs=3") == 0
-    assert "3 pairs; 1 of 1 paradigms complete; see" in capsys.readouterr().err
-    assert len((project / "out" / "order.jsonl").read_text().splitlines()) == 3
-
-
-def test_a_mistake_is_one_message_and_exit_code_2(project, command, capsys):
+def test_a_broken_slot_and_unknown_keys(project, refused):
+    assert "unknown key 'phrase'" in refused("phrase=x")
     write_template(project, "b", uid="b", good_rule=["pos:", "x", "。"])
-    assert command() == 2
-    assert capsys.readouterr().err.startswith("error: ")
+    assert "b.json: good_rule[0]" in refused()
     assert not (project / "out").exists()
-    assert command("pairs=many") == 2
-    assert "pairs: got 'many'" in capsys.readouterr().err
+
+
+def test_keys_that_every_source_needs(project, monkeypatch, capsys):
+    for given, message in (
+        ([], "source: no value given; allowed: folder, templates"),
+        (
+            ["source=tes"],
+            "unknown source 'tes'; allowed: folder, templates. Did you mean",
+        ),
+        (["source=templates", f"templates={project / 'templates'}"], "vocabulary: no value given"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["generate.py", *given])
+        with pytest.raises(SystemExit) as stop:
+            cli.run("generate")
+        assert stop.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_source_without_out(project, monkeypatch, capsys):
+    given = [f"{key}={project / name}" for key, name in
+             {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json"}.items()]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["generate.py", "source=templates", *given])
+    with pytest.raises(SystemExit):
+        cli.run("generate")
+    assert "out: no value given" in capsys.readouterr().err

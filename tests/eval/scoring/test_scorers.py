@@ -8,7 +8,7 @@ from eval.scoring.scorers import SCORERS, check_kind, find_scorer
 from ucurve.errors import UserError
 
 CAUSAL = ("sentence", "conditional", "region", "mink", "prompt")
-MASKED = ("pll", "pll_l2r", "pll_conditional")
+MASKED = ("pll", "pll_l2r", "pll_conditional", "pll_mink")
 
 
 def test_names_of_the_contract():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.scoring.causal.mink import MIN_K
+from eval.scoring.mink import MIN_K
 
 CAUSAL = ("gpt2", "gpt_neox", "llama", "bytes")
 

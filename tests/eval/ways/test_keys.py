@@ -111,7 +111,7 @@ def test_int8_of_another_device_is_another_score(models_of, custom, monkeypatch)
 def test_the_percentages_of_mink_are_part_of_its_key(models_of, custom, monkeypatch):
     folder = models_of("gpt2").folder
     mink, sentence = keys_of(folder, custom, scorer=("mink", "sentence"))
-    monkeypatch.setattr("eval.scoring.causal.mink.MIN_K", (20,))
+    monkeypatch.setattr("eval.scoring.mink.MIN_K", (20,))
     other, same = keys_of(folder, custom, scorer=("mink", "sentence"))
     assert (mink != other, sentence == same) == (True, True)
 

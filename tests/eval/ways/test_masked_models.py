@@ -1,6 +1,9 @@
 """What is stored of masked models against masking one token at a time, and all logits."""
 
+import numpy as np
 import pytest
+
+from eval.scoring.mink import MIN_K
 
 
 @pytest.fixture(params=["bert", "xlm_roberta"])
@@ -37,3 +40,12 @@ def test_target_with_the_condition_in_view(subject, custom, stored, plain):
     result = stored(subject, "hard", "pll_conditional", scorer="pll_conditional", bos="none", **custom)
     plain.check(result, oracle)
     assert (result.table["n_good"] < result.pairs["good"].map(lambda text: len(plain.ids(subject, text)))).all()
+
+
+def test_least_probable_tokens_when_each_is_masked(subject, custom, stored, plain):
+    def oracle(pair, text, side):
+        scores = plain.masked(subject, text, False)
+        least = {f"mink{percent}": np.mean(sorted(scores)[: max(1, len(scores) * percent // 100)]) for percent in MIN_K}
+        return plain.expected(subject, text, scores, [True] * len(scores), (0, len(text))) | least
+
+    plain.check(stored(subject, "hard", "pll_mink", scorer="pll_mink", **custom), oracle)

@@ -60,7 +60,7 @@ def changed(tmp_path, models_of):
 def test_masked_model_by_a_causal_way(models_of, refused, scorer):
     message = refused(models_of("bert").folder, scorer=scorer)
     assert f"a masked model by its config.json; the scorer {scorer!r} is for causal ones" in message
-    assert message.endswith("allowed here: pll, pll_l2r, pll_conditional")
+    assert message.endswith("allowed here: pll, pll_l2r, pll_conditional, pll_mink")
 
 
 @pytest.mark.parametrize("scorer", ["pll", "pll_l2r", "pll_conditional"])

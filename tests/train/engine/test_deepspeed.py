@@ -34,7 +34,7 @@ def largest_difference(a, b):
     return max(abs(x - y) for left, right in zip(a, b, strict=True) for x, y in zip(left, right, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", RUNS)
 def test_fifty_losses_and_norms_are_those_of_torch(results, run):
     assert largest_difference(results[run], results["None-1"]) <= 1e-5
@@ -42,19 +42,19 @@ def test_fifty_losses_and_norms_are_those_of_torch(results, run):
         assert results[run] == results["None-1"], "the same arithmetic, so the same bits"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", ["None-1", *RUNS])
 def test_a_run_goes_on_from_its_own_state_bit_for_bit(results, run):
     assert results[f"{run} from itself"] == results[run][45:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", RUNS)
 def test_a_state_of_torch_is_carried_over(results, run):
     assert largest_difference(results[f"{run} from torch"], results["None-1"][45:]) <= 1e-5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", RUNS)
 def test_a_state_is_the_same_from_every_engine(results, run):
     ours, theirs = (load_file(results["folder"] / f"{name}.safetensors") for name in ("None-1", run))
@@ -66,7 +66,7 @@ def test_a_state_is_the_same_from_every_engine(results, run):
         assert (difference.median() if name.startswith("weights/") else difference.max()) <= 1e-5, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", ["None-1", *RUNS])
 def test_bfloat16_is_the_same_in_every_engine_and_keeps_float32_weights(results, run):
     found, torch_found = results[f"bf16 {run}"], results["bf16 None-1"]
@@ -78,7 +78,7 @@ def test_bfloat16_is_the_same_in_every_engine_and_keeps_float32_weights(results,
     assert 1e-5 < largest_difference(*losses) <= 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", RUNS)
 def test_automatic_micro_batches_become_what_the_smallest_memory_holds(results, run):
     found, processes = results[f"memory {run}"], int(run[-1])
@@ -86,7 +86,7 @@ def test_automatic_micro_batches_become_what_the_smallest_memory_holds(results, 
     assert largest_difference(found["steps"], results["None-1"][:5]) <= 1e-5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_gradient_that_is_not_finite_leaves_the_weights(results):
     kind, message, same = results["poisoned"]
     assert (kind, same) == ("DivergedError", True)

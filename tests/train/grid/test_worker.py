@@ -213,7 +213,7 @@ def of_status(outcomes, status):
     return {cell for cell, its in outcomes.items() if its == status}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends(tmp_path, settings_of):
     runs, faulty = tmp_path / "runs", {name(3), name(7)}
     one = settings_of("tokens=256", "schedule.count=2")

@@ -225,6 +225,7 @@ class TestTraining:
         assert read_statistics(folder)["unknown"] == {"kinds": 2, "characters": 2, "share": 2 / 17}
         assert "2 of 7 different characters are unknown (tokenizer.coverage), 12 % of" in capsys.readouterr().err
 
+    @pytest.mark.long
     def test_web_text_leaves_merges_and_a_coverage_that_does_not_fit_is_refused(self):
         han, others = [chr(0x4E00 + n) for n in range(20_991)], [chr(0xAC00 + n) for n in range(5_000)]
         lines = ["".join(han[n : n + 40]) for n in range(0, len(han), 40)] + ["".join(others)]

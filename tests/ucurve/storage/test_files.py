@@ -9,6 +9,7 @@ from ucurve.storage.files import read_json, read_json_object, read_json_or_empty
     [
         (b'{\n "a": 1,\n "b"\n}', r"f:4: not JSON \(Expecting ':' delimiter\)"),
         (b"[]", r"f: a JSON object is expected, not a list"),
+        (b"[" * 100_000, r"f: not JSON \(maximum recursion"),
         (b"1" * 5000, r"f: not JSON \(Exceeds the limit"),
         (b'{\n "a": "\xff"}', r"f:2: not UTF-8 \(invalid start byte\)"),
     ],

@@ -1,0 +1,1 @@
+"""The source ``folder``: the pairs of a benchmark that is there already."""

@@ -1,0 +1,196 @@
+"""Hindi: after a subject with ne the verb is perfective, and without it habitual."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from pydantic.dataclasses import dataclass
+
+from eval.generation.targeted.steps import Option, State, Step, Suite, Target, fixed, hidden
+from eval.generation.targeted.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
+from ucurve.fields import STRICT
+
+COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
+CATEGORIES = ("n", "v")
+NUMBERS = ("sg", "pl")
+GENDERS = ("m", "f")
+
+
+@dataclass(frozen=True, config=STRICT)
+class Frame:
+    """A frame: whether the subject has ne, and the possessors before the object."""
+
+    ne: bool
+    possessors: tuple[str, ...]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Agreeing:
+    """The forms of a word that agrees with what is possessed."""
+
+    direct_singular: str
+    masculine: str
+    feminine: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class Phenomena:
+    """What suites without and with ne vary."""
+
+    without_ne: str
+    with_ne: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class Grammar:
+    """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
+
+    ergative: str
+    marker: str
+    stop: str
+    frames: dict[str, Frame]
+    pronouns: tuple[str, ...]
+    possessive: Agreeing
+    genitive: Agreeing
+    participle: dict[str, str]
+    habitual: str
+    glide: str
+    long_a: str
+    auxiliaries: dict[str, dict[str, str]]
+    phenomena: Phenomena
+
+
+@dataclass(frozen=True)
+class Object:
+    """The object of a sentence: its noun, its number, and whether it is marked with ko."""
+
+    noun: Entry
+    number: str
+    marked: bool
+
+
+def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
+    """Return the six suites.
+
+    Args:
+        as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
+            that of the direct singular, the genitive by number and never by case.
+
+    Raises:
+        UserError: when the vocabulary is missing or broken.
+    """
+    vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
+    for noun in vocabulary.nouns:
+        noun.one_of("gender", GENDERS)
+    return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
+
+
+def form_of(noun: Entry, number: str, oblique: bool) -> str:
+    """Return the form of a noun."""
+    if oblique:
+        return noun.value(f"obl_{number}")
+    return noun.word if number == "sg" else noun.value("nom_pl")
+
+
+def conjugate(grammar: Grammar, verb: str, perfective: bool, agreement: str, tense: str) -> str:
+    """Return verb and auxiliary, and the sign that ends the sentence.
+
+    Args:
+        agreement: gender and number, as ``m_sg``.
+    """
+    glide = grammar.glide if verb.endswith(grammar.long_a) else ""
+    stem = verb + (glide if perfective else grammar.habitual)
+    return f"{stem}{grammar.participle[agreement]} {grammar.auxiliaries[tense][agreement]}{grammar.stop}"
+
+
+def agreeing(forms: Agreeing, noun: Entry, number: str, oblique: bool) -> str:
+    """Return the form that agrees with what is possessed in gender, number and case."""
+    if noun.value("gender") == "f":
+        return forms.feminine
+    return forms.direct_singular if number == "sg" and not oblique else forms.masculine
+
+
+def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
+    frame = grammar.frames[name]
+    with_noun = "noun" in frame.possessors
+    animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
+
+    def object_text(thing: Object) -> str:
+        marker = f" {grammar.marker}" if thing.marked else ""
+        return form_of(thing.noun, thing.number, thing.marked) + marker
+
+    @cache
+    def subjects() -> list[Option]:
+        return [
+            Option(form_of(noun, number, frame.ne), (noun, number)) for noun in animate for number in NUMBERS
+        ]  # fmt: skip
+
+    @cache
+    def objects_of(verb: Entry) -> list[Object]:
+        classes = [name for name in verb.values("semantic_class") if not (with_noun and name == "person")]
+        fitting = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in classes]
+        return [
+            Object(noun, number, marked)
+            for noun in fitting
+            for number in NUMBERS
+            for marked in ((True,) if noun.value("semantic_class") in ANIMATE else (True, False))
+        ]
+
+    @cache
+    def options_of_objects(verb: Entry) -> list[Option]:
+        return [Option("", thing, object_text(thing)) for thing in objects_of(verb)]
+
+    def objects(state: State) -> list[Option]:
+        return [option for option in options_of_objects(state["verb"]) if option.choice.noun is not state["subject"][0]]
+
+    @cache
+    def pronouns(noun: Entry, number: str, oblique: bool) -> list[Option]:
+        ending = agreeing(grammar.possessive, noun, number, oblique or as_published)
+        return [Option(stem + ending, stem) for stem in grammar.pronouns]
+
+    def pronoun(state: State) -> Sequence[Option]:
+        if with_noun:
+            return pronouns(*state["possessor"], True)
+        thing: Object = state["object"]
+        return pronouns(thing.noun, thing.number, thing.marked)
+
+    @cache
+    def possessors() -> list[Option]:
+        return [Option("", (noun, number), form_of(noun, number, True)) for noun in animate for number in NUMBERS]
+
+    def possessor(state: State) -> list[Option]:
+        taken = (state["subject"][0], state["object"].noun)
+        return [option for option in possessors() if option.choice[0] not in taken]
+
+    def possessor_form(state: State) -> list[Option]:
+        noun, number = state["possessor"]
+        thing: Object = state["object"]
+        oblique = thing.marked and not as_published
+        genitive = agreeing(grammar.genitive, thing.noun, thing.number, oblique)
+        return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
+
+    def object_form(state: State) -> list[Option]:
+        return [Option(object_text(state["object"]), None)]
+
+    def target(state: State) -> Target:
+        noun, number = state["subject"]
+        thing: Object = state["object"]
+        if not frame.ne:
+            agreement = f"{noun.value('gender')}_{number}"
+        else:
+            agreement = "m_sg" if thing.marked else f"{thing.noun.value('gender')}_{thing.number}"
+        verb, tense = state["verb"].word, state["tense"]
+        good, bad = (conjugate(grammar, verb, perfective, agreement, tense) for perfective in (frame.ne, not frame.ne))
+        known = {"tense": tense, "number_S": number, "number_O": thing.number, "object_marked": thing.marked}
+        return Target(good, bad, known)
+
+    steps = [hidden("verb", vocabulary.of("v")), hidden("tense", list(grammar.auxiliaries))]
+    steps.append(Step("subject", lambda state: subjects()))
+    steps += [fixed(grammar.ergative)] if frame.ne else []
+    steps.append(Step("object", objects))
+    steps += [Step("possessor", possessor)] if with_noun else []
+    steps += [Step("pronoun", pronoun)] if frame.possessors else []
+    steps += [Step("possessor's form", possessor_form)] if with_noun else []
+    steps.append(Step("object's form", object_form))
+    phenomenon = grammar.phenomena.with_ne if frame.ne else grammar.phenomena.without_ne
+    return Suite("hindi", name, phenomenon, steps, target)

@@ -1,0 +1,198 @@
+"""Swahili: the predicate agrees with the head noun in noun class, and not with the possessor after it."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic.dataclasses import dataclass
+
+from eval.generation.targeted.steps import Option, State, Step, Suite, Target, fixed, hidden
+from eval.generation.targeted.vocabulary import Entry, Vocabulary, read_vocabulary
+from ucurve.errors import UserError
+from ucurve.fields import STRICT
+
+COLUMNS = ("noun_class", "semantic_class", "possible_connections")
+CATEGORIES = ("n", "a", "v")
+CLASSES = tuple(map(str, range(1, 12)))
+_SEMANTIC = ("human", "animal", "thing", "place", "food_countable", "food_uncountable", "drink")
+_VOWELS = "aeiou"
+_NASAL_CLASSES = (9, 10)
+ByClass = tuple[str, ...]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Frame:
+    """A frame: what stands between the possessor and the predicate, and the predicate."""
+
+    modifiers: tuple[Literal["demonstrative", "adjective", "relative"], ...]
+    predicate: Literal["verb", "adjective"]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Grammar:
+    """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11.
+
+    Attributes:
+        adjective: prefixes, by the first sound of the adjective.
+        nasal: prefixes of classes 9 and 10, by the first letter; none for others.
+        nasal_changed: the same, where the first letter is replaced.
+        exceptions: forms of adjectives by concord class.
+        human_and_animal: the concord class of such nouns with an odd and with an even noun class.
+    """
+
+    of: ByClass
+    demonstratives: dict[str, ByClass]
+    subject: ByClass
+    relative: ByClass
+    tenses: tuple[str, ...]
+    relative_tenses: tuple[str, ...]
+    copula: str
+    adjective: dict[str, tuple[str | None, ...]]
+    nasal: dict[str, str]
+    nasal_changed: dict[str, str]
+    exceptions: dict[str, dict[int, str]]
+    exceptions_as_published: dict[str, dict[int, str]]
+    human_and_animal: dict[str, int]
+    animate: tuple[str, ...]
+    frames: dict[str, Frame]
+    phenomena: dict[str, str]
+
+
+Exceptions = Mapping[str, Mapping[int, str]]
+
+
+def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
+    """Return the eight suites.
+
+    Args:
+        as_published: whether sentences are as the published code makes them: *ema* (good) is *njema* in class 5 and
+            *nyema* in 9 and 10, and the word of the predicate may stand before it too.
+
+    Raises:
+        UserError: when the vocabulary is missing or broken.
+    """
+    vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
+    for noun in vocabulary.nouns:
+        noun.one_of("noun_class", CLASSES)
+        noun.one_of("semantic_class", _SEMANTIC)
+    return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
+
+
+def concord(grammar: Grammar, noun: Entry) -> int:
+    """Return the class that words agree with."""
+    number = int(noun.value("noun_class"))
+    if noun.value("semantic_class") in grammar.animate:
+        return grammar.human_and_animal["odd" if number % 2 else "even"]
+    return number
+
+
+def adjective_form(grammar: Grammar, exceptions: Exceptions, adjective: str, of: int) -> str:
+    """Return the form of an adjective in a concord class."""
+    if of in exceptions.get(adjective, {}):
+        return exceptions[adjective][of]
+    first = adjective[0]
+    if first in _VOWELS:
+        return f"{grammar.adjective['before_a' if first == 'a' else 'before_other_vowel'][of - 1]}{adjective}"
+    if of not in _NASAL_CLASSES:
+        return f"{grammar.adjective['before_consonant'][of - 1]}{adjective}"
+    if first in grammar.nasal_changed:
+        return grammar.nasal_changed[first] + adjective[1:]
+    return grammar.nasal.get(first, "") + adjective
+
+
+def _fit(words: Sequence[Entry], noun: Entry) -> list[Entry]:
+    """Return the adjectives or verbs that go with a noun."""
+    return [word for word in words if noun.value("semantic_class") in word.values("possible_connections")]
+
+
+def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
+    frame = grammar.frames[name]
+    exceptions = grammar.exceptions_as_published if as_published else grammar.exceptions
+    nouns = vocabulary.nouns
+    verbs, adjectives = vocabulary.of("v"), vocabulary.of("a")
+    predicates = verbs if frame.predicate == "verb" else adjectives
+    heads = [noun for noun in nouns if _fit(predicates, noun)]
+    if not heads:
+        raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
+
+    first = [Option(noun.word, noun) for noun in heads]
+
+    @cache
+    def predicate_form(word: str, tense: str, of: int) -> str:
+        if frame.predicate == "verb":
+            return f"{grammar.subject[of - 1]}{tense}{word}"
+        return adjective_form(grammar, exceptions, word, of)
+
+    @cache
+    def fitting(noun: Entry) -> list[Option]:
+        return [Option("", word) for word in _fit(predicates, noun)]
+
+    def excluded(state: State) -> set[str]:
+        """The forms of the predicate that are right with the head noun."""
+        head: Entry = state["noun"]
+        classes = {concord(grammar, head)}
+        if head.value("semantic_class") in grammar.animate and int(head.value("noun_class")) in _NASAL_CLASSES:
+            classes |= set(grammar.human_and_animal.values())  # one form of the noun for both numbers
+        return {predicate_form(state["predicate"].word, state["tense"], of) for of in classes}
+
+    def possessors(state: State) -> list[Option]:
+        right, word, tense = excluded(state), state["predicate"].word, state["tense"]
+        wrong = {of for of in range(1, len(CLASSES) + 1) if predicate_form(word, tense, of) not in right}
+        return [option for option in _possessors() if option.choice[1] in wrong and option.text != state["noun"].word]
+
+    @cache
+    def _possessors() -> list[Option]:
+        return [Option(noun.word, (noun, concord(grammar, noun))) for noun in nouns]
+
+    def demonstrative(state: State) -> list[Option]:
+        of = state["possessor"][1]
+        return [Option(forms[of - 1], kind) for kind, forms in grammar.demonstratives.items()]
+
+    @cache
+    def modifying(noun: Entry, of: int) -> list[Option]:
+        return [
+            Option(adjective_form(grammar, exceptions, word.word, of), word.word) for word in _fit(adjectives, noun)
+        ]
+
+    def others(options: list[Option], state: State) -> list[Option]:
+        return options if as_published else [one for one in options if one.choice != state["predicate"].word]
+
+    def adjective(state: State) -> list[Option]:
+        return others(modifying(*state["possessor"]), state)
+
+    @cache
+    def relatives(noun: Entry, of: int) -> list[Option]:
+        prefix, marker = grammar.subject[of - 1], grammar.relative[of - 1]
+        return [
+            Option(f"{prefix}{tense}{marker}{word.word}", word.word)
+            for word in _fit(verbs, noun)
+            for tense in grammar.relative_tenses
+        ]
+
+    def relative(state: State) -> list[Option]:
+        return others(relatives(*state["possessor"]), state)
+
+    def target(state: State) -> Target:
+        head, (possessor, of) = state["noun"], state["possessor"]
+        word, tense = state["predicate"].word, state["tense"]
+        good, bad = (f"{predicate_form(word, tense, number)}." for number in (concord(grammar, head), of))
+        known: dict[str, Any] = {
+            "noun_class": int(head.value("noun_class")),
+            "concord": concord(grammar, head),
+            "possessor_class": int(possessor.value("noun_class")),
+            "possessor_concord": of,
+        }
+        return Target(good, bad, known)
+
+    modifiers = {"demonstrative": demonstrative, "adjective": adjective, "relative": relative}
+    steps = [
+        Step("noun", lambda state: first),
+        Step("predicate", lambda state: fitting(state["noun"])),
+        hidden("tense", grammar.tenses if frame.predicate == "verb" else [""]),
+        Step("of", lambda state: [Option(grammar.of[concord(grammar, state["noun"]) - 1], None)]),
+        Step("possessor", possessors),
+        *(Step(kind, modifiers[kind]) for kind in frame.modifiers),
+    ]
+    steps += [fixed(grammar.copula)] if frame.predicate == "adjective" else []
+    return Suite("swahili", name, grammar.phenomena[frame.predicate], steps, target)

@@ -1,0 +1,102 @@
+"""The vocabularies: tables of words with their category, classes and forms, one file a language."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ucurve.errors import UserError, did_you_mean, unknown_name
+from ucurve.storage.tabular import read_rows
+
+EMPTY = "_"  # a cell without a value
+ANIMATE = ("person", "animal", "human")
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A line of a vocabulary; two lines are never equal.
+
+    Attributes:
+        place: file and line, for messages.
+        cells: the other columns, as text.
+    """
+
+    word: str
+    category: str
+    place: str
+    cells: dict[str, str]
+
+    def values(self, column: str) -> tuple[str, ...]:
+        """Return the values of a cell, none of an empty one."""
+        cell = self.cells[column]
+        return () if cell == EMPTY else tuple(cell.split())
+
+    def value(self, column: str) -> str:
+        """Return the only value of a cell.
+
+        Raises:
+            UserError: when it is empty, naming the line.
+        """
+        if self.cells[column] == EMPTY:
+            raise UserError(f"{self.place}: {self.word!r} has no {column}")
+        return self.cells[column]
+
+    def one_of(self, column: str, allowed: Collection[str]) -> str:
+        """Return the only value of a cell, which is one of those allowed.
+
+        Raises:
+            UserError: when it is not, naming the line and the nearest one.
+        """
+        value = self.value(column)
+        if value not in allowed:
+            raise unknown_name(column, value, allowed, where=self.place)
+        return value
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of a language by category."""
+
+    path: Path
+    entries: Sequence[Entry]
+
+    @cached_property
+    def nouns(self) -> list[Entry]:
+        """The nouns, in the order of the file."""
+        return self.of("n")
+
+    def of(self, category: str) -> list[Entry]:
+        """Return the words of a category, in the order of the file.
+
+        Raises:
+            UserError: when there is none.
+        """
+        found = [entry for entry in self.entries if entry.category == category]
+        if not found:
+            raise UserError(f"vocabulary: {self.path} has no word of the category {category!r}")
+        return found
+
+
+def read_vocabulary(path: Path, columns: Sequence[str], categories: Collection[str]) -> Vocabulary:
+    """Read a vocabulary.
+
+    Args:
+        columns: that the table must have besides ``word`` and ``category``.
+        categories: that a word may have.
+
+    Raises:
+        UserError: when the file is missing or not UTF-8, lacks a column, or a line has another number of cells, no word
+            or another category; naming file and line.
+    """
+    entries = []
+    for number, row in read_rows(path, "vocabulary", ("word", "category", *columns)):
+        place, cells = f"{path}:{number}", {name: cell.strip() for name, cell in row.items()}
+        empty = next((name for name, cell in cells.items() if not cell), None)
+        if empty is not None:
+            raise UserError(f"{place}: the cell {empty!r} is empty; {EMPTY} stands for no value")
+        if cells["category"] not in categories:
+            allowed = ", ".join(categories)
+            hint = did_you_mean(cells["category"], categories)
+            raise UserError(f"{place}: unknown category {cells['category']!r}; allowed: {allowed}.{hint}")
+        entries.append(Entry(cells.pop("word"), cells.pop("category"), place, cells))
+    return Vocabulary(path, entries)

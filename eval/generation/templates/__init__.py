@@ -1,0 +1,1 @@
+"""The source ``templates``: minimal pairs from templates in the language of the ZhoBLiMP platform."""

@@ -1,0 +1,71 @@
+"""MIN-K% PROB, the mean log probability of a sentence's least probable tokens: the scorers ``mink`` and ``pll_mink``.
+
+Shi et al. (2023) detect pretraining data with it; RuBLiMP (section 2.4) filters its pairs by it, with K from the grid
+of its section 4.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from eval.scoring.base import Columns, TokenScorer
+from eval.scoring.text.sentences import Flags, Ids, Scores
+from ucurve.errors import UserError
+
+MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's ablation (section 4, figure 3)
+
+
+def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float) -> Scores:
+    """Average the log probabilities of the K % least probable tokens of each sentence.
+
+    Of n tokens, floor(n K / 100) count, as in the published code of both papers; where that is none, which the code
+    averages to no number, the least probable token alone counts. K = 100 gives the mean over all tokens, and a larger K
+    never gives a smaller value.
+
+    Args:
+        log_probabilities: float64[tokens], natural logs, all sentences one after the other.
+        starts: int64[sentences + 1], where each sentence begins.
+        scored: bool[tokens], the tokens that count.
+        percent: K, over 0 and up to 100.
+
+    Returns:
+        float64[sentences]; NaN for a sentence with a scored token that has none, or without a scored token.
+
+    Raises:
+        UserError: when K is not a percentage.
+    """
+    if not 0 < percent <= 100:
+        raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")
+    sentences = len(starts) - 1
+    owner = np.repeat(np.arange(sentences), np.diff(starts))[scored]
+    values = log_probabilities[scored]
+    order = np.lexsort((values, ~np.isnan(values), owner))  # NaN first, so that it is never left out
+    owner, values = owner[order], values[order]
+    counts = np.bincount(owner, minlength=sentences)
+    wanted = np.maximum(1, np.floor(counts * percent / 100)).astype(np.int64)
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    least = rank < wanted[owner]
+    means = np.bincount(owner[least], weights=values[least], minlength=sentences) / wanted
+    return np.where(counts > 0, means, np.nan)
+
+
+class WithMinK(TokenScorer):
+    """What a scorer of tokens has besides its sum: the means of the least probable tokens."""
+
+    linking = ("mink",)
+
+    @classmethod
+    def columns(cls, unigrams: bool) -> set[str]:
+        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        return super().columns(unigrams) | {f"mink{percent}" for percent in MIN_K}
+
+    def own_key_settings(self) -> dict[str, Any]:
+        """Return the percentages of tokens, and the settings of the way to score."""
+        return super().own_key_settings() | {"min_k": list(MIN_K)}
+
+    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+        """Compute what is stored of every sentence, with ``mink30`` and so on."""
+        sentences = self.sentences
+        return super().sentence_columns(values, model, batch_tokens) | {
+            f"mink{percent}": min_k(values, sentences.starts, sentences.scored, percent) for percent in MIN_K
+        }

@@ -1,0 +1,199 @@
+"""Answers of people, from a table: one line for each answer, or one for each item with a column for each person.
+
+What the questionnaire page gives is a table of the first form.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as settings_class
+
+from ucurve.errors import UserError
+from ucurve.storage.tabular import Rows, read_rows
+
+GOOD, BAD, NONE = "good", "bad", "none"
+CHOICES = (GOOD, BAD, NONE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One person's answer to one item.
+
+    Attributes:
+        choice: one of ``CHOICES``.
+        seconds: how long it took; NaN where that is not known.
+        page: of a questionnaire that shows several items at once; "" where that is not known.
+        page_seconds: how long the whole page took; NaN where that is not known.
+        place: file and line, for messages.
+        questionnaire: which one was answered; "" where that is not known.
+    """
+
+    annotator: str
+    item: str
+    choice: str
+    seconds: float
+    page: str
+    page_seconds: float
+    place: str
+    questionnaire: str = ""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One person's rating of one sentence, with the seconds it took (NaN where not known) and file and line."""
+
+    annotator: str
+    item: str
+    rating: float
+    seconds: float
+    place: str
+
+
+@settings_class(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True), kw_only=True)
+class Columns:
+    """How a table names what it holds, and what stands in it for each choice; conf/answers.yaml describes the keys."""
+
+    annotator: str = "annotator"
+    item: str = "item"
+    choice: str = "choice"
+    seconds: str = "seconds"
+    annotators: str | None = None
+    paradigm: str | None = None
+    rating: str | None = None
+    good: str = GOOD
+    bad: str = BAD
+    none: str = NONE
+
+    def read_choice(self, text: str, place: str) -> str:
+        """Return which of ``CHOICES`` a cell stands for.
+
+        Raises:
+            UserError: when it is none of those that are allowed.
+        """
+        named = {self.good: GOOD, self.bad: BAD, self.none: NONE}
+        if text not in named:
+            raise UserError(f"{place}: the choice {text!r} is not allowed; allowed: {', '.join(named)}")
+        return named[text]
+
+
+def read_table(path: Path, columns: Columns) -> list[Answer]:
+    """Read a table of answers in the long or, with ``columns.annotators``, in the wide form.
+
+    Raises:
+        UserError: naming file and line of what is missing, empty or not allowed.
+    """
+    if columns.annotators is None:
+        rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice))
+        return [_long(row, columns, f"{path}:{line}") for line, row in rows]
+    rows = read_rows(path, "answers", (columns.item,))
+    people = _matching(list(rows[0][1]), columns.annotators, path)
+    return list(_wide(rows, columns, people, path))
+
+
+def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
+    """Read a table of ratings, a line for each.
+
+    Raises:
+        UserError: naming file and line of what is missing, empty or no number.
+    """
+    assert columns.rating is not None
+    ratings = []
+    for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating)):
+        place = f"{path}:{line}"
+        ratings.append(
+            Rating(
+                full_cell(row, columns.annotator, place),
+                full_cell(row, columns.item, place),
+                _parse_rating(row[columns.rating], place),
+                parse_seconds(row.get(columns.seconds, ""), place),
+                place,
+            )
+        )
+    return ratings
+
+
+def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[str, str, str]]:
+    """Read the item and paradigm of each line of tables of answers, with the place, where the tables name paradigms."""
+    assert columns.paradigm is not None
+    for path in paths:
+        for line, row in read_rows(path, "answers", (columns.item, columns.paradigm)):
+            yield (
+                full_cell(row, columns.item, f"{path}:{line}"),
+                full_cell(row, columns.paradigm, f"{path}:{line}"),
+                f"{path}:{line}",
+            )
+
+
+def parse_seconds(text: str, place: str) -> float:
+    """Read a response time; NaN for an empty text.
+
+    Raises:
+        UserError: when it is no number of at least 0.
+    """
+    if not text.strip():
+        return math.nan
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise UserError(f"{place}: {text!r} is not a number of seconds; allowed: 0 or more, or nothing")
+    return seconds
+
+
+def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
+    """Return a cell without spaces around it.
+
+    Raises:
+        UserError: when it is empty.
+    """
+    text = row[name].strip()
+    if not text:
+        raise UserError(f"{place}: {name!r} is empty")
+    return text
+
+
+def _parse_rating(text: str, place: str) -> float:
+    try:
+        rating = float(text)
+    except ValueError:
+        rating = math.nan
+    if not math.isfinite(rating):
+        raise UserError(f"{place}: the rating {text!r} is not a number")
+    return rating
+
+
+def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
+    return Answer(
+        full_cell(row, columns.annotator, place),
+        full_cell(row, columns.item, place),
+        columns.read_choice(row[columns.choice].strip(), place),
+        parse_seconds(row.get(columns.seconds, ""), place),
+        row.get("page", "").strip(),
+        parse_seconds(row.get("page_seconds", ""), place),
+        place,
+        row.get("questionnaire", "").strip(),
+    )
+
+
+def _wide(rows: Rows, columns: Columns, people: Sequence[str], path: Path) -> Iterator[Answer]:
+    """Yield the answers of one line after the other; an empty cell is no answer."""
+    for line, row in rows:
+        place = f"{path}:{line}"
+        item = full_cell(row, columns.item, place)
+        for person in people:
+            if text := row[person].strip():
+                yield Answer(
+                    person, item, columns.read_choice(text, f"{place}: {person}"), math.nan, "", math.nan, place
+                )
+
+
+def _matching(names: Sequence[str], pattern: str, path: Path) -> list[str]:
+    people = [name for name in names if fnmatchcase(name, pattern)]
+    if not people:
+        raise UserError(f"{path}:1: no column matches columns.annotators={pattern}; the columns are {', '.join(names)}")
+    return people

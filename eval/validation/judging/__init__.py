@@ -1,0 +1,1 @@
+"""What answers say about people, items and paradigms."""

@@ -1,0 +1,83 @@
+"""Agreement among people: raw, Fleiss' kappa and Krippendorff's alpha."""
+
+import math
+
+import numpy as np
+
+from eval.metrics.levels import Array
+
+
+def raw_agreement(counts: Array) -> float:
+    """Return the share of equal answers among the pairs of answers to one item, the mean over items.
+
+    Args:
+        counts: how many people gave each label, float64[items, labels]; items with one answer say nothing and are left
+            out.
+
+    Returns:
+        The observed agreement of Fleiss 1971; NaN where no item has two answers.
+    """
+    given = counts.sum(axis=1)
+    counts, given = counts[given >= 2], given[given >= 2]
+    if not len(counts):
+        return math.nan
+    return float(((counts * (counts - 1)).sum(axis=1) / (given * (given - 1))).mean())
+
+
+def fleiss_kappa(counts: Array) -> float:
+    """Return Fleiss' kappa (1971): agreement beyond what the frequencies of the labels give by chance.
+
+    Where items have different numbers of answers, the agreement of each item counts the same and the frequencies are
+    those of all answers; with equal numbers this is Fleiss' formula.
+
+    Args:
+        counts: as for ``raw_agreement``.
+
+    Returns:
+        NaN where no item has two answers, or all answers are the same, so that there is nothing to agree about.
+    """
+    counts = counts[counts.sum(axis=1) >= 2]
+    if not len(counts) or (counts.sum(axis=0) > 0).sum() < 2:
+        return math.nan
+    chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+    return (raw_agreement(counts) - chance) / (1 - chance)
+
+
+def krippendorff_alpha(counts: Array) -> float:
+    """Return Krippendorff's alpha for nominal labels (2011, "Computing Krippendorff's Alpha-Reliability", section C).
+
+    It allows different numbers of answers.
+
+    Args:
+        counts: as for ``raw_agreement``.
+
+    Returns:
+        NaN where no item has two answers, or all answers are the same.
+    """
+    return _alpha(counts, 1 - np.eye(counts.shape[1]))
+
+
+def interval_alpha(numbers: Array) -> float:
+    """Return Krippendorff's alpha for numbers, whose disagreement is the square of their difference.
+
+    Args:
+        numbers: float64[items, people], NaN where a person gave none.
+
+    Returns:
+        NaN where no item has two numbers, or all numbers are the same.
+    """
+    values = np.unique(numbers[~np.isnan(numbers)])
+    counts = (numbers[:, :, None] == values).sum(axis=1).astype(np.float64)
+    return _alpha(counts, (values[:, None] - values[None, :]) ** 2)
+
+
+def _alpha(counts: Array, distance: Array) -> float:
+    """Return 1 - observed / expected disagreement, of values whose distances are float64[values, values]."""
+    given = counts.sum(axis=1)
+    counts, given = counts[given >= 2], given[given >= 2]
+    totals = counts.sum(axis=0)
+    expected = float(totals @ distance @ totals)
+    if not len(counts) or expected == 0:
+        return math.nan
+    observed = float((((counts @ distance) * counts).sum(axis=1) / (given - 1)).sum())
+    return 1 - float(totals.sum() - 1) * observed / expected

@@ -1,0 +1,1 @@
+"""Questionnaires: which of the two sentences of a pair people find acceptable."""

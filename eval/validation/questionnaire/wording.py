@@ -1,0 +1,69 @@
+"""The texts that people read in a questionnaire."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic.dataclasses import dataclass
+
+from ucurve.errors import UserError
+from ucurve.fields import STRICT
+from ucurve.storage.files import read_utf8
+from ucurve.yaml_files import read_yaml
+
+_WORDINGS = Path(__file__).parent / "wordings.yaml"
+_DEFAULT = "eng"
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Wording:
+    """All texts of a questionnaire in one language; ``{page}`` and the like stand for what the page fills in.
+
+    Attributes:
+        tag: the language as pages name it (BCP 47).
+        instructions: paragraphs with an empty line between two.
+        keep: what to do with the saved answers where the page sends nothing.
+    """
+
+    tag: str
+    title: str
+    instructions: str
+    begin: str
+    training: str
+    training_over: str
+    page: str
+    next: str
+    wait: str
+    right: str
+    wrong: str
+    thanks: str
+    download: str
+    keep: str
+    sending: str
+    sent: str
+    not_sent: str
+    no_list: str
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The instructions, paragraph by paragraph."""
+        return [" ".join(part.split()) for part in re.split(r"\n\s*\n", self.instructions) if part.strip()]
+
+
+def find_wording(language: str, instructions: Path | None = None) -> Wording:
+    """Return the texts for a language, ISO 639-3, or the English ones.
+
+    Args:
+        instructions: a text file with instructions to take instead.
+
+    Raises:
+        UserError: when that file cannot be read or holds no text.
+    """
+    wordings = read_yaml(_WORDINGS, dict[str, Wording])
+    wording = wordings.get(language, wordings[_DEFAULT])
+    if instructions is None:
+        return wording
+    text = read_utf8(instructions)
+    if not text.strip():
+        raise UserError(f"instructions: {instructions} is empty")
+    return replace(wording, instructions=text)
