@@ -130,7 +130,7 @@ def _flips_more(pair: Pair) -> bool:
     if numbers is None:
         return False
     flipped = {argument for argument in numbers.right if numbers.right[argument] != numbers.wrong[argument]}
-    past = [target.endswith("n.") for target in pair[4:]]  # all forms of the past end in n, and no others
+    past = [target.rstrip(".").endswith("n") for target in pair[4:]]  # all forms of the past end in n, and no others
     return flipped != {numbers.focus} or past[0] != past[1]
 
 

@@ -14,6 +14,7 @@ COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
 CATEGORIES = ("n", "v")
 NUMBERS = ("sg", "pl")
 GENDERS = ("m", "f")
+CLASSES = ("person", "animal", "food", "thing", "tool", "text", "speech", "transport")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -74,7 +75,8 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 
     Args:
         as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
-            that of the direct singular, the genitive by number and never by case.
+            that of the direct singular, the genitive by number and never by case; and whether subject and object may
+            be one noun where a possessor stands between them.
 
     Raises:
         UserError: when the vocabulary is missing or broken.
@@ -82,6 +84,11 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:
         noun.one_of("gender", GENDERS)
+        noun.one_of("semantic_class", CLASSES)
+        for form in ("nom_pl", "obl_sg", "obl_pl"):
+            noun.value(form)
+    for verb in vocabulary.of("v"):
+        verb.all_of("semantic_class", CLASSES)
     return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
 
 
@@ -133,7 +140,7 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
             Object(noun, number, marked)
             for noun in fitting
             for number in NUMBERS
-            for marked in ((True,) if noun.value("semantic_class") in ANIMATE else (True, False))
+            for marked in ((True, True) if noun.value("semantic_class") in ANIMATE else (True, False))  # each noun alike
         ]
 
     @cache
@@ -141,7 +148,10 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
         return [Option("", thing, object_text(thing)) for thing in objects_of(verb)]
 
     def objects(state: State) -> list[Option]:
-        return [option for option in options_of_objects(state["verb"]) if option.choice.noun is not state["subject"][0]]
+        fitting, subject = options_of_objects(state["verb"]), state["subject"][0].word
+        if as_published and with_noun:
+            return fitting
+        return [option for option in fitting if option.choice.noun.word != subject]
 
     @cache
     def pronouns(noun: Entry, number: str, oblique: bool) -> list[Option]:
@@ -159,8 +169,8 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
         return [Option("", (noun, number), form_of(noun, number, True)) for noun in animate for number in NUMBERS]
 
     def possessor(state: State) -> list[Option]:
-        taken = (state["subject"][0], state["object"].noun)
-        return [option for option in possessors() if option.choice[0] not in taken]
+        taken = (state["subject"][0].word, state["object"].noun.word)
+        return [option for option in possessors() if option.choice[0].word not in taken]
 
     def possessor_form(state: State) -> list[Option]:
         noun, number = state["possessor"]

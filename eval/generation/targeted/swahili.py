@@ -67,7 +67,8 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 
     Args:
         as_published: whether sentences are as the published code makes them: *ema* (good) is *njema* in class 5 and
-            *nyema* in 9 and 10, and the word of the predicate may stand before it too.
+            *nyema* in 9 and 10, the word of the predicate may stand before it too, and a noun whose form is the same
+            in two classes may be its own possessor.
 
     Raises:
         UserError: when the vocabulary is missing or broken.
@@ -138,8 +139,9 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
 
     def possessors(state: State) -> list[Option]:
         right, word, tense = excluded(state), state["predicate"].word, state["tense"]
+        head = state["noun"].word
         wrong = {of for of in range(1, len(CLASSES) + 1) if predicate_form(word, tense, of) not in right}
-        return [option for option in _possessors() if option.choice[1] in wrong and option.text != state["noun"].word]
+        return [option for option in _possessors() if option.choice[1] in wrong and (as_published or option.text != head)]
 
     @cache
     def _possessors() -> list[Option]:
