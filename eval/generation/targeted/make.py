@@ -106,5 +106,7 @@ def _quirks(settings: Settings) -> list[str]:
     if "hin" in settings.languages:
         quirks.append("Hindi targets are two words.")
     if "swa" in settings.languages:
-        quirks.append("Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here.")
+        quirks.append(
+            "Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here."
+        )
     return quirks
