@@ -181,7 +181,7 @@ def _splits(target: str) -> set[tuple[str, str]]:
     """Return the subject prefixes that a verb can have, each with what is left: tense and stem."""
     grammar = _swahili()
     rests = ((prefix, target.removeprefix(prefix)) for prefix in grammar.subject if target.startswith(prefix))
-    return {(prefix, rest) for prefix, rest in rests if rest.startswith(grammar.tenses)}
+    return {(prefix, rest) for prefix, rest in rests if rest.startswith(tuple(grammar.tenses))}
 
 
 def _prefixes(pair: Pair) -> tuple[str, str] | None:

@@ -153,9 +153,10 @@ class _Choices:
 
     def possessor_form(self, state: State) -> list[Option]:
         thing: Object = state["object"]
+        noun, number = state["possessor"]
         oblique = thing.marked and not self._as_published
         genitive = agreeing(self._grammar.genitive, thing.noun, thing.number, oblique)
-        return [Option(f"{form_of(*state['possessor'], True)} {genitive}", None)]
+        return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
 
     def object_form(self, state: State) -> list[Option]:
         return [Option(self._text(state["object"]), None)]

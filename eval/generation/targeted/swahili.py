@@ -34,6 +34,7 @@ class Grammar:
     """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11.
 
     Attributes:
+        tenses: names of tenses by their prefix.
         adjective: prefixes, by the first sound of the adjective.
         nasal: prefixes of classes 9 and 10, by the first letter; none for others.
         nasal_changed: the same, where the first letter is replaced.
@@ -45,7 +46,7 @@ class Grammar:
     demonstratives: dict[str, ByClass]
     subject: ByClass
     relative: ByClass
-    tenses: tuple[str, ...]
+    tenses: dict[str, str]
     relative_tenses: tuple[str, ...]
     copula: str
     adjective: dict[str, tuple[str | None, ...]]
@@ -158,6 +159,8 @@ class _Choices:
         word, tense, right = state["predicate"].word, state["tense"], concord(self._grammar, state["noun"])
         good, bad = (f"{self._form(word, tense, number)}." for number in (right, of))
         known: dict[str, Any] = {
+            "tense": self._grammar.tenses.get(tense),
+            "attractor": possessor.word,
             "noun_class": int(head.value("noun_class")),
             "concord": right,
             "possessor_class": int(possessor.value("noun_class")),
@@ -208,7 +211,7 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
     steps = [
         Step("noun", choices.noun),
         Step("predicate", choices.predicate),
-        hidden("tense", grammar.tenses if frame.predicate == "verb" else [""]),
+        hidden("tense", list(grammar.tenses) if frame.predicate == "verb" else [""]),
         Step("of", choices.linker),
         Step("possessor", choices.possessor),
         *(Step(kind, modifiers[kind]) for kind in frame.modifiers),
