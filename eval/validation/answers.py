@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from eval.validation.answer_files import BAD, GOOD, Columns
 from eval.validation.items import ITEM
 from eval.validation.judging.exclusion import Exclusion, judge_annotators
 from eval.validation.judging.human_files import human_table, rating_tables
-from eval.validation.judging.paradigms import RULES, Rule, RuleName, judge_items, judge_paradigms, people_skills
+from eval.validation.judging.paradigms import Rule, find_rule, judge_items, judge_paradigms, people_skills
 from eval.validation.judging.raters import judge_raters, rating_file
 from eval.validation.loading import load_answers, load_items, load_ratings
 from eval.validation.tables import (
@@ -33,6 +33,14 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _known_rule(name: str) -> str:
+    try:
+        find_rule(name)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class AnswerSettings:
     """Which answers to read and how to judge them; conf/answers.yaml describes every key."""
@@ -40,7 +48,7 @@ class AnswerSettings:
     answers: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
     out: Path
     items: Path | None = None
-    rule: RuleName = "tse"
+    rule: Annotated[str, AfterValidator(_known_rule)]
     limit: Share | None = None
     seed: Seed = 0
     exclude: Exclusion = field(default_factory=Exclusion)
@@ -102,7 +110,7 @@ def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rule(settings: AnswerSettings) -> Rule:
-    rule = RULES[settings.rule]
+    rule = find_rule(settings.rule)
     return rule if settings.limit is None else Rule(rule.share, settings.limit, rule.words)
 
 

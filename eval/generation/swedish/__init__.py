@@ -1,0 +1,1 @@
+"""The source ``sweblimp``: Swedish pairs from patterns over lists of words."""

@@ -1,10 +1,10 @@
 """What people's answers say about each paradigm: accuracy with intervals, agreement, and whether it is kept."""
 
-from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pydantic.dataclasses import dataclass
 
 from eval.metrics.levels import Array
 from eval.validation.answer_files import CHOICES, GOOD
@@ -18,14 +18,17 @@ from eval.validation.judging.aggregation import (
     worker_skills,
 )
 from eval.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+from ucurve.errors import unknown_name
+from ucurve.fields import STRICT
+from ucurve.yaml_files import read_yaml
 
 TIE = "tie"
 _SAMPLES = 1000
 _BOUNDS = (2.5, 97.5)  # percentiles of a 95 % interval
-RuleName = Literal["tse", "zhoblimp", "rublimp"]
+_RULES = Path(__file__).parent / "rules.yaml"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Rule:
     """A rule by which a paradigm is kept: a share is at least a limit.
 
@@ -39,15 +42,16 @@ class Rule:
     words: str
 
 
-RULES: dict[RuleName, Rule] = {
-    # The Basque, Hindi and Swahili suites (section 3.5), after BLiMP: in at least four of five pairs.
-    "tse": Rule("majority_good", 0.8, "pairs of which the majority chose the good sentence"),
-    # No limit in the paper (appendix B). The 11 paradigms left out have at most 15 of 22 answers right, all others
-    # at least 20 of 28.
-    "zhoblimp": Rule("accuracy", 0.7, "answers that chose the good sentence"),
-    # No limit in the paper (section 2.5). The worst of the paradigms it keeps has 78.05 % (Table 7).
-    "rublimp": Rule("plausible", 0.75, "pairs of which Dawid-Skene's label is good"),
-}
+def find_rule(name: str) -> Rule:
+    """Return a rule of rules.yaml.
+
+    Raises:
+        UserError: when there is none of the name.
+    """
+    rules = read_yaml(_RULES, dict[str, Rule])
+    if name not in rules:
+        raise unknown_name("rule", name, rules)
+    return rules[name]
 
 
 def judge_items(answers: pd.DataFrame) -> pd.DataFrame:

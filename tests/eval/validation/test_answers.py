@@ -19,7 +19,7 @@ def judge(questionnaire, tmp_path):
     def call(*files, **given):
         out = tmp_path / given.pop("out", "out")
         answers = [str(file) for file in files or [questionnaire.plain()]]
-        answers_command({"answers": answers, "items": str(questionnaire.items_csv()), "out": str(out), **given})
+        answers_command({"rule": "tse", "answers": answers, "items": str(questionnaire.items_csv()), "out": str(out), **given})
         return {path.stem: pd.read_csv(path) for path in out.glob("*.csv")} | {
             "summary": json.loads((out / "summary.json").read_text())
         }
@@ -187,7 +187,7 @@ def test_a_table_with_a_column_for_each_person(tmp_path, capsys):
     path = tmp_path / "wide.tsv"
     path.write_text("id\ttype\tp_1\tp_2\tnote\n1\tone\t0\t1\tx\n2\tone\t0\t0\ty\n3\ttwo\t1\t\tz\n")
     columns = {"item": "id", "paradigm": "type", "annotators": "p_*", "good": 0, "bad": 1}
-    answers_command({"answers": str(path), "out": str(tmp_path / "out"), "columns": columns})
+    answers_command({"rule": "tse", "answers": str(path), "out": str(tmp_path / "out"), "columns": columns})
     human = pd.read_csv(tmp_path / "out" / "human.csv", index_col="UID")
     assert human[["correct", "total"]].to_numpy().tolist() == [[3, 4], [0, 1]]
     assert "dropped: one, two" in capsys.readouterr().out

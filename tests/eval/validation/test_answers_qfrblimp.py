@@ -15,7 +15,7 @@ COLUMNS = {"item": "id", "paradigm": "type", "annotators": "annotator_*", "good"
 @pytest.mark.filterwarnings("ignore")  # crowd-kit's, about pandas
 def test_labels_probabilities_and_skills_equal_crowdkits(shared, tmp_path, capsys):
     path = shared / "benchmarks" / "qfrblimp" / "annotations.tsv"
-    answers_command({"answers": str(path), "out": str(tmp_path / "out"), "columns": COLUMNS})
+    answers_command({"rule": "tse", "answers": str(path), "out": str(tmp_path / "out"), "columns": COLUMNS})
     judged = pd.read_csv(tmp_path / "out" / "items_judged.csv", dtype={"item": str}).set_index("item")
     people = pd.read_csv(tmp_path / "out" / "annotators.csv").set_index("annotator")
 

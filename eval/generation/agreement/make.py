@@ -1,0 +1,235 @@
+"""The maker of pairs of agreement: from treebanks, and a lexicon of UniMorph where there is one."""
+
+import glob
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from eval.generation.agreement.balance import inverse_probabilities
+from eval.generation.agreement.inflection import make_candidate, other_forms
+from eval.generation.agreement.lexicon import (
+    Lexicon,
+    feature_names,
+    features_of,
+    treebank_entries,
+    unimorph_entries,
+)
+from eval.generation.agreement.relations import Relation, find_relations, is_readable, without_marks
+from eval.generation.agreement.validation import Collocation, Key, count_collocations
+from eval.generation.candidate import Candidate
+from eval.generation.maker import Listed, Made
+from eval.generation.order import weighted
+from eval.generation.treebank import Sentence, read_treebank
+from ucurve.errors import UserError
+from ucurve.fields import STRICT, as_tuple
+from ucurve.yaml_files import read_yaml
+
+_DEFAULT_PAIRS = 100
+_NOISE = 3.0  # section 4.1
+_TARGET_PARTS = ("VERB",)
+_CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class LanguageSettings:
+    """What is set for a language; languages.yaml describes it."""
+
+    left_out: tuple[str, ...] = ()
+    marks: Literal["keep", "remove"] = "keep"
+    verb: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Settings:
+    """What pairs are made from.
+
+    Attributes:
+        treebanks: CoNLL-U files, or patterns of them.
+        unimorph: a file of UniMorph; None takes the forms of the treebanks alone.
+        language: ISO 639-3 code.
+        stage: ``agreement`` ends after the table of agreement.
+        as_published: whether treebanks that the paper leaves out are left out.
+        license: of the treebanks.
+    """
+
+    treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    language: Annotated[str, Field(pattern="^[a-z]{3}$")]
+    unimorph: Path | None = None
+    stage: Literal["pairs", "agreement"] = "pairs"
+    as_published: bool = False
+    license: str = "that of the treebanks"
+
+
+def make(settings: Settings, seed: int) -> Made:
+    """List the pairs of every condition: relation, feature, value that becomes another, word order.
+
+    Raises:
+        UserError: when a file is missing or broken, or the language has no agreement that can be shown.
+    """
+    del seed  # nothing is random before the sample
+    language = language_settings(settings.language)
+    files, notes = _files(settings, language)
+    sentences = [_prepared(sentence, language) for file in files for sentence in read_treebank(file)]
+    entries = treebank_entries(sentences, _NOISE)
+    entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
+    lexicon = Lexicon(entries)
+    readable = [sentence for sentence in sentences if is_readable(sentence)]
+    relations = [relation for sentence in readable for relation in find_relations(sentence, language.verb)]
+    inflected = _inflected(lexicon)
+    notes += [f"{name}: {why}" for name, why in inflected.items() if why]
+    features = [name for name, why in inflected.items() if not why]
+    collocations = count_collocations(relations, features, lexicon)
+    table = [collocation.row() for collocation in collocations.values()]
+    paradigms = [] if settings.stage == "agreement" else list(_paradigms(relations, features, collocations, lexicon))
+    if settings.stage == "pairs" and not paradigms:
+        said = "; ".join(notes) or "no subject has a verb with an agreeing feature"
+        raise UserError(f"no pairs: {settings.language} shows no agreement in these treebanks: {said}")
+    return Made(
+        paradigms=paradigms,
+        card=_card(settings, files),
+        inputs=[*files, *([settings.unimorph] if settings.unimorph is not None else [])],
+        libraries=["conllu", "scipy"],
+        default_pairs=_DEFAULT_PAIRS,
+        tables={"agreement": table},
+        notes=notes,
+    )
+
+
+@cache
+def _languages() -> dict[str, LanguageSettings]:
+    return read_yaml(Path(__file__).parent / "languages.yaml", dict[str, LanguageSettings])
+
+
+def language_settings(language: str) -> LanguageSettings:
+    """Return what is set for a language, the defaults where nothing is."""
+    return _languages().get(language, LanguageSettings())
+
+
+def _files(settings: Settings, language: LanguageSettings) -> tuple[list[Path], list[str]]:
+    """Return the treebanks, and what should be known of them."""
+    found: dict[Path, None] = {}
+    for pattern in settings.treebanks:
+        matching = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob takes no absolute ones
+        if not matching:
+            raise UserError(f"treebanks: no file {pattern}")
+        found.update(dict.fromkeys(matching))
+    left_out = [file for file in found if file.name.startswith(language.left_out)] if language.left_out else []
+    if not left_out:
+        return list(found), []
+    names = ", ".join(file.name for file in left_out)
+    if not settings.as_published:
+        return list(found), [f"{names}: the paper leaves this treebank out; as_published=true does so too"]
+    if len(left_out) == len(found):
+        raise UserError(f"treebanks: the paper leaves out {names}, and no other is given; as_published=false takes it")
+    return [file for file in found if file not in left_out], [f"{names}: left out, as in the paper"]
+
+
+def _prepared(sentence: Sentence, language: LanguageSettings) -> Sentence:
+    if language.marks == "keep":
+        return sentence
+    parts = [(without_marks(sentence.text[: word.start]), word) for word in sentence.words]
+    words = [
+        replace(word, form=without_marks(word.form), lemma=without_marks(word.lemma), start=len(before),
+                end=len(before) + len(without_marks(word.form)))
+        if word.start is not None else word
+        for before, word in parts
+    ]  # fmt: skip
+    return replace(sentence, text=without_marks(sentence.text), words=tuple(words))
+
+
+def _inflected(lexicon: Lexicon) -> dict[str, str]:
+    """Return each feature with the reason why its agreement cannot be shown; empty where it can."""
+    reasons = {}
+    for feature, agreeing in feature_names().agreeing.items():
+        without = [
+            what
+            for what, parts in (("subject", agreeing.subjects), ("verb", _TARGET_PARTS))
+            if not lexicon.inflects(parts, feature)
+        ]
+        reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
+    return reasons
+
+
+def _paradigms(
+    relations: Sequence[Relation], features: Iterable[str], collocations: Mapping[Key, Collocation], lexicon: Lexicon
+) -> Iterator[Listed]:
+    candidates: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    dropped: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for feature in features:
+        agreeing = feature_names().agreeing[feature]
+        values = agreeing.values
+        for relation in relations:
+            if relation.subject.upos not in agreeing.subjects:
+                continue
+            subject = features_of(relation.subject).get(feature)
+            value = next(iter(subject)) if subject and len(subject) == 1 else None
+            if value not in values:
+                continue
+            for found in other_forms(relation, feature, lexicon):
+                if isinstance(found, str):
+                    dropped[relation.kind, feature, value, relation.order][found] += 1
+                elif found[0] in values:
+                    mark = _mark(collocations, (relation.kind, feature, value, relation.order))
+                    known = _columns(feature, value, found[0], mark)
+                    made = make_candidate(relation, feature, found[1], known)
+                    candidates[relation.kind, feature, value, found[0], relation.order].append(made)
+    for key in sorted(candidates):
+        yield _paradigm(key, candidates[key], dropped, collocations)
+
+
+def _mark(collocations: Mapping[Key, Collocation], key: Key) -> str:
+    return collocations[key].mark if key in collocations else "uncertain"
+
+
+def _columns(feature: str, value: str, other: str, mark: str) -> dict[str, Any]:
+    names = feature_names().agreeing[feature]
+    return {
+        "feature_vals": f"{names.values[value]} -> {names.values[other]}",
+        "feature": feature,
+        "agreement": mark,
+    }
+
+
+def _paradigm(
+    key: tuple[str, ...],
+    candidates: list[Candidate],
+    dropped: dict[tuple[str, ...], Counter[str]],
+    collocations: Mapping[Key, Collocation],
+) -> Listed:
+    kind, feature, value, other, order = key
+    names = feature_names().agreeing[feature]
+    condition = (kind, feature, value, order)
+    collocation = collocations.get(condition)
+    reasons = dropped.pop(condition, Counter())  # told once, with the first of the other values
+    note = ""
+    if collocation is not None and collocation.mark == "none":
+        share = f"{collocation.same} of {collocation.total}"
+        note = f"no agreement: {share} verbs have the value {names.values[value]} of their subject"
+        reasons, candidates = reasons + Counter({"no agreement": len(candidates)}), []
+    return Listed(
+        name=f"{kind}-{feature}-{names.values[value]}-{names.values[other]}-{order}",
+        phenomenon=f"{kind}-{names.name}",
+        note=note,
+        candidates=candidates,
+        dropped=reasons,
+        order=weighted(inverse_probabilities),
+    )
+
+
+def _card(settings: Settings, files: Sequence[Path]) -> dict[str, Any]:
+    names = ", ".join(dict.fromkeys(file.name.partition(".")[0] for file in files))
+    return {
+        "language": settings.language,
+        "citation": _CITATION.format(names=names),
+        "license": settings.license,
+        "columns": {"paradigm": "{phenomenon} {feature_vals} {word_order}", "word_order": "word_order"},
+        "masked_scorer": "pll_l2r",
+        "linking": "lp",
+        "aggregate": "all",
+    }

@@ -1,0 +1,110 @@
+"""Subjects and the words that may agree with them (MultiBLiMP, section 4.1)."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from eval.generation.agreement.lexicon import Features, Lexicon, features_of
+from eval.generation.treebank import Sentence, Word
+
+LONGEST = 64  # words of a sentence that is read
+SUBJECTS = ("NOUN", "PRON")
+HEADS = ("VERB", "AUX")
+BEARERS = ("NOUN", "PRON", "PROPN")  # words that may attract agreement
+_UNWANTED = ("Style", "Foreign", "Typo")  # features of sentences that are not well formed
+_CLAUSAL = ("expl", "csubj:outer", "nsubj:outer")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A subject and a word that may agree with it.
+
+    Attributes:
+        kind: ``SV``, of a finite verb, or ``SP``, of a participle.
+        target: the word that is inflected.
+        role: verb, auxiliary or participle.
+        between: features of the nouns and pronouns between the two.
+    """
+
+    sentence: Sentence
+    kind: str
+    role: str
+    subject: Word
+    target: Word
+    between: Sequence[Features]
+
+    @property
+    def order(self) -> str:
+        """Which stands first: ``SV`` where the subject does, else ``VS``."""
+        return "SV" if self.target.id > self.subject.id else "VS"
+
+    @property
+    def distance(self) -> int:
+        """From the subject to the target, in words; negative where the target stands first."""
+        return self.target.id - self.subject.id
+
+
+def is_readable(sentence: Sentence) -> bool:
+    """Tell whether a sentence is well formed by its annotation, and not too long."""
+    if len(sentence.words) > LONGEST:
+        return False
+    return not any(
+        word.relation == "reparandum"
+        or any(name in word.feats for name in _UNWANTED)
+        or any(name.startswith("Correct") for name in word.misc)
+        for word in sentence.words
+    )
+
+
+def without_marks(text: str) -> str:
+    """Remove combining marks, such as accents and vowel points."""
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(sign for sign in parts if not unicodedata.combining(sign)))
+
+
+def find_relations(sentence: Sentence, required: Mapping[str, str]) -> Iterator[Relation]:
+    """Yield the subjects of a sentence with the words that may agree with them.
+
+    Args:
+        required: features that a finite verb must have in this language.
+    """
+    for subject in sentence.words:
+        head = sentence.head_of(subject)
+        if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
+            continue
+        if any(child.relation == "conj" for child in sentence.children[subject.id]):
+            continue
+        children = sentence.children[head.id]
+        if any(mark in child.deprel for child in children for mark in _CLAUSAL):
+            continue
+        finite, role = _finite(head, children)
+        if finite is not None and _has(finite, required):
+            yield _relation(sentence, "SV", role, subject, finite)
+        if features_of(head).get("VerbForm") == {"Part"}:
+            yield _relation(sentence, "SP", "participle", subject, head)
+
+
+def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
+    """Return the finite verb of a clause, an auxiliary where there is one, and what it is."""
+    auxiliaries = [child for child in children if child.relation == "aux" or child.deprel == "cop"]
+    for word, role in [*((word, "auxiliary") for word in auxiliaries), (head, "verb")]:
+        if features_of(word).get("VerbForm", frozenset(["Fin"])) == {"Fin"}:
+            return word, role
+    return None, ""
+
+
+def _has(word: Word, required: Mapping[str, str]) -> bool:
+    features = features_of(word)
+    return all(features.get(name, frozenset([value])) == {value} for name, value in required.items())
+
+
+def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word) -> Relation:
+    first, last = sorted((subject.id, target.id))
+    between = [features_of(word) for word in sentence.words[first : last - 1] if word.upos in BEARERS]
+    return Relation(sentence, kind, role, subject, target, between)
+
+
+def values_of(word: Word, part: str, feature: str, lexicon: Lexicon, context: Features) -> frozenset[str] | None:
+    """Return the values that a word may have: those annotated, else those of its form in the lexicon."""
+    annotated = features_of(word).get(feature)
+    return annotated or lexicon.values(part, word.form.lower(), feature, context)

@@ -1,0 +1,118 @@
+"""Resources of the published pipeline: aspect pairs, frequencies of lemmas, collocations of adjectives of time."""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ucurve.errors import UserError
+from ucurve.storage.files import decode_utf8
+
+ASPECT_PAIRS, FREQUENCIES = "aspect_pair_zal.csv.gz", "freqrnc2011.csv.gz"
+PAST_MARKERS, FUTURE_MARKERS = "past_tense_markers.json.gz", "futr_tense_markers.json.gz"
+
+Key = tuple[str, str]
+"""A lemma and its part of speech, as the list of frequencies names it: ``v``, ``s``, ``a``."""
+
+VERB: Final = "v"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What rules may use beside the lists that ship with the project; what is not given is empty.
+
+    Attributes:
+        aspect_pairs: the perfective partner of each imperfective verb, the most frequent where there are several.
+        frequencies: occurrences in a million words.
+        past_markers, future_markers: the adjectives of past or future time that go with a noun.
+        words_per_place: how many words are tried where many fit, drawn by the sentence; None for all.
+    """
+
+    aspect_pairs: Mapping[str, str] = field(default_factory=dict)
+    frequencies: Mapping[Key, float] = field(default_factory=dict)
+    past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    words_per_place: int | None = None
+
+
+def read_resources(folder: Path, words_per_place: int | None = None) -> Resources:
+    """Read the files of the published pipeline that are in a folder; a file that is not there leaves its part empty.
+
+    Raises:
+        UserError: naming file and line, when a file cannot be read or a line is broken.
+    """
+    if not folder.is_dir():
+        raise UserError(f"resources: {folder} is no folder")
+    frequencies = _frequencies(folder / FREQUENCIES)
+    return Resources(
+        aspect_pairs=_aspect_pairs(folder / ASPECT_PAIRS, frequencies),
+        frequencies=frequencies,
+        past_markers=_markers(folder / PAST_MARKERS),
+        future_markers=_markers(folder / FUTURE_MARKERS),
+        words_per_place=words_per_place,
+    )
+
+
+def _text(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    try:
+        return decode_utf8(gzip.decompress(path.read_bytes()), str(path))
+    except (EOFError, OSError, zlib.error) as error:
+        raise UserError(f"{path}: not a gzip file ({error})") from error
+
+
+def _rows(path: Path, delimiter: str, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Return the named columns of a table with the numbers of its lines."""
+    text = _text(path)
+    if text is None:
+        return []
+    lines = csv.reader(text.splitlines(), delimiter=delimiter)
+    header = next(lines, [])
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise UserError(f"{path}:1: no column {missing[0]!r}; columns: {', '.join(header)}")
+    places = [header.index(name) for name in columns]
+    found = []
+    for number, row in enumerate(lines, start=2):
+        if len(row) != len(header):
+            raise UserError(f"{path}:{number}: {len(row)} fields where the header has {len(header)}")
+        found.append((number, [row[place] for place in places]))
+    return found
+
+
+def _frequencies(path: Path) -> dict[Key, float]:
+    found: dict[Key, float] = {}
+    for number, (lemma, pos, ipm) in _rows(path, "\t", ("Lemma", "PoS", "Freq(ipm)")):
+        try:
+            found[(lemma, pos)] = float(ipm)
+        except ValueError as error:
+            raise UserError(f"{path}:{number}: the frequency {ipm!r} is no number") from error
+    return found
+
+
+def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for _, (imperfective, perfective) in _rows(path, ",", ("Imp", "Perf")):
+        known = found.get(imperfective)
+        if known is None or frequencies.get((perfective, VERB), 0.0) > frequencies.get((known, VERB), 0.0):
+            found[imperfective] = perfective
+    return found
+
+
+def _markers(path: Path) -> dict[str, list[str]]:
+    text = _text(path)
+    if text is None:
+        return {}
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+    ok = isinstance(content, dict) and all(isinstance(value, list) for value in content.values())
+    if not ok:
+        raise UserError(f"{path}:1: expected nouns with lists of adjectives")
+    return {str(noun): [str(word) for word in words] for noun, words in content.items()}

@@ -1,0 +1,1 @@
+"""The rules of the 45 paradigms, by what they change."""

@@ -1,0 +1,88 @@
+"""Forms of a lexeme: which stand for given features, and which of them cannot be read as the form they replace."""
+
+from collections.abc import Callable, Iterator, Set
+from typing import Any, Final
+
+from eval.generation.russian.morphology import Morphology
+from eval.generation.treebank import Word
+
+Parse = Any
+
+CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
+NUMBERS: Final = ("sing", "plur")
+GENDERS: Final = ("masc", "femn", "neut")
+CASE_OF: Final = {"Nom": "nomn", "Gen": "gent", "Dat": "datv", "Acc": "accs", "Ins": "ablt", "Loc": "loct"}
+NUMBER_OF: Final = {"Sing": "sing", "Plur": "plur"}
+GENDER_OF: Final = {"Masc": "masc", "Fem": "femn", "Neut": "neut"}
+
+MARKED: Final = frozenset(
+    [
+        "V-oy",
+        "V-ey",
+        "V-be",
+        "V-en",
+        "V-ie",
+        "V-bi",
+        "V-sh",
+        "V-ej",
+        "Fimp",
+        "Erro",
+        "Arch",
+        "Slng",
+        "Dist",
+        "Infr",
+        "Abbr",
+        "Supr",
+        "Cmp2",
+        "gen2",
+        "loc2",
+        "acc2",
+        "gen1",
+        "voct",
+        "Litr",
+    ]
+)
+"""Grammemes of rare variants, which no rule puts into a sentence."""
+
+UNKNOWN: Final = "the form is not known"
+AMBIGUOUS: Final = "the form can be read as the original one"
+CHOSEN: Final = "the analyses of the word disagree"
+
+
+def forms_of(parse: Parse, wanted: Set[str]) -> list[str]:
+    """Return the usual forms of a parse's lexeme that have all grammemes wanted, in their order, each once."""
+    found = [
+        other.word
+        for other in parse.lexeme
+        if wanted <= other.tag.grammemes and not (other.tag.grammemes & MARKED) - parse.tag.grammemes
+    ]
+    return list(dict.fromkeys(found))
+
+
+def plain(form: str) -> str:
+    """Return a form as it is printed where the letter yo is not used."""
+    return form.replace("ё", "е")
+
+
+def readings(morphology: Morphology, form: str, parse: Parse) -> Iterator[Set[str]]:
+    """Yield the grammemes of each analysis of a form as a word of a parse's lexeme."""
+    lexeme = {other.normal_form for other in (parse,)}
+    for other in morphology.forms_with(form):
+        if other.normal_form in lexeme and other.tag.POS == parse.tag.POS:
+            yield other.tag.grammemes
+
+
+def agreeing(morphology: Morphology, word: Word, test: Callable[[Parse], bool]) -> list[Parse]:
+    """Return the analyses of a word that a test holds for, the likeliest first."""
+    return [parse for parse in morphology.forms_with(word.form) if test(parse)]
+
+
+def features_of(parse: Parse) -> tuple[str | None, str | None, str | None]:
+    """Return case, number and gender of a parse."""
+    return parse.tag.case, parse.tag.number, parse.tag.gender
+
+
+def spell(morphology: Morphology, form: str, word: Word) -> str:
+    """Return a form with the capitals of the word that it replaces, and with yo only where that word has it."""
+    printed = form if "ё" in word.form.lower() else plain(form)
+    return morphology.spelled_like(printed, word.form)

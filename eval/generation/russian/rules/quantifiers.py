@@ -1,0 +1,109 @@
+"""Agreement of the floating quantifier sam with the one argument of its clause that it can belong to (28 to 30)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from eval.generation.candidate import Candidate
+from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.rule import Rule, Tools
+from eval.generation.russian.rules.agreement import heads, match, modifiers, modifiers_of, other_values, reading
+from eval.generation.russian.rules.forms import CASES, GENDERS, NUMBERS, Parse
+from eval.generation.russian.rules.noun_phrases import modifier_change, noun_change
+from eval.generation.treebank import Sentence, Word
+
+QUANTIFIER: Final = frozenset({"сам", "самый"})
+"""The second has forms that are spelled as forms of the first; only these are looked at."""
+
+NOMINAL: Final = ("NOUN", "PROPN", "PRON")
+SUPERLATIVE: Final = ("ADJ",)
+
+
+def _quantified(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse, Word, Parse]]:
+    """Yield quantifiers with the only word that each can belong to, and analyses of both that agree."""
+    for word in sentence.words:
+        readings = [parse for parse in modifiers(tools.morphology, word) if parse.normal_form in QUANTIFIER]
+        if not readings or readings[0].normal_form != "сам" or _before_adjective(sentence, word):
+            continue
+        for lexeme in dict.fromkeys(parse.normal_form for parse in readings):
+            of_lexeme = [parse for parse in readings if parse.normal_form == lexeme]
+            found = _argument(sentence, word, of_lexeme, tools.morphology)
+            if found is not None:
+                yield word, *found
+
+
+def _before_adjective(sentence: Sentence, word: Word) -> bool:
+    after = sentence.words[word.id] if word.id < len(sentence.words) else None
+    return after is not None and after.upos in SUPERLATIVE and word.form.lower() not in ("сам", "сама", "само", "сами")
+
+
+def _argument(
+    sentence: Sentence, word: Word, readings: list[Parse], morphology: Morphology
+) -> tuple[Parse, Word, Parse] | None:
+    """Return what the quantifier belongs to: its head, or else the only word near it that agrees."""
+    head = sentence.head_of(word)
+    if head is not None and head.upos in NOMINAL:
+        both = _agreeing(morphology, head, readings)
+        if both is not None:
+            return both[0], head, both[1]
+    clause = [other for other in _clause(sentence, word) if other.upos in NOMINAL and other.id != word.id]
+    found = [
+        (both[0], other, both[1]) for other in clause if (both := _agreeing(morphology, other, readings)) is not None
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _clause(sentence: Sentence, word: Word) -> Iterator[Word]:
+    """Yield the words that depend on what the quantifier depends on, and that itself."""
+    head = sentence.head_of(word)
+    if head is not None:
+        yield head
+        yield from sentence.children[head.id]
+
+
+def _agreeing(morphology: Morphology, noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
+    for parse in readings:
+        for head in heads(morphology, noun):
+            if match(reading(head), reading(parse)) or (head.tag.POS == "NPRO" and _same_number_and_case(head, parse)):
+                return parse, head
+    return None
+
+
+def _same_number_and_case(head: Parse, parse: Parse) -> bool:
+    """Say whether a pronoun, of which the first two persons have no gender, goes with a quantifier."""
+    return (head.tag.case, head.tag.number) == (parse.tag.case, parse.tag.number) and (
+        head.tag.gender is None or parse.tag.number == "plur" or head.tag.gender == parse.tag.gender
+    )
+
+
+def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word, parse, noun, head in _quantified(sentence, tools):
+        [number] = other_values(NUMBERS, parse.tag.number)
+        if len(modifiers_of(sentence.children[noun.id])) <= 1:
+            yield from noun_change(sentence, tools, noun, head, word)
+        values = (parse.tag.case, number, head.tag.gender or "masc")
+        yield from modifier_change(sentence, tools, noun, word, parse, values, "Number")
+
+
+def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word, parse, noun, head in _quantified(sentence, tools):
+        if parse.tag.number == "sing" and head.tag.gender is not None:
+            for gender in other_values(GENDERS, parse.tag.gender):
+                values = (parse.tag.case, "sing", gender)
+                yield from modifier_change(sentence, tools, noun, word, parse, values, "Gender")
+
+
+def _case(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word, parse, noun, _ in _quantified(sentence, tools):
+        for case in other_values(CASES, parse.tag.case):
+            values = (case, parse.tag.number, parse.tag.gender)
+            yield from modifier_change(sentence, tools, noun, word, parse, values, "Case")
+
+
+_rule = partial(Rule, phenomenon="floating_quantifier_agreement", level="syntax")
+
+RULES: Final = (
+    _rule(paradigm="floating_quantifier_agreement_number", find=_number),
+    _rule(paradigm="floating_quantifier_agreement_gender", find=_gender),
+    _rule(paradigm="floating_quantifier_agreement_case", find=_case),
+)

@@ -1,0 +1,131 @@
+"""The word lists: tables of words with their forms and with codes, as the gender of a noun or what a verb takes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from ucurve.errors import UserError, missing_folder, unknown_name
+from ucurve.storage.files import read_utf8
+from ucurve.yaml_files import read_yaml
+
+LISTS: Final = Path(__file__).with_name("lists")
+_NONE = "-"  # a cell without codes
+_WORD = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+)*")
+
+Codes = Mapping[str, str | list[str]]
+"""The columns of a list that hold codes, and which codes these may be (the head of ``lists/columns.yaml``)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A word of a list.
+
+    Attributes:
+        cells: by the name of the column.
+        place: file and line.
+    """
+
+    cells: Mapping[str, str]
+    place: str
+
+    def codes(self, column: str) -> frozenset[str]:
+        """Return what a cell holds between blanks, nothing for ``-``."""
+        return self._codes[column]
+
+    @cached_property
+    def _codes(self) -> Mapping[str, frozenset[str]]:
+        return {column: frozenset(cell.split()) - {_NONE} for column, cell in self.cells.items()}
+
+
+WordLists = Mapping[str, Sequence[Row]]
+"""The rows of each list by its name, in the order of the file."""
+
+
+def list_files(folder: Path | None) -> dict[str, Path]:
+    """Return the file of each list: that of the folder, or the project's where the folder has none.
+
+    Raises:
+        UserError: when there is no such folder, it has no list, or a file in it is named like none.
+    """
+    names = list(_columns())
+    own = {} if folder is None else {path.stem: path for path in _tables(folder)}
+    for name, path in own.items():
+        if name not in names:
+            raise unknown_name("list", name, names, str(path))
+    return {name: own.get(name, LISTS / f"{name}.tsv") for name in names}
+
+
+def read_lists(files: Mapping[str, Path]) -> WordLists:
+    """Read the lists.
+
+    Raises:
+        UserError: naming file and line, where a line has not the columns of the project's list, a cell is empty, a word
+            is none, a code is not allowed, or a line stands twice.
+    """
+    lists = {name: tuple(_rows(path, _header(LISTS / f"{name}.tsv"))) for name, path in files.items()}
+    for name, codes in _columns().items():
+        for row in lists[name]:
+            _check(row, codes, lists)
+    return lists
+
+
+def _columns() -> Mapping[str, Codes]:
+    return read_yaml(LISTS / "columns.yaml", dict[str, dict[str, str | list[str]]])
+
+
+def _tables(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise missing_folder("lists", folder)
+    paths = sorted(folder.glob("*.tsv"))
+    if not paths:
+        raise UserError(f"lists: {folder} holds no *.tsv; allowed: {', '.join(_columns())}")
+    return paths
+
+
+def _header(path: Path) -> list[str]:
+    return read_utf8(path).split("\n", 1)[0].rstrip("\r").split("\t")
+
+
+def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
+    lines = [[cell.strip() for cell in line.split("\t")] for line in read_utf8(path).split("\n")]
+    if lines[0] != header:
+        raise UserError(f"{path}:1: the columns must be {', '.join(header)}, in this order between tabs")
+    seen: dict[tuple[str, ...], int] = {}
+    for number, cells in enumerate(lines[1:], start=2):
+        if cells == [""]:
+            continue
+        place = f"{path}:{number}"
+        if len(cells) != len(header):
+            raise UserError(f"{place}: {len(cells)} cells, where the first line names {len(header)} columns")
+        if "" in cells:
+            raise UserError(f"{place}: {header[cells.index('')]} is empty; write {_NONE!r} for a column without codes")
+        first = seen.setdefault(tuple(cells), number)
+        if first != number:
+            raise UserError(f"{place}: the same as line {first}")
+        yield Row(dict(zip(header, cells, strict=True)), place)
+    if not seen:
+        raise UserError(f"{path}: holds no words")
+
+
+def _check(row: Row, codes: Codes, lists: WordLists) -> None:
+    for column, cell in row.cells.items():
+        if column not in codes:
+            if _WORD.fullmatch(cell) is None:
+                raise UserError(f"{row.place}: {column} must be words of letters with blanks between, not {cell!r}")
+            continue
+        allowed = _allowed(codes[column], lists)
+        for code in sorted(row.codes(column)):
+            if allowed is not None and code not in allowed:
+                raise unknown_name(column, code, allowed, row.place)
+
+
+def _allowed(codes: str | list[str], lists: WordLists) -> list[str] | None:
+    if not isinstance(codes, str):
+        return codes
+    name, _, column = codes.partition(".")
+    if not column:
+        return None
+    return sorted({code for row in lists[name] for code in row.codes(column)})
