@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,10 @@ PAST_MARKERS, FUTURE_MARKERS = "past_tense_markers.json.gz", "futr_tense_markers
 Key = tuple[str, str]
 """A lemma and its part of speech, as the list of frequencies names it: ``v``, ``s``, ``a``."""
 
-VERB: Final = "v"
+VERB, NOUN = "v", "s"
+
+MINIMUM_IPM: Final = 1.0
+"""Frequency, in a million words, from which a word of the list of frequencies widens ours."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,15 @@ class Resources:
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     words_per_place: int | None = None
     suffixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def common(self) -> Mapping[str, tuple[str, ...]]:
+        """The lemmas of each part of speech that occur at least ``MINIMUM_IPM`` times in a million words."""
+        found: dict[str, list[str]] = {}
+        for (lemma, pos), ipm in self.frequencies.items():
+            if ipm >= MINIMUM_IPM:
+                found.setdefault(pos, []).append(lemma)
+        return {pos: tuple(lemmas) for pos, lemmas in found.items()}
 
 
 def read_resources(folder: Path, words_per_place: int | None = None) -> Resources:

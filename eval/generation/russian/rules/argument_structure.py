@@ -7,12 +7,12 @@ from typing import Final
 
 from eval.generation.candidate import Candidate
 from eval.generation.russian.morphology import Morphology
-from eval.generation.russian.resources import Resources
+from eval.generation.russian.resources import VERB, Resources
 from eval.generation.russian.rule import Rule, Tools, change
 from eval.generation.russian.rules.agreement import modifiers_of
 from eval.generation.russian.rules.forms import UNKNOWN, Parse, forms_of, plain
 from eval.generation.russian.rules.lists import read_list
-from eval.generation.russian.rules.nouns import MINIMUM_IPM, Argument, animate, inanimate, inanimate_forms, noun_lemmas
+from eval.generation.russian.rules.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from eval.generation.russian.rules.verbs import form_like, verb_parses
 from eval.generation.treebank import Sentence, Word
 
@@ -56,7 +56,7 @@ def _intransitive(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, 
 
 def _verb_lemmas(resources: Resources) -> tuple[str, ...]:
     ours = [lemma for lemmas in read_list("verbs")["intransitive"].values() for lemma in lemmas]
-    given = [lemma for (lemma, pos), ipm in resources.frequencies.items() if pos == "v" and ipm >= MINIMUM_IPM]
+    given = resources.common.get(VERB, ())
     return tuple(dict.fromkeys([*ours, *given]))
 
 

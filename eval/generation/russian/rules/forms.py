@@ -1,6 +1,6 @@
 """Forms of a lexeme: which stand for given features, and which of them cannot be read as the form they replace."""
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Set
 from typing import Any, Final
 
 from eval.generation.russian.morphology import Morphology
@@ -46,7 +46,6 @@ MARKED: Final = frozenset(
 
 UNKNOWN: Final = "the form is not known"
 AMBIGUOUS: Final = "the form can be read as the original one"
-CHOSEN: Final = "the analyses of the word disagree"
 
 
 def forms_of(parse: Parse, wanted: Set[str]) -> list[str]:
@@ -62,24 +61,6 @@ def forms_of(parse: Parse, wanted: Set[str]) -> list[str]:
 def plain(form: str) -> str:
     """Return a form as it is printed where the letter yo is not used."""
     return form.replace("ё", "е")
-
-
-def readings(morphology: Morphology, form: str, parse: Parse) -> Iterator[Set[str]]:
-    """Yield the grammemes of each analysis of a form as a word of a parse's lexeme."""
-    lexeme = {other.normal_form for other in (parse,)}
-    for other in morphology.forms_with(form):
-        if other.normal_form in lexeme and other.tag.POS == parse.tag.POS:
-            yield other.tag.grammemes
-
-
-def agreeing(morphology: Morphology, word: Word, test: Callable[[Parse], bool]) -> list[Parse]:
-    """Return the analyses of a word that a test holds for, the likeliest first."""
-    return [parse for parse in morphology.forms_with(word.form) if test(parse)]
-
-
-def features_of(parse: Parse) -> tuple[str | None, str | None, str | None]:
-    """Return case, number and gender of a parse."""
-    return parse.tag.case, parse.tag.number, parse.tag.gender
 
 
 def spell(morphology: Morphology, form: str, word: Word) -> str:

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from eval.generation.russian.morphology import Morphology
-from eval.generation.russian.resources import Resources
+from eval.generation.russian.resources import NOUN, Resources
 from eval.generation.russian.rules.agreement import heads
 from eval.generation.russian.rules.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, Parse, forms_of, plain
 from eval.generation.russian.rules.lists import read_list
@@ -12,8 +12,6 @@ from eval.generation.treebank import Word
 
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
 PERSONAL: Final = frozenset({"я", "ты", "он", "она", "мы", "вы", "они"})
-MINIMUM_IPM: Final = 1.0
-"""Frequency, in a million words, from which a noun of the list of frequencies is used."""
 
 
 class Argument(NamedTuple):
@@ -34,7 +32,9 @@ def animate(morphology: Morphology, word: Word) -> Argument | None:
             return Argument(tag.case, tag.number, tag.gender, parse)
     feats = word.feats
     case, number = CASE_OF.get(feats.get("Case", "")), NUMBER_OF.get(feats.get("Number", ""))
-    if word.upos != "PROPN" or feats.get("Animacy") != "Anim" or case is None or number is None:
+    capital = word.id > 1 or not morphology.is_known(word.form)  # at the beginning every word has one
+    is_name = word.upos == "PROPN" and feats.get("Animacy") == "Anim" and capital
+    if not is_name or case is None or number is None:
         return None
     return Argument(case, number, GENDER_OF.get(feats.get("Gender", "")), None)
 
@@ -50,7 +50,7 @@ def inanimate(morphology: Morphology, word: Word) -> Parse | None:
 def noun_lemmas(resources: Resources) -> tuple[str, ...]:
     """Return the nouns of our list, and those of the list of frequencies that are common enough."""
     ours = [lemma for lemmas in read_list("nouns")["inanimate"].values() for lemma in lemmas]
-    given = [lemma for (lemma, pos), ipm in resources.frequencies.items() if pos == "s" and ipm >= MINIMUM_IPM]
+    given = resources.common.get(NOUN, ())
     return tuple(dict.fromkeys([*ours, *given]))
 
 
