@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from ucurve.errors import UserError
 from ucurve.storage.files import decode_utf8
 
 ASPECT_PAIRS, FREQUENCIES = "aspect_pair_zal.csv.gz", "freqrnc2011.csv.gz"
+SUFFIXES = "suffix_root_concordance.csv.gz"
 PAST_MARKERS, FUTURE_MARKERS = "past_tense_markers.json.gz", "futr_tense_markers.json.gz"
 
 Key = tuple[str, str]
@@ -33,6 +35,7 @@ class Resources:
         aspect_pairs: the perfective partner of each imperfective verb, the most frequent where there are several.
         frequencies: occurrences in a million words.
         past_markers, future_markers: the adjectives of past or future time that go with a noun.
+        suffixes: the suffixes that a root stands with.
         words_per_place: how many words are tried where many fit, drawn by the sentence; None for all.
     """
 
@@ -41,6 +44,7 @@ class Resources:
     past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     words_per_place: int | None = None
+    suffixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def common(self) -> Mapping[str, tuple[str, ...]]:
@@ -67,6 +71,7 @@ def read_resources(folder: Path, words_per_place: int | None = None) -> Resource
         past_markers=_markers(folder / PAST_MARKERS),
         future_markers=_markers(folder / FUTURE_MARKERS),
         words_per_place=words_per_place,
+        suffixes=_suffixes(folder / SUFFIXES),
     )
 
 
@@ -129,3 +134,12 @@ def _markers(path: Path) -> dict[str, list[str]]:
     if not ok:
         raise UserError(f"{path}:1: expected nouns with lists of adjectives")
     return {str(noun): [str(word) for word in words] for noun, words in content.items()}
+
+
+def _suffixes(path: Path) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for number, (root, suffixes) in _rows(path, ",", ("root", "suffixes")):
+        if not re.fullmatch(r"\[('[^',]+'(, '[^',]+')*)?\]", suffixes):
+            raise UserError(f"{path}:{number}: expected a list of suffixes, as ['ик', 'ок'], not {suffixes!r}")
+        found.setdefault(root.rpartition("_")[0], {}).update(dict.fromkeys(re.findall(r"'([^']+)'", suffixes)))
+    return {root: list(suffixes) for root, suffixes in found.items()}

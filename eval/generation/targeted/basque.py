@@ -13,6 +13,7 @@ from ucurve.fields import STRICT
 COLUMNS = ("subcategory", "tense", "possible_S", "possible_DO", "possible_IO")
 CATEGORIES = ("n", "v", "aux")
 TENSES = ("PST", "PRS", "FUT")
+CLASSES = ("person", "animal", "food", "tool", "transport", "text", "speech", "other")
 _OTHER = {"sg": "pl", "pl": "sg"}
 
 
@@ -55,6 +56,12 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     """
     vocabulary = read_vocabulary(folder / "basque.csv", COLUMNS, CATEGORIES)
     auxiliaries = read_auxiliaries(vocabulary)
+    for noun in vocabulary.nouns:
+        noun.one_of("subcategory", CLASSES)
+    for verb in vocabulary.of("v"):
+        verb.one_of("tense", TENSES)
+        for argument in grammar.cases[verb.one_of("subcategory", grammar.cases)]:
+            verb.all_of(f"possible_{argument}", CLASSES)
     return [
         _suite(grammar, vocabulary, auxiliaries, focus, name, as_published)
         for focus in grammar.phenomena

@@ -1,6 +1,5 @@
 """Hindi: after a subject with ne the verb is perfective, and without it habitual."""
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
 CATEGORIES = ("n", "v")
 NUMBERS = ("sg", "pl")
 GENDERS = ("m", "f")
+CLASSES = ("person", "animal", "food", "thing", "tool", "text", "speech", "transport")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -74,7 +74,8 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 
     Args:
         as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
-            that of the direct singular, the genitive by number and never by case.
+            that of the direct singular, the genitive by number and never by case; and whether subject and object may
+            be one noun where a possessor stands between them.
 
     Raises:
         UserError: when the vocabulary is missing or broken.
@@ -82,6 +83,11 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:
         noun.one_of("gender", GENDERS)
+        noun.one_of("semantic_class", CLASSES)
+        for form in ("nom_pl", "obl_sg", "obl_pl"):
+            noun.value(form)
+    for verb in vocabulary.of("v"):
+        verb.all_of("semantic_class", CLASSES)
     return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
 
 
@@ -110,87 +116,91 @@ def agreeing(forms: Agreeing, noun: Entry, number: str, oblique: bool) -> str:
     return forms.direct_singular if number == "sg" and not oblique else forms.masculine
 
 
-def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
-    frame = grammar.frames[name]
-    with_noun = "noun" in frame.possessors
-    animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
+class _Choices:
+    """What can be chosen in a suite, in each place of its frame."""
 
-    def object_text(thing: Object) -> str:
-        marker = f" {grammar.marker}" if thing.marked else ""
-        return form_of(thing.noun, thing.number, thing.marked) + marker
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, frame: Frame, as_published: bool) -> None:
+        self._grammar = grammar
+        self._vocabulary = vocabulary
+        self._ne = frame.ne
+        self._with_noun = "noun" in frame.possessors
+        self._as_published = as_published
+        animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
+        each = [(noun, number) for noun in animate for number in NUMBERS]
+        self._subjects = [Option(form_of(*of, frame.ne), of) for of in each]
+        self._possessors = [Option("", of, form_of(*of, True)) for of in each]
+        self._objects_of = cache(self._make_objects)
 
-    @cache
-    def subjects() -> list[Option]:
-        return [
-            Option(form_of(noun, number, frame.ne), (noun, number)) for noun in animate for number in NUMBERS
-        ]  # fmt: skip
+    def subject(self, _state: State) -> list[Option]:
+        return self._subjects
 
-    @cache
-    def objects_of(verb: Entry) -> list[Object]:
-        classes = [name for name in verb.values("semantic_class") if not (with_noun and name == "person")]
-        fitting = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in classes]
-        return [
-            Object(noun, number, marked)
-            for noun in fitting
-            for number in NUMBERS
-            for marked in ((True,) if noun.value("semantic_class") in ANIMATE else (True, False))
-        ]
+    def object(self, state: State) -> list[Option]:
+        fitting, subject = self._objects_of(state["verb"]), state["subject"][0].word
+        if self._as_published and self._with_noun:
+            return fitting
+        return [option for option in fitting if option.choice.noun.word != subject]
 
-    @cache
-    def options_of_objects(verb: Entry) -> list[Option]:
-        return [Option("", thing, object_text(thing)) for thing in objects_of(verb)]
+    def possessor(self, state: State) -> list[Option]:
+        taken = (state["subject"][0].word, state["object"].noun.word)
+        return [option for option in self._possessors if option.choice[0].word not in taken]
 
-    def objects(state: State) -> list[Option]:
-        return [option for option in options_of_objects(state["verb"]) if option.choice.noun is not state["subject"][0]]
-
-    @cache
-    def pronouns(noun: Entry, number: str, oblique: bool) -> list[Option]:
-        ending = agreeing(grammar.possessive, noun, number, oblique or as_published)
-        return [Option(stem + ending, stem) for stem in grammar.pronouns]
-
-    def pronoun(state: State) -> Sequence[Option]:
-        if with_noun:
-            return pronouns(*state["possessor"], True)
+    def pronoun(self, state: State) -> list[Option]:
         thing: Object = state["object"]
-        return pronouns(thing.noun, thing.number, thing.marked)
+        noun, number = state["possessor"] if self._with_noun else (thing.noun, thing.number)
+        oblique = self._with_noun or thing.marked or self._as_published
+        ending = agreeing(self._grammar.possessive, noun, number, oblique)
+        return [Option(stem + ending, stem) for stem in self._grammar.pronouns]
 
-    @cache
-    def possessors() -> list[Option]:
-        return [Option("", (noun, number), form_of(noun, number, True)) for noun in animate for number in NUMBERS]
-
-    def possessor(state: State) -> list[Option]:
-        taken = (state["subject"][0], state["object"].noun)
-        return [option for option in possessors() if option.choice[0] not in taken]
-
-    def possessor_form(state: State) -> list[Option]:
+    def possessor_form(self, state: State) -> list[Option]:
+        thing: Object = state["object"]
         noun, number = state["possessor"]
-        thing: Object = state["object"]
-        oblique = thing.marked and not as_published
-        genitive = agreeing(grammar.genitive, thing.noun, thing.number, oblique)
+        oblique = thing.marked and not self._as_published
+        genitive = agreeing(self._grammar.genitive, thing.noun, thing.number, oblique)
         return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
 
-    def object_form(state: State) -> list[Option]:
-        return [Option(object_text(state["object"]), None)]
+    def object_form(self, state: State) -> list[Option]:
+        return [Option(self._text(state["object"]), None)]
 
-    def target(state: State) -> Target:
+    def target(self, state: State) -> Target:
         noun, number = state["subject"]
         thing: Object = state["object"]
-        if not frame.ne:
+        if not self._ne:
             agreement = f"{noun.value('gender')}_{number}"
         else:
             agreement = "m_sg" if thing.marked else f"{thing.noun.value('gender')}_{thing.number}"
         verb, tense = state["verb"].word, state["tense"]
-        good, bad = (conjugate(grammar, verb, perfective, agreement, tense) for perfective in (frame.ne, not frame.ne))
+        good, bad = (conjugate(self._grammar, verb, perfect, agreement, tense) for perfect in (self._ne, not self._ne))
         known = {"tense": tense, "number_S": number, "number_O": thing.number, "object_marked": thing.marked}
         return Target(good, bad, known)
 
+    def _text(self, thing: Object) -> str:
+        marker = f" {self._grammar.marker}" if thing.marked else ""
+        return form_of(thing.noun, thing.number, thing.marked) + marker
+
+    def _make_objects(self, verb: Entry) -> list[Option]:
+        """Return the objects of a verb, two options for each noun and number, so that all nouns are alike frequent."""
+        classes = [name for name in verb.values("semantic_class") if not (self._with_noun and name == "person")]
+        things = [
+            Object(noun, number, marked)
+            for noun in self._vocabulary.nouns
+            if noun.value("semantic_class") in classes
+            for number in NUMBERS
+            for marked in (True, noun.value("semantic_class") in ANIMATE)
+        ]
+        return [Option("", thing, self._text(thing)) for thing in things]
+
+
+def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
+    frame = grammar.frames[name]
+    choices = _Choices(grammar, vocabulary, frame, as_published)
+    with_noun = "noun" in frame.possessors
     steps = [hidden("verb", vocabulary.of("v")), hidden("tense", list(grammar.auxiliaries))]
-    steps.append(Step("subject", lambda state: subjects()))
+    steps.append(Step("subject", choices.subject))
     steps += [fixed(grammar.ergative)] if frame.ne else []
-    steps.append(Step("object", objects))
-    steps += [Step("possessor", possessor)] if with_noun else []
-    steps += [Step("pronoun", pronoun)] if frame.possessors else []
-    steps += [Step("possessor's form", possessor_form)] if with_noun else []
-    steps.append(Step("object's form", object_form))
+    steps.append(Step("object", choices.object))
+    steps += [Step("possessor", choices.possessor)] if with_noun else []
+    steps += [Step("pronoun", choices.pronoun)] if frame.possessors else []
+    steps += [Step("possessor's form", choices.possessor_form)] if with_noun else []
+    steps.append(Step("object's form", choices.object_form))
     phenomenon = grammar.phenomena.with_ne if frame.ne else grammar.phenomena.without_ne
-    return Suite("hindi", name, phenomenon, steps, target)
+    return Suite("hindi", name, phenomenon, steps, choices.target)

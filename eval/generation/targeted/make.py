@@ -86,9 +86,9 @@ def read_suites(settings: Settings, language: str) -> list[Suite]:
 def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, Any]:
     return {
         "languages": languages,
-        "citation": "Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual Language Models "
-        "(their vocabularies and grammars; sentences made anew)",
-        "license": "that of the vocabularies",
+        "citation": "Vocabularies: Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual "
+        "Language Models",
+        "license": "not stated (vocabularies)",
         "files": ["{code}-*.jsonl"],
         "file_names": "[a-z]+-(?P<suite>.+)",
         "columns": {"paradigm": "suite", **{name: name for name in ("condition", "target_good", "target_bad")}},
@@ -96,5 +96,17 @@ def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str,
         "masked_scorer": "pll_conditional",
         "linking": "lp",
         "aggregate": "macro",
-        "quirks": ["The faults of the published code are repeated."] if settings.as_published else [],
+        "quirks": _quirks(settings),
     }
+
+
+def _quirks(settings: Settings) -> list[str]:
+    faults = "repeated" if settings.as_published else "not repeated"
+    quirks = [f"Sentences are made anew; the faults of the published code are {faults}."]
+    if "hin" in settings.languages:
+        quirks.append("Hindi targets are two words.")
+    if "swa" in settings.languages:
+        quirks.append(
+            "Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here."
+        )
+    return quirks

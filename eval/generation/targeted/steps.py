@@ -98,10 +98,10 @@ def candidate(text: str, target: Target) -> Candidate:
 def hidden(name: str, choices: Sequence[Any]) -> Step:
     """Return a step that chooses and adds no words."""
     options = [Option("", choice) for choice in choices]
-    return Step(name, lambda state: options)
+    return Step(name, lambda _state: options)
 
 
 def fixed(text: str) -> Step:
     """Return a step that adds words and chooses nothing."""
     options = [Option(text, None)]
-    return Step(text, lambda state: options)
+    return Step(text, lambda _state: options)

@@ -34,6 +34,7 @@ class Grammar:
     """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11.
 
     Attributes:
+        tenses: names of tenses by their prefix.
         adjective: prefixes, by the first sound of the adjective.
         nasal: prefixes of classes 9 and 10, by the first letter; none for others.
         nasal_changed: the same, where the first letter is replaced.
@@ -45,7 +46,7 @@ class Grammar:
     demonstratives: dict[str, ByClass]
     subject: ByClass
     relative: ByClass
-    tenses: tuple[str, ...]
+    tenses: dict[str, str]
     relative_tenses: tuple[str, ...]
     copula: str
     adjective: dict[str, tuple[str | None, ...]]
@@ -67,7 +68,8 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 
     Args:
         as_published: whether sentences are as the published code makes them: *ema* (good) is *njema* in class 5 and
-            *nyema* in 9 and 10, and the word of the predicate may stand before it too.
+            *nyema* in 9 and 10, the word of the predicate may stand before it too, and a noun whose form is the same
+            in two classes may be its own possessor.
 
     Raises:
         UserError: when the vocabulary is missing or broken.
@@ -106,93 +108,113 @@ def _fit(words: Sequence[Entry], noun: Entry) -> list[Entry]:
     return [word for word in words if noun.value("semantic_class") in word.values("possible_connections")]
 
 
-def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
-    frame = grammar.frames[name]
-    exceptions = grammar.exceptions_as_published if as_published else grammar.exceptions
-    nouns = vocabulary.nouns
-    verbs, adjectives = vocabulary.of("v"), vocabulary.of("a")
-    predicates = verbs if frame.predicate == "verb" else adjectives
-    heads = [noun for noun in nouns if _fit(predicates, noun)]
-    if not heads:
-        raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
+class _Choices:
+    """What can be chosen in a suite, in each place of its frame."""
 
-    first = [Option(noun.word, noun) for noun in heads]
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, frame: Frame, as_published: bool) -> None:
+        self._grammar = grammar
+        self._as_published = as_published
+        self._exceptions = grammar.exceptions_as_published if as_published else grammar.exceptions
+        self._verbal = frame.predicate == "verb"
+        self._verbs, self._adjectives = vocabulary.of("v"), vocabulary.of("a")
+        self._predicates = self._verbs if self._verbal else self._adjectives
+        self._nouns = [Option(noun.word, (noun, concord(grammar, noun))) for noun in vocabulary.nouns]
+        self.heads = [Option(noun.word, noun) for noun in vocabulary.nouns if _fit(self._predicates, noun)]
+        if not self.heads:
+            raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
+        # What depends on a noun or a form alone is found once.
+        self._form = cache(self._make_form)
+        self._fitting = cache(self._make_fitting)
+        self._adjectives_of = cache(self._make_adjectives)
+        self._relatives_of = cache(self._make_relatives)
 
-    @cache
-    def predicate_form(word: str, tense: str, of: int) -> str:
-        if frame.predicate == "verb":
-            return f"{grammar.subject[of - 1]}{tense}{word}"
-        return adjective_form(grammar, exceptions, word, of)
+    def noun(self, _state: State) -> list[Option]:
+        return self.heads
 
-    @cache
-    def fitting(noun: Entry) -> list[Option]:
-        return [Option("", word) for word in _fit(predicates, noun)]
+    def predicate(self, state: State) -> list[Option]:
+        return self._fitting(state["noun"])
 
-    def excluded(state: State) -> set[str]:
-        """The forms of the predicate that are right with the head noun."""
-        head: Entry = state["noun"]
-        classes = {concord(grammar, head)}
-        if head.value("semantic_class") in grammar.animate and int(head.value("noun_class")) in _NASAL_CLASSES:
-            classes |= set(grammar.human_and_animal.values())  # one form of the noun for both numbers
-        return {predicate_form(state["predicate"].word, state["tense"], of) for of in classes}
+    def linker(self, state: State) -> list[Option]:
+        return [Option(self._grammar.of[concord(self._grammar, state["noun"]) - 1], None)]
 
-    def possessors(state: State) -> list[Option]:
-        right, word, tense = excluded(state), state["predicate"].word, state["tense"]
-        wrong = {of for of in range(1, len(CLASSES) + 1) if predicate_form(word, tense, of) not in right}
-        return [option for option in _possessors() if option.choice[1] in wrong and option.text != state["noun"].word]
+    def possessor(self, state: State) -> list[Option]:
+        """Return the nouns with which the predicate has a form that is not right with the head noun."""
+        right, word, tense = self._right_forms(state), state["predicate"].word, state["tense"]
+        wrong = {of for of in range(1, len(CLASSES) + 1) if self._form(word, tense, of) not in right}
+        fitting = [option for option in self._nouns if option.choice[1] in wrong]
+        return fitting if self._as_published else [one for one in fitting if one.text != state["noun"].word]
 
-    @cache
-    def _possessors() -> list[Option]:
-        return [Option(noun.word, (noun, concord(grammar, noun))) for noun in nouns]
-
-    def demonstrative(state: State) -> list[Option]:
+    def demonstrative(self, state: State) -> list[Option]:
         of = state["possessor"][1]
-        return [Option(forms[of - 1], kind) for kind, forms in grammar.demonstratives.items()]
+        return [Option(forms[of - 1], kind) for kind, forms in self._grammar.demonstratives.items()]
 
-    @cache
-    def modifying(noun: Entry, of: int) -> list[Option]:
-        return [
-            Option(adjective_form(grammar, exceptions, word.word, of), word.word) for word in _fit(adjectives, noun)
-        ]
+    def adjective(self, state: State) -> list[Option]:
+        return self._others(self._adjectives_of(*state["possessor"]), state)
 
-    def others(options: list[Option], state: State) -> list[Option]:
-        return options if as_published else [one for one in options if one.choice != state["predicate"].word]
+    def relative(self, state: State) -> list[Option]:
+        return self._others(self._relatives_of(*state["possessor"]), state)
 
-    def adjective(state: State) -> list[Option]:
-        return others(modifying(*state["possessor"]), state)
-
-    @cache
-    def relatives(noun: Entry, of: int) -> list[Option]:
-        prefix, marker = grammar.subject[of - 1], grammar.relative[of - 1]
-        return [
-            Option(f"{prefix}{tense}{marker}{word.word}", word.word)
-            for word in _fit(verbs, noun)
-            for tense in grammar.relative_tenses
-        ]
-
-    def relative(state: State) -> list[Option]:
-        return others(relatives(*state["possessor"]), state)
-
-    def target(state: State) -> Target:
+    def target(self, state: State) -> Target:
         head, (possessor, of) = state["noun"], state["possessor"]
-        word, tense = state["predicate"].word, state["tense"]
-        good, bad = (f"{predicate_form(word, tense, number)}." for number in (concord(grammar, head), of))
+        word, tense, right = state["predicate"].word, state["tense"], concord(self._grammar, state["noun"])
+        good, bad = (f"{self._form(word, tense, number)}." for number in (right, of))
         known: dict[str, Any] = {
+            "tense": self._grammar.tenses.get(tense),
+            "attractor": possessor.word,
             "noun_class": int(head.value("noun_class")),
-            "concord": concord(grammar, head),
+            "concord": right,
             "possessor_class": int(possessor.value("noun_class")),
             "possessor_concord": of,
         }
         return Target(good, bad, known)
 
-    modifiers = {"demonstrative": demonstrative, "adjective": adjective, "relative": relative}
+    def _right_forms(self, state: State) -> set[str]:
+        head: Entry = state["noun"]
+        classes = {concord(self._grammar, head)}
+        if head.value("semantic_class") in self._grammar.animate and int(head.value("noun_class")) in _NASAL_CLASSES:
+            classes |= set(self._grammar.human_and_animal.values())  # one form of the noun for both numbers
+        return {self._form(state["predicate"].word, state["tense"], of) for of in classes}
+
+    def _others(self, options: list[Option], state: State) -> list[Option]:
+        """Leave out the word of the predicate."""
+        return options if self._as_published else [one for one in options if one.choice != state["predicate"].word]
+
+    def _make_form(self, word: str, tense: str, of: int) -> str:
+        if self._verbal:
+            return f"{self._grammar.subject[of - 1]}{tense}{word}"
+        return adjective_form(self._grammar, self._exceptions, word, of)
+
+    def _make_fitting(self, noun: Entry) -> list[Option]:
+        return [Option("", word) for word in _fit(self._predicates, noun)]
+
+    def _make_adjectives(self, noun: Entry, of: int) -> list[Option]:
+        fitting = [word.word for word in _fit(self._adjectives, noun)]
+        return [Option(adjective_form(self._grammar, self._exceptions, word, of), word) for word in fitting]
+
+    def _make_relatives(self, noun: Entry, of: int) -> list[Option]:
+        prefix, marker = self._grammar.subject[of - 1], self._grammar.relative[of - 1]
+        return [
+            Option(f"{prefix}{tense}{marker}{word.word}", word.word)
+            for word in _fit(self._verbs, noun)
+            for tense in self._grammar.relative_tenses
+        ]
+
+
+def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
+    frame = grammar.frames[name]
+    choices = _Choices(grammar, vocabulary, frame, as_published)
+    modifiers = {
+        "demonstrative": choices.demonstrative,
+        "adjective": choices.adjective,
+        "relative": choices.relative,
+    }
     steps = [
-        Step("noun", lambda state: first),
-        Step("predicate", lambda state: fitting(state["noun"])),
-        hidden("tense", grammar.tenses if frame.predicate == "verb" else [""]),
-        Step("of", lambda state: [Option(grammar.of[concord(grammar, state["noun"]) - 1], None)]),
-        Step("possessor", possessors),
+        Step("noun", choices.noun),
+        Step("predicate", choices.predicate),
+        hidden("tense", list(grammar.tenses) if frame.predicate == "verb" else [""]),
+        Step("of", choices.linker),
+        Step("possessor", choices.possessor),
         *(Step(kind, modifiers[kind]) for kind in frame.modifiers),
     ]
     steps += [fixed(grammar.copula)] if frame.predicate == "adjective" else []
-    return Suite("swahili", name, grammar.phenomena[frame.predicate], steps, target)
+    return Suite("swahili", name, grammar.phenomena[frame.predicate], steps, choices.target)

@@ -52,6 +52,18 @@ class Entry:
             raise unknown_name(column, value, allowed, where=self.place)
         return value
 
+    def all_of(self, column: str, allowed: Collection[str]) -> tuple[str, ...]:
+        """Return the values of a cell, at least one, of which each is one of those allowed.
+
+        Raises:
+            UserError: when the cell is empty or a value is not allowed, naming the line and the nearest one.
+        """
+        self.value(column)
+        for value in self.values(column):
+            if value not in allowed:
+                raise unknown_name(column, value, allowed, where=self.place)
+        return self.values(column)
+
 
 @dataclass(frozen=True)
 class Vocabulary:

@@ -1,0 +1,209 @@
+"""Agreement of subject and predicate in number, gender and person (paradigms 12 to 22)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from eval.generation.candidate import Candidate
+from eval.generation.russian.rule import Rule, Tools, change
+from eval.generation.russian.rules.forms import (
+    AMBIGUOUS,
+    GENDER_OF,
+    GENDERS,
+    NUMBER_OF,
+    UNKNOWN,
+    Parse,
+    forms_of,
+    plain,
+    spell,
+)
+from eval.generation.russian.rules.lists import read_list
+from eval.generation.treebank import Sentence, Word
+
+_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
+_LINKS: Final = ("cop", "aux")
+_PERSONS: Final = ("1per", "2per", "3per")
+_PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
+_NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
+_CLAUSES: Final = ("csubj", "xcomp", "ccomp")
+Finder = Callable[[Sentence], Iterator[tuple[Word, Word | None]]]
+"""Yields the predicates of a kind of clause, each with its subject where it has one."""
+
+
+def finite_parse(tools: Tools, word: Word) -> Parse | None:
+    """Return the analysis of a verb or short adjective that its features in the tree allow, None for other words."""
+    number, gender = NUMBER_OF.get(word.feats.get("Number", "")), GENDER_OF.get(word.feats.get("Gender", ""))
+    person = _PERSON_OF.get(word.feats.get("Person", ""))
+    for parse in tools.morphology.forms_with(word.form):
+        tag = parse.tag
+        if tag.POS in _FINITE and (tag.POS == "VERB" or word.upos in ("ADJ", "VERB", "ADV", "AUX")):
+            asked = ((tag.number, number), (tag.gender, gender), (tag.person, person))
+            if all(own is None or wanted is None or own == wanted for own, wanted in asked):
+                return parse
+    return None
+
+
+def other_forms(parse: Parse, feature: str) -> list[tuple[str, str]]:
+    """Return values and forms of a predicate with another number, gender or person, everything else as it is."""
+    tag = parse.tag
+    base = {str(tag.POS)} | {str(value) for value in (tag.tense, tag.mood, tag.aspect, tag.voice) if value}
+    base.discard("impr") if tag.mood != "impr" else None
+    if feature == "Number":
+        return _numbers(parse, base)
+    if feature == "Gender":
+        if tag.number != "sing" or not tag.gender:
+            return []
+        genders = [gender for gender in GENDERS if gender != tag.gender]
+        return [(gender, form) for gender in genders for form in forms_of(parse, base | {"sing", gender})]
+    if not tag.person or tag.mood == "impr":
+        return []
+    persons = [person for person in _PERSONS if person != tag.person]
+    return [(person, form) for person in persons for form in forms_of(parse, base | {str(tag.number), person})]
+
+
+def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
+    tag = parse.tag
+    if tag.person or tag.mood == "impr":
+        other = "plur" if tag.number == "sing" else "sing"
+        person = {str(tag.person)} if tag.person else set()
+        involved = {str(tag.involvement)} if tag.involvement else set()
+        return [(other, form) for form in forms_of(parse, base | {other} | person | involved)]
+    if tag.number == "sing":
+        return [("plur", form) for form in forms_of(parse, base | {"plur"})]
+    return [("sing", form) for gender in GENDERS for form in forms_of(parse, base | {"sing", gender})]
+
+
+def _agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
+    """Return the words of a predicate that agree: itself, or its copula or auxiliary."""
+    links = [child for child in sentence.children[predicate.id] if child.relation in _LINKS]
+    return [*links, predicate]
+
+
+def _change(
+    sentence: Sentence, tools: Tools, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
+) -> Iterator[Candidate | str]:
+    parse = finite_parse(tools, word)
+    if parse is None:
+        return
+    found = other_forms(parse, feature)
+    if not found:
+        yield UNKNOWN
+    for value, form in dict.fromkeys(found):
+        if values is not None and value not in values:
+            continue
+        if plain(form) == plain(word.form.lower()):
+            yield AMBIGUOUS
+            continue
+        target = spell(tools.morphology, form, word)
+        name = feature.lower()
+        yield change(
+            sentence, {word.id: target}, source_word=word.form, target_word=target, feature=feature,
+            source_value=str(getattr(parse.tag, name)), target_value=value, subtype=subtype,
+        )  # fmt: skip
+
+
+def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    for subject in sentence.words:
+        head = sentence.head_of(subject)
+        if subject.relation != "nsubj" or head is None or subject.feats.get("Case", "Nom") != "Nom":
+            continue
+        if any(child.relation == "conj" for child in sentence.children[subject.id]):
+            continue
+        yield head, subject
+
+
+def _is_negated(sentence: Sentence, predicate: Word) -> bool:
+    around = [predicate, *(child for child in sentence.children[predicate.id] if child.relation in _LINKS)]
+    before = [sentence.words[word.id - 2] for word in around if word.id > 1]
+    children = [child for word in around for child in sentence.children[word.id]]
+    return any(word.form.lower() in ("не", "нет", "ни") for word in [*before, *children])
+
+
+def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    for predicate in sentence.words:
+        for child in sentence.children[predicate.id]:
+            if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
+                if _is_negated(sentence, predicate):
+                    yield predicate, None
+                break
+
+
+def _is_genitive(sentence: Sentence, word: Word) -> bool:
+    governed = any(child.relation == "case" for child in sentence.children[word.id])
+    return word.upos in _NOUNS and word.feats.get("Case") == "Gen" and not governed
+
+
+def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    """Yield predicates whose subject is a clause: neuter, third person singular, with an infinitive or a clause."""
+    for predicate in sentence.words:
+        children = sentence.children[predicate.id]
+        if any(child.relation == "nsubj" and child.feats.get("Case", "Nom") == "Nom" for child in children):
+            continue
+        if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
+            yield predicate, None
+
+
+def _is_default(parse: Parse) -> bool:
+    """Tell whether a form is that of clauses without a nominative: neuter, or third person singular."""
+    return parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per")
+
+
+def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Candidate | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+        for predicate, subject in find(sentence):
+            if feature == "Gender" and subject is not None and _has_open_gender(subject):
+                yield "the gender of the subject is open"
+                continue
+            collective = subject is not None and subject.lemma.lower() in read_list("collective")["nouns"]
+            for word in _agreeing_words(sentence, predicate):
+                parse = finite_parse(tools, word)
+                if parse is None or (default and not _is_default(parse)):
+                    continue
+                values = ("sing",) if feature == "Number" and collective else None
+                yield from _change(sentence, tools, word, feature, subtype, values)
+
+    return rule
+
+
+def _has_open_gender(subject: Word) -> bool:
+    return subject.lemma.lower() in read_list("collective")["jobs"]
+
+
+def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+        for predicate in sentence.words:
+            for word in _agreeing_words(sentence, predicate):
+                parse = finite_parse(tools, word)
+                if parse is None:
+                    continue
+                values = _values_around(sentence, predicate, parse, feature)
+                if values:
+                    yield from _change(sentence, tools, word, feature, subtype, values)
+
+    return rule
+
+
+def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> list[str]:
+    """Return the values of the nouns of a clause that differ from the predicate's."""
+    names = NUMBER_OF if feature == "Number" else GENDER_OF
+    own = parse.tag.number if feature == "Number" else parse.tag.gender
+    children = sentence.children[predicate.id]
+    inside = [*children, *(grandchild for child in children for grandchild in sentence.children[child.id])]
+    nouns = [word for word in inside if word.upos in _NOUNS and word.feats.get("Case") != "Nom"]
+    found = [names.get(word.feats.get(feature, "")) for word in nouns]
+    return list(dict.fromkeys(value for value in found if value and value != own))
+
+
+def _rules() -> Iterator[Rule]:
+    make = partial(Rule, phenomenon="Subject-Predicate Agreement", level="Syntax")
+    for feature in ("Number", "Gender", "Person"):
+        name = feature.lower()
+        for kind, find in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
+            paradigm = f"{kind}_subj_predicate_agreement_{name}"
+            yield make(paradigm=paradigm, find=_of_subjects(find, feature, paradigm, default=kind != "noun"))
+        if feature != "Person":
+            paradigm = f"subj_predicate_agreement_{name}_attractor"
+            yield make(paradigm=paradigm, find=_attractor(feature, paradigm))
+
+
+RULES: Final = tuple(_rules())

@@ -1,0 +1,62 @@
+"""How many published Russian pairs the rules make: of each paradigm, the share whose bad member is among our candidates.
+
+``python -m measurements.russian_recovery PUBLISHED RESOURCES [--paradigms A,B] [--sample N] [--misses M]``
+
+PUBLISHED is the folder of the published CSV files; their good sentences are parsed as plain text.
+"""
+
+import argparse
+import csv
+import random
+from pathlib import Path
+
+from eval.generation.candidate import Candidate
+from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.resources import read_resources
+from eval.generation.russian.rule import Rule, Tools
+from eval.generation.russian.rules.all_rules import RULES
+from eval.generation.russian.text import parse_sentences
+
+
+def main() -> None:
+    """Print a line for each paradigm and the mean over them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("published", type=Path)
+    parser.add_argument("resources", type=Path)
+    parser.add_argument("--paradigms", default="")
+    parser.add_argument("--sample", type=int, default=1000)
+    parser.add_argument("--misses", type=int, default=0)
+    given = parser.parse_args()
+    tools = Tools(Morphology(), read_resources(given.resources))
+    shares = []
+    for rule in RULES:
+        if given.paradigms and rule.paradigm not in given.paradigms.split(","):
+            continue
+        found, frame, total = measure(rule, tools, given.published, given.sample, given.misses)
+        shares.append(found / total)
+        print(f"{rule.paradigm:45} {total:5} {found / total:7.1%} {frame / total:7.1%}", flush=True)
+    print(f"mean over {len(shares)} paradigms: {sum(shares) / len(shares):.1%}")
+
+
+def measure(rule: Rule, tools: Tools, published: Path, sample: int, misses: int) -> tuple[int, int, int]:
+    """Return how many bad sentences are found, for how many the same word is changed, and how many there are."""
+    with (published / f"{rule.paradigm}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows = random.Random(0).sample(rows, min(sample, len(rows)))  # noqa: S311 - a sample to look at
+    sentences = parse_sentences([(row["id"], row["source_sentence"]) for row in rows], rule.paradigm)
+    found = frame = 0
+    for row, sentence in zip(rows, sentences, strict=True):
+        candidates = [made for made in rule.find(sentence, tools) if isinstance(made, Candidate)]
+        hit = any(made.bad == row["target_sentence"] for made in candidates)
+        found += hit
+        frame += hit or any(made.columns["source_word"] == row["source_word"] for made in candidates)
+        if not hit and misses:
+            misses -= 1
+            words = [made.columns["target_word"] for made in candidates][:8]
+            tree = " ".join(f"{word.form}/{word.upos}/{word.deprel}:{word.head}" for word in sentence.words)
+            print(f"   {row['source_word']} -> {row['target_word']} | {words}\n      {tree}")
+    return found, frame, len(rows)
+
+
+if __name__ == "__main__":
+    main()
