@@ -16,6 +16,7 @@ from eval.generation.russian.resources import read_resources
 from eval.generation.russian.rule import Rule, Tools
 from eval.generation.russian.rules.all_rules import RULES
 from eval.generation.russian.text import parse_sentences
+from eval.generation.treebank import Sentence
 
 
 def main() -> None:
@@ -43,7 +44,9 @@ def measure(rule: Rule, tools: Tools, published: Path, sample: int, misses: int)
     with (published / f"{rule.paradigm}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     rows = random.Random(0).sample(rows, min(sample, len(rows)))  # noqa: S311 - a sample to look at
-    sentences = parse_sentences([(row["id"], row["source_sentence"]) for row in rows], rule.paradigm)
+    texts = [row["source_sentence"] for row in rows]
+    parsed = zip(texts, parse_sentences(texts), strict=True)
+    sentences = [Sentence(text, rule.paradigm, text, words, rule.paradigm) for text, words in parsed]
     found = frame = 0
     for row, sentence in zip(rows, sentences, strict=True):
         candidates = [made for made in rule.find(sentence, tools) if isinstance(made, Candidate)]

@@ -121,7 +121,7 @@ def features_of(word: Word) -> dict[str, frozenset[str]]:
     if WORDS.get(word.upos) == "VERB":
         if "Mood" in features and "VerbForm" not in features:
             features["VerbForm"] = frozenset(["Fin"])
-        if features.get("VerbForm") == {"Fin"}:
+        if features.get("VerbForm") == frozenset(["Fin"]):
             features.setdefault("Mood", frozenset(["Ind"]))
             features.setdefault("Voice", frozenset(["Act"]))
     return features

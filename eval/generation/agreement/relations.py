@@ -80,7 +80,7 @@ def find_relations(sentence: Sentence, required: Mapping[str, str]) -> Iterator[
         finite, role = _finite(head, children)
         if finite is not None and _has(finite, required):
             yield _relation(sentence, "SV", role, subject, finite)
-        if features_of(head).get("VerbForm") == {"Part"}:
+        if features_of(head).get("VerbForm") == frozenset(["Part"]):
             yield _relation(sentence, "SP", "participle", subject, head)
 
 

@@ -145,7 +145,7 @@ def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
                 yield from _pronoun_changes(sentence, tools, pronoun, parse, noun, "sing", gender, "Gender")
 
 
-_rule = partial(Rule, phenomenon="anaphor_agreement", level="syntax")
+_rule = partial(Rule, phenomenon="Anaphor Agreement", level="Syntax")
 
 RULES: Final = (
     _rule(paradigm="anaphor_agreement_number", find=_number),

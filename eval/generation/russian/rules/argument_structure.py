@@ -239,7 +239,7 @@ def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | s
             yield from _random_noun(sentence, tools, word, argument, "transitive_verb_iobj_rand")
 
 
-_rule = partial(Rule, phenomenon="argument_structure", level="semantics")
+_rule = partial(Rule, phenomenon="Argument Structure", level="Semantics")
 
 RULES: Final = (
     _rule(paradigm="transitive_verb", find=_transitive_verb),

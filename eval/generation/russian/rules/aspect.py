@@ -106,7 +106,7 @@ def _is_deontic(tools: Tools, word: Word) -> bool:
     )
 
 
-_rule = partial(Rule, phenomenon="aspect", level="semantics")
+_rule = partial(Rule, phenomenon="Aspect", level="Semantics")
 
 RULES: Final = (
     _rule(paradigm="change_duration_aspect", find=_duration),

@@ -118,7 +118,7 @@ def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype
     )
 
 
-_rule = partial(Rule, phenomenon="negation", level="syntax")
+_rule = partial(Rule, phenomenon="Negation", level="Syntax")
 
 RULES: Final = (
     _rule(paradigm="negative_concord", find=_negative_concord),

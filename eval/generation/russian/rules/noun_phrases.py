@@ -119,7 +119,7 @@ def _case(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
             yield from modifier_change(sentence, tools, noun, modifier, parse, values, "Case")
 
 
-_rule = partial(Rule, phenomenon="np_agreement", level="syntax")
+_rule = partial(Rule, phenomenon="Noun Phrase Agreement", level="Syntax")
 
 RULES: Final = (
     _rule(paradigm="np_agreement_number", find=_number),

@@ -6,6 +6,7 @@ from typing import Final
 
 from eval.generation.candidate import Candidate
 from eval.generation.russian.rule import Rule, Tools, change
+from eval.generation.russian.rules.agreement import heads
 from eval.generation.russian.rules.forms import (
     AMBIGUOUS,
     GENDER_OF,
@@ -145,16 +146,17 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
 
 def _is_default(parse: Parse) -> bool:
     """Tell whether a form is that of clauses without a nominative: neuter, or third person singular."""
-    return parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per")
+    return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
 
 
 def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Candidate | str]]:
     def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
         for predicate, subject in find(sentence):
-            if feature == "Gender" and subject is not None and _has_open_gender(subject):
+            lemma = _lemma(tools, subject)
+            if feature == "Gender" and lemma in read_list("collective")["jobs"]:
                 yield "the gender of the subject is open"
                 continue
-            collective = subject is not None and subject.lemma.lower() in read_list("collective")["nouns"]
+            collective = lemma in read_list("collective")["nouns"]
             for word in _agreeing_words(sentence, predicate):
                 parse = finite_parse(tools, word)
                 if parse is None or (default and not _is_default(parse)):
@@ -165,8 +167,9 @@ def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Cal
     return rule
 
 
-def _has_open_gender(subject: Word) -> bool:
-    return subject.lemma.lower() in read_list("collective")["jobs"]
+def _lemma(tools: Tools, subject: Word | None) -> str | None:
+    found = heads(tools.morphology, subject) if subject is not None else []
+    return str(found[0].normal_form) if found else None
 
 
 def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:

@@ -100,7 +100,7 @@ def _case(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
             yield from modifier_change(sentence, tools, noun, word, parse, values, "Case")
 
 
-_rule = partial(Rule, phenomenon="floating_quantifier_agreement", level="syntax")
+_rule = partial(Rule, phenomenon="Floating Quant. Agreement", level="Syntax")
 
 RULES: Final = (
     _rule(paradigm="floating_quantifier_agreement_number", find=_number),

@@ -53,4 +53,4 @@ def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Candidate 
         )
 
 
-RULES: Final = (Rule(paradigm="external_possessor", phenomenon="reflexives", level="syntax", find=_external_possessor),)
+RULES: Final = (Rule(paradigm="external_possessor", phenomenon="Reflexives", level="Syntax", find=_external_possessor),)

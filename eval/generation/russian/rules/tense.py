@@ -180,7 +180,7 @@ def _collocates(tools: Tools, marker: Marker) -> Sequence[str]:
     return []
 
 
-_rule = partial(Rule, phenomenon="tense", level="semantics")
+_rule = partial(Rule, phenomenon="Tense", level="Semantics")
 
 RULES: Final = (
     _rule(paradigm="single_verb_tense", find=lambda s, t: _verb_tense(s, t, "single_verb_tense", conjoined=False)),

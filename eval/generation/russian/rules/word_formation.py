@@ -57,7 +57,9 @@ def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 def prefixes_of(form: str) -> list[str]:
     """Return the verbal prefixes that a form may begin with, the longest first."""
     known = read_list("affixes")["prefixes"]
-    return sorted((prefix for prefix in known if form.startswith(prefix) and len(form) > len(prefix) + 2), key=len)[::-1]
+    return sorted((prefix for prefix in known if form.startswith(prefix) and len(form) > len(prefix) + 2), key=len)[
+        ::-1
+    ]
 
 
 def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
