@@ -1,0 +1,59 @@
+"""The maker: sentences in, paradigms with candidates and reasons out."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pymorphy3")
+from eval.generation.russian import make as maker
+from eval.generation.russian.make import Settings, make
+from eval.generation.russian.text import _without_circles
+from ucurve.errors import UserError
+
+SENTENCES = Path(__file__).with_name("sentences.conllu")
+
+
+def test_each_paradigm_has_candidates_and_says_why_some_are_none():
+    made = make(Settings(treebanks=(SENTENCES,)), seed=0)
+    assert len(made.paradigms) == len(maker.RULES)
+    by_name = {paradigm.name: paradigm for paradigm in made.paradigms}
+    assert len(by_name["tense_marker"].candidates) > 0
+    # two of the sentences have the adverb of duration
+    assert by_name["change_duration_aspect"].dropped == Counter({"the verb has no perfective partner in the list": 2})
+    assert "resources=" in by_name["change_duration_aspect"].note
+
+
+def test_two_calls_give_the_same_candidates():
+    settings = Settings(treebanks=(SENTENCES,), paradigms=("transitive_verb",))
+    [first], [second] = make(settings, seed=0).paradigms, make(settings, seed=0).paradigms
+    assert first.candidates == second.candidates
+
+
+def test_a_paradigm_that_does_not_exist_is_refused():
+    with pytest.raises(UserError, match="tense_markers"):
+        make(Settings(treebanks=(SENTENCES,), paradigms=("tense_markers",)), seed=0)
+
+
+def test_no_sentences_at_all_is_refused():
+    with pytest.raises(UserError, match="no sentences to make pairs from"):
+        make(Settings(), seed=0)
+
+
+def test_a_text_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot read"):
+        make(Settings(texts=(tmp_path / "none.txt",)), seed=0)
+
+
+def test_heads_that_go_round_in_a_circle_become_a_tree():
+    assert _without_circles([2, 3, 1, 3]) == [2, 3, 0, 3]
+
+
+def test_plain_text_gives_the_pair_that_its_treebank_gives(tmp_path):
+    pytest.importorskip("slovnet")
+    pytest.importorskip("navec")
+    file = tmp_path / "fiction.txt"
+    file.write_text("Вчера мальчик открыл эту старую дверь.\n", encoding="utf-8")
+    [paradigm] = make(Settings(texts=(file,), paradigms=("tense_marker",)), seed=0).paradigms
+    assert [found.bad for found in paradigm.candidates] == ["Завтра мальчик открыл эту старую дверь."]
+    assert paradigm.candidates[0].columns["domain"] == "fiction"
