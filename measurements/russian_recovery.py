@@ -1,4 +1,4 @@
-"""How many published Russian pairs the rules make: of each paradigm, the share whose bad member is among our candidates.
+"""How many published Russian pairs the rules make: the share whose bad member is among our candidates.
 
 ``python -m measurements.russian_recovery PUBLISHED RESOURCES [--paradigms A,B] [--sample N] [--misses M]``
 

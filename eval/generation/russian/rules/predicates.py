@@ -144,6 +144,11 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
             yield predicate, None
 
 
+def _is_impersonal(parse: Parse) -> bool:
+    """Tell the predicates that clauses can be subjects of; others have left out a subject of their own."""
+    return parse.tag.POS != "VERB" or parse.normal_form in read_list("impersonal")["verbs"]
+
+
 def _is_default(parse: Parse) -> bool:
     """Tell whether a form is that of clauses without a nominative: neuter, or third person singular."""
     return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
@@ -160,6 +165,9 @@ def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Cal
             for word in _agreeing_words(sentence, predicate):
                 parse = finite_parse(tools, word)
                 if parse is None or (default and not _is_default(parse)):
+                    continue
+                if find is _with_clause and not _is_impersonal(parse):
+                    yield "the verb has a subject of its own"
                     continue
                 values = ("sing",) if feature == "Number" and collective else None
                 yield from _change(sentence, tools, word, feature, subtype, values)

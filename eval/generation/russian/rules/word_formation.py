@@ -57,9 +57,8 @@ def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 def prefixes_of(form: str) -> list[str]:
     """Return the verbal prefixes that a form may begin with, the longest first."""
     known = read_list("affixes")["prefixes"]
-    return sorted((prefix for prefix in known if form.startswith(prefix) and len(form) > len(prefix) + 2), key=len)[
-        ::-1
-    ]
+    found = [prefix for prefix in known if form.startswith(prefix) and len(form) > len(prefix) + 2]
+    return sorted(found, key=len, reverse=True)
 
 
 def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
