@@ -23,7 +23,7 @@ COMPOSED_AS = {
     "workers": "train",
 }
 COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
-PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>")
+PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>|source=NAME")
 
 
 def printed_commands(page):

@@ -165,10 +165,10 @@ def test_a_broken_slot_and_unknown_keys(project, refused):
 
 def test_keys_that_every_source_needs(project, monkeypatch, capsys):
     for given, message in (
-        ([], "source: no value given; allowed: folder, templates"),
+        ([], "source: no value given; allowed: folder, multiblimp, rublimp, sweblimp, templates, tse"),
         (
             ["source=tes"],
-            "unknown source 'tes'; allowed: folder, templates. Did you mean",
+            "unknown source 'tes'; allowed: folder, multiblimp, rublimp, sweblimp, templates, tse. Did you mean",
         ),
         (["source=templates", f"templates={project / 'templates'}"], "vocabulary: no value given"),
     ):
