@@ -30,7 +30,16 @@ ORDER = {
         "run",
         "api",
     ],
-    "eval.scoring": ["text sharing", "sizes", "output batching", "loading", "base", "mink", "causal masked prompt", "scorers"],
+    "eval.scoring": [
+        "text sharing",
+        "sizes",
+        "output batching",
+        "loading",
+        "base",
+        "mink",
+        "causal masked prompt",
+        "scorers",
+    ],
     "train": [
         "corpus model optim checkpoint_schedule evaluation",
         "tokenizer",

@@ -240,7 +240,7 @@ def test_suites(write):
         ('[[["a", "a"], ["c", "d"]], [["a", "a"], ["c"]]]', r"hindi-S_O_V\.json:pair 2: "),
         ('[[["a", "a"], ["c", " "]]]', r"pair 1: the bad sentence 'a  ' must start with its condition 'a' and go on"),
         ('[\n[["a",', r"hindi-S_O_V\.json:2: not JSON"),
-        ('[' * 100_000, r"hindi-S_O_V\.json: not JSON \(maximum recursion"),
+        ("[" * 100_000, r"hindi-S_O_V\.json: not JSON \(maximum recursion"),
         ("{}", r"hindi-S_O_V\.json:1: an array of pairs is expected, not dict"),
         ("[]", r"'tse/hin' has no pairs"),
     ],

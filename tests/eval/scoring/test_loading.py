@@ -156,7 +156,10 @@ def test_kind_is_read_off_the_architecture_not_the_name(copy_model, architecture
     (folder / "config.json").write_text(json.dumps(config))
     assert model_kind(read_config(folder)) == kind
     other = {"causal": "pll", "masked": "sentence"}[kind]
-    allowed = {"causal": "sentence, conditional, region, mink, prompt", "masked": "pll, pll_l2r, pll_conditional, pll_mink"}[kind]
+    allowed = {
+        "causal": "sentence, conditional, region, mink, prompt",
+        "masked": "pll, pll_l2r, pll_conditional, pll_mink",
+    }[kind]
     with pytest.raises(UserError, match=rf"a {kind} model by its config.json; the scorer '{other}' .* here: {allowed}"):
         check_kind(find_scorer(other), kind, folder)
 

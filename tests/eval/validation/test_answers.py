@@ -19,7 +19,9 @@ def judge(questionnaire, tmp_path):
     def call(*files, **given):
         out = tmp_path / given.pop("out", "out")
         answers = [str(file) for file in files or [questionnaire.plain()]]
-        answers_command({"rule": "tse", "answers": answers, "items": str(questionnaire.items_csv()), "out": str(out), **given})
+        answers_command(
+            {"rule": "tse", "answers": answers, "items": str(questionnaire.items_csv()), "out": str(out), **given}
+        )
         return {path.stem: pd.read_csv(path) for path in out.glob("*.csv")} | {
             "summary": json.loads((out / "summary.json").read_text())
         }

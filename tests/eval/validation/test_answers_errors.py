@@ -20,7 +20,13 @@ def fail(questionnaire, tmp_path):
         before = set(tmp_path.iterdir())
         with pytest.raises(UserError) as caught:
             answers_command(
-                {"rule": "tse", "answers": str(answers), "items": source and str(source), "out": str(tmp_path / "out"), **given}
+                {
+                    "rule": "tse",
+                    "answers": str(answers),
+                    "items": source and str(source),
+                    "out": str(tmp_path / "out"),
+                    **given,
+                }
             )
         assert set(tmp_path.iterdir()) == before
         return str(caught.value).replace(f"{tmp_path}/", "")

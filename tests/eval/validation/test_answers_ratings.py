@@ -27,7 +27,9 @@ def judge(tmp_path):
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([HEADER, *rows])
         columns = {"item": "sentence", "rating": "rating"}
-        answers_command({"rule": "tse", "answers": str(path), "out": str(tmp_path / "out"), "columns": columns, **given})
+        answers_command(
+            {"rule": "tse", "answers": str(path), "out": str(tmp_path / "out"), "columns": columns, **given}
+        )
         return tmp_path / "out"
 
     return call
