@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.resources import read_resources
 from eval.generation.russian.rule import Rule, Tools
 from eval.generation.russian.rules.all_rules import RULES

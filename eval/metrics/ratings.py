@@ -10,7 +10,7 @@ from eval.linking import Linking
 from eval.metrics.levels import Array
 from eval.pairs import pair_table
 from ucurve.errors import UserError
-from ucurve.storage.tabular import read_rows
+from ucurve.storage.tabular import read_number, read_rows
 
 SENTENCE = "sentence"
 FEWEST_RATED = 3  # sentences; any two points correlate perfectly
@@ -93,11 +93,8 @@ def _read(path: Path) -> tuple[list[int], list[str], Array]:
 def _number(text: str, rater: str, place: str) -> float:
     if not text.strip():
         return math.nan
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.inf
-    if not math.isfinite(number):
+    number = read_number(text)
+    if number is None:
         raise UserError(f"{place}: {rater!r} is {text!r}; a number is expected, or nothing where there is no rating")
     return number
 

@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as settings_class
 
 from ucurve.errors import UserError
-from ucurve.storage.tabular import Rows, read_rows
+from ucurve.storage.tabular import Rows, read_number, read_rows
 
 GOOD, BAD, NONE = "good", "bad", "none"
 CHOICES = (GOOD, BAD, NONE)
@@ -136,11 +136,8 @@ def parse_seconds(text: str, place: str) -> float:
     """
     if not text.strip():
         return math.nan
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not (math.isfinite(seconds) and seconds >= 0):
+    seconds = read_number(text)
+    if seconds is None or seconds < 0:
         raise UserError(f"{place}: {text!r} is not a number of seconds; allowed: 0 or more, or nothing")
     return seconds
 
@@ -158,11 +155,8 @@ def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
 
 
 def _parse_rating(text: str, place: str) -> float:
-    try:
-        rating = float(text)
-    except ValueError:
-        rating = math.nan
-    if not math.isfinite(rating):
+    rating = read_number(text)
+    if rating is None:
         raise UserError(f"{place}: the rating {text!r} is not a number")
     return rating
 

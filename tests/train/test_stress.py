@@ -50,7 +50,7 @@ def wait_for(folder, pattern, seconds=120):
     raise AssertionError(f"no {pattern} with a line in {folder}")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_say_one_mistake_once_and_end_with_its_code(tmp_path):
     pytest.importorskip("deepspeed")
     write_inputs(tmp_path)

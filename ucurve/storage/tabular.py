@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
 
 def _delimiter(path: Path) -> str:
     return "\t" if path.suffix == ".tsv" else ","
+
+
+def read_number(text: str) -> float | None:
+    """Read a finite number; None for a text that is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) -> None:

@@ -1,6 +1,5 @@
 """From published judgments to one table, matched with the pairs by the texts of their sentences."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from eval.benchmarks.readers import Row, TableForm, read_rows
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
+from ucurve.storage.tabular import read_number
 
 _NAMED = 3  # sentences that match nothing, in a message
 
@@ -196,10 +196,7 @@ def _look_up(row: Row, name: str) -> Any:
 
 
 def _number(value: str, name: str, place: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.inf
-    if not math.isfinite(number):
+    number = read_number(value)
+    if number is None:
         raise UserError(f"{place}: {name!r} is {value!r}; a number is expected, or nothing")
     return number

@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from eval.generation.candidate import Candidate
 from eval.generation.maker import Listed, Made
 from eval.generation.order import stratified
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.resources import Resources, read_resources
 from eval.generation.russian.rule import Rule, Tools
 from eval.generation.russian.rules.all_rules import RULES

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.resources import Resources
 from eval.generation.treebank import Sentence
 

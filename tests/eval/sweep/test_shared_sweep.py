@@ -153,6 +153,7 @@ def contents(run):
     return {str(path.relative_to(run)): b"" if path.name in LOCKS else path.read_bytes() for path in files}
 
 
+@pytest.mark.long
 def test_a_sweep_killed_five_times_ends_as_one_left_alone(workers, run, benchmark_root, alone):
     draw = random.Random()
     for _ in range(5):
@@ -167,6 +168,7 @@ def test_a_sweep_killed_five_times_ends_as_one_left_alone(workers, run, benchmar
     assert max(Counter(line[1:] for line in workers.computed()).values()) <= 5
 
 
+@pytest.mark.long
 def test_a_kill_at_any_file_leaves_nothing_that_stays(workers, run, benchmark_root):
     assert workers.end_of(workers.start(run, benchmark_root, steps=[0])) == 0, workers.said()
     expected = contents(run)

@@ -68,6 +68,7 @@ def test_memory_that_is_full_in_one_process_makes_smaller_batches_in_all(run, be
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "code", "message"),
     [

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
+from eval.generation.russian.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
-from eval.generation.russian.rules.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
 from eval.generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"

@@ -6,14 +6,14 @@ from functools import cache, partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.agreement import modifiers_of
+from eval.generation.russian.grammar.forms import UNKNOWN, Parse, forms_of, plain
+from eval.generation.russian.grammar.lists import read_list
+from eval.generation.russian.grammar.morphology import Morphology
+from eval.generation.russian.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
+from eval.generation.russian.grammar.verbs import form_like, verb_parses
 from eval.generation.russian.resources import VERB, Resources
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import modifiers_of
-from eval.generation.russian.rules.forms import UNKNOWN, Parse, forms_of, plain
-from eval.generation.russian.rules.lists import read_list
-from eval.generation.russian.rules.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
-from eval.generation.russian.rules.verbs import form_like, verb_parses
 from eval.generation.treebank import Sentence, Word
 
 

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
+from eval.generation.russian.grammar.forms import spell
+from eval.generation.russian.grammar.lists import read_list
+from eval.generation.russian.grammar.verbs import form_like, lexeme_of, verb_parses
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.forms import spell
-from eval.generation.russian.rules.lists import read_list
-from eval.generation.russian.rules.verbs import form_like, lexeme_of, verb_parses
 from eval.generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
+from eval.generation.russian.grammar.agreement import heads, modifiers_of
+from eval.generation.russian.grammar.forms import spell
+from eval.generation.russian.grammar.lists import read_list
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import heads, modifiers_of
-from eval.generation.russian.rules.forms import spell
-from eval.generation.russian.rules.lists import read_list
 from eval.generation.russian.rules.word_formation import KNOWN
 from eval.generation.treebank import Sentence, Word
 

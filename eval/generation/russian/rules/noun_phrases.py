@@ -5,15 +5,15 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import (
+from eval.generation.russian.grammar.agreement import (
     agrees_somehow,
     modifier_forms,
     modifiers_of,
     other_values,
     pairs,
 )
-from eval.generation.russian.rules.forms import AMBIGUOUS, CASES, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
+from eval.generation.russian.grammar.forms import AMBIGUOUS, CASES, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
+from eval.generation.russian.rule import Rule, Tools, change
 from eval.generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")

@@ -5,9 +5,8 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import heads
-from eval.generation.russian.rules.forms import (
+from eval.generation.russian.grammar.agreement import heads
+from eval.generation.russian.grammar.forms import (
     AMBIGUOUS,
     GENDER_OF,
     GENDERS,
@@ -18,7 +17,8 @@ from eval.generation.russian.rules.forms import (
     plain,
     spell,
 )
-from eval.generation.russian.rules.lists import read_list
+from eval.generation.russian.grammar.lists import read_list
+from eval.generation.russian.rule import Rule, Tools, change
 from eval.generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
@@ -26,6 +26,7 @@ _LINKS: Final = ("cop", "aux")
 _PERSONS: Final = ("1per", "2per", "3per")
 _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
 _NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
+_SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
 _CLAUSES: Final = ("csubj", "xcomp", "ccomp")
 Finder = Callable[[Sentence], Iterator[tuple[Word, Word | None]]]
 """Yields the predicates of a kind of clause, each with its subject where it has one."""
@@ -170,6 +171,8 @@ def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Cal
                     yield "the verb has a subject of its own"
                     continue
                 values = ("sing",) if feature == "Number" and collective else None
+                if feature == "Gender" and lemma in _SPEAKERS:
+                    values = ("neut",)
                 yield from _change(sentence, tools, word, feature, subtype, values)
 
     return rule
@@ -187,11 +190,22 @@ def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate |
                 parse = finite_parse(tools, word)
                 if parse is None:
                     continue
+                if not _has_subject(sentence, predicate):
+                    yield "the verb has no subject"
+                    continue
                 values = _values_around(sentence, predicate, parse, feature)
                 if values:
                     yield from _change(sentence, tools, word, feature, subtype, values)
 
     return rule
+
+
+def _has_subject(sentence: Sentence, predicate: Word) -> bool:
+    """Tell whether a predicate has a subject, or shares that of the predicate that it is joined to."""
+    first = sentence.head_of(predicate) if predicate.relation == "conj" else predicate
+    return first is not None and any(
+        child.relation in ("nsubj", "csubj") for word in (first, predicate) for child in sentence.children[word.id]
+    )
 
 
 def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> list[str]:

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
+from eval.generation.russian.grammar.forms import CASES, GENDERS, NUMBERS, Parse
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.rule import Rule, Tools
-from eval.generation.russian.rules.agreement import heads, match, modifiers, modifiers_of, other_values, reading
-from eval.generation.russian.rules.forms import CASES, GENDERS, NUMBERS, Parse
 from eval.generation.russian.rules.noun_phrases import modifier_change, noun_change
 from eval.generation.treebank import Sentence, Word
 

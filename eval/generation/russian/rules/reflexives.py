@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from eval.generation.candidate import Candidate
+from eval.generation.russian.grammar.agreement import modifiers_of
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import modifiers_of
 from eval.generation.treebank import Sentence, Word
 
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})

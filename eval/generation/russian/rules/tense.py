@@ -6,11 +6,11 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
+from eval.generation.russian.grammar.agreement import modifiers
+from eval.generation.russian.grammar.forms import Parse, forms_of, spell
+from eval.generation.russian.grammar.lists import read_list
+from eval.generation.russian.grammar.verbs import other_tense, verb_parses
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.agreement import modifiers
-from eval.generation.russian.rules.forms import Parse, forms_of, spell
-from eval.generation.russian.rules.lists import read_list
-from eval.generation.russian.rules.verbs import other_tense, verb_parses
 from eval.generation.treebank import Sentence, Word
 
 PAST, FUTURE = "past", "futr"

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Final
 
 from eval.generation.candidate import Candidate
+from eval.generation.russian.grammar.forms import spell
+from eval.generation.russian.grammar.lists import read_list
 from eval.generation.russian.rule import Rule, Tools, change
-from eval.generation.russian.rules.forms import spell
-from eval.generation.russian.rules.lists import read_list
 from eval.generation.treebank import Sentence, Word
 
 KNOWN: Final = "the result is a word"

@@ -1,12 +1,15 @@
 """The maker: sentences in, paradigms with candidates and reasons out."""
 
+import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pymorphy3")
 from eval.generation.russian import make as maker
+from eval.generation.russian import text
 from eval.generation.russian.make import Settings, make
 from eval.generation.russian.text import _without_circles
 from ucurve.errors import UserError
@@ -52,8 +55,29 @@ def test_heads_that_go_round_in_a_circle_become_a_tree():
 def test_plain_text_gives_the_pair_that_its_treebank_gives(tmp_path):
     pytest.importorskip("slovnet")
     pytest.importorskip("navec")
+    if find_spec("natasha") is None:
+        pytest.skip("the models of natasha are not installed")
     file = tmp_path / "fiction.txt"
     file.write_text("Вчера мальчик открыл эту старую дверь.\n", encoding="utf-8")
     [paradigm] = make(Settings(texts=(file,), paradigms=("tense_marker",)), seed=0).paradigms
     assert [found.bad for found in paradigm.candidates] == ["Завтра мальчик открыл эту старую дверь."]
     assert paradigm.candidates[0].columns["domain"] == "fiction"
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("slovnet", "plain text is parsed with slovnet, which is not installed: pip install 'ucurve"),
+     ("natasha", "plain text is parsed with models that are not installed: pip install 'ucurve")],
+)  # fmt: skip
+def test_libraries_and_models_that_are_not_installed(tmp_path, monkeypatch, missing, message):
+    file = tmp_path / "fiction.txt"
+    file.write_text("Мальчик открыл дверь.\n", encoding="utf-8")
+    text._parser.cache_clear()
+    if missing == "natasha":
+        monkeypatch.setattr(text.importlib.util, "find_spec", lambda name: None)
+    else:
+        if find_spec("natasha") is None:
+            pytest.skip("the models of natasha are not installed")
+        monkeypatch.setitem(sys.modules, "slovnet", None)
+    with pytest.raises(UserError, match=message):
+        make(Settings(texts=(file,)), seed=0)

@@ -12,11 +12,11 @@ from eval.generation.russian.resources import Resources, read_resources
 from eval.generation.russian.rule import Tools
 from eval.generation.russian.rules import government, inflection, predicates, word_formation
 from eval.generation.russian.rules.all_rules import RULES as ALL
-from eval.generation.treebank import read_treebank
+from eval.generation.treebank import Sentence, Word, read_treebank
 from ucurve.errors import UserError
 
 pytest.importorskip("pymorphy3")
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 
 MODULES = (word_formation, inflection, government, predicates)
 RULES = {rule.paradigm: rule for module in MODULES for rule in module.RULES}
@@ -94,6 +94,20 @@ def test_cases_that_a_preposition_allows_are_left_out(tools):
     targets = {found.columns["target_value"] for found in
                find("adposition_government", SENTENCES["adposition_government-good"], tools)}  # fmt: skip
     assert targets == {"Dat", "Acc", "Ins", "Loc"}
+
+
+def test_gender_after_a_person_who_may_be_of_either(tools):
+    words = [Word(1, "Я", "я", "PRON", {"Case": "Nom", "Number": "Sing"}, 2, "nsubj", {}, 0, 1),
+             Word(2, "открыл", "открыть", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 2, 8)]  # fmt: skip
+    sentence = Sentence("x", "x", "Я открыл", words, "x")
+    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, tools)] == ["Я открыло"]
+
+
+def test_an_attractor_needs_a_verb_with_a_subject(tools):
+    words = [Word(1, "Принес", "принести", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 0, 6),
+             Word(2, "книги", "книга", "NOUN", {"Case": "Acc", "Number": "Plur"}, 1, "obj", {}, 7, 12)]  # fmt: skip
+    rule = RULES["subj_predicate_agreement_number_attractor"]
+    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), tools)) == ["the verb has no subject"]
 
 
 def test_suffixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):

@@ -22,7 +22,7 @@ from eval.generation.treebank import Sentence, read_treebank
 from ucurve.errors import UserError
 
 pytest.importorskip("pymorphy3")
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 
 MODULES = (anaphors, noun_phrases, quantifiers, reflexives, negation, argument_structure, aspect, tense)
 RULES = {rule.paradigm: rule for module in MODULES for rule in module.RULES}

@@ -3,7 +3,7 @@
 from collections.abc import Set
 from typing import Any, Final
 
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.treebank import Word
 
 Parse = Any

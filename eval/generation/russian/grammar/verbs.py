@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from eval.generation.russian.morphology import Morphology
-from eval.generation.russian.rules.forms import MARKED, Parse, plain
+from eval.generation.russian.grammar.forms import MARKED, Parse, plain
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.treebank import Sentence, Word
 
 FINITE: Final = ("VERB", "INFN")

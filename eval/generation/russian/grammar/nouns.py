@@ -3,11 +3,11 @@
 from functools import cache
 from typing import Final, NamedTuple
 
-from eval.generation.russian.morphology import Morphology
+from eval.generation.russian.grammar.agreement import heads
+from eval.generation.russian.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, Parse, forms_of, plain
+from eval.generation.russian.grammar.lists import read_list
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.resources import NOUN, Resources
-from eval.generation.russian.rules.agreement import heads
-from eval.generation.russian.rules.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, Parse, forms_of, plain
-from eval.generation.russian.rules.lists import read_list
 from eval.generation.treebank import Word
 
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})

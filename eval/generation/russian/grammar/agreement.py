@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from eval.generation.russian.morphology import Morphology
-from eval.generation.russian.rules.forms import CASE_OF, GENDER_OF, NUMBER_OF, Parse, forms_of
+from eval.generation.russian.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, Parse, forms_of
+from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.treebank import Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})

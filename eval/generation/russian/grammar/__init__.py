@@ -1,0 +1,1 @@
+"""What rules know of Russian: forms, agreement, nouns, verbs, and the lists of words."""
