@@ -362,6 +362,7 @@ def run(script, *arguments, cwd):
     return subprocess.run(command, cwd=cwd, env=variables, input="y\n" * 9, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", ["score.py", "train.py", "tokenizers/build.py"])
 def test_a_yes_on_the_terminal_changes_nothing(folder, tmp_path, script):
     (tmp_path / "text.txt").write_text("ab cd.\n" * 400)

@@ -96,7 +96,7 @@ def test_a_sentencepiece_model_alone_gives_the_ids_of_sentencepiece(hub, typed):
     assert (ours.unk_token_id, ours.bos_token_id, ours.eos_token_id) == (0, 1, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_analyze_without_an_argument_draws_the_run(typed):
     place, _ = typed
     done = start(["analyze.py"], place, os.environ | {"PYTHONPATH": str(ROOT)})
@@ -169,6 +169,7 @@ def parquet(texts):
     return content.getvalue()
 
 
+@pytest.mark.long
 def test_revisions_of_a_dataset_are_different_corpora(tmp_path):
     asked = [{}, {"revision": "v1"}, {"subset": "old"}]
     card = b"---\nconfigs:\n- {config_name: new, data_files: new/*.parquet, default: true}\n"
@@ -209,6 +210,7 @@ for revision in (None, "v1", "{commit}"):
 """
 
 
+@pytest.mark.long
 def test_revisions_of_a_tokenizer_have_folders_of_their_own(hub, tmp_path):
     (tmp_path / "text.txt").write_text("天地玄黄\n")
     files = hub.repositories["models", TOKENIZER].commits[commit_of(hub, "models", TOKENIZER)]
@@ -248,6 +250,7 @@ def test_without_the_hub_the_message_gives_the_lines_that_need_no_network(tmp_pa
     assert {path.name for path in tmp_path.iterdir()} <= {"hf"}
 
 
+@pytest.mark.long
 def test_own_text_and_a_dry_run_ask_no_hub(tmp_path):
     (tmp_path / "text.txt").write_text("天地玄黄宇宙洪荒\n" * 200)
     small = ["tokens=1K", "batch.sequences=8", "batch.length=16", "model=tiny", "tokenizer=char"]

@@ -53,6 +53,7 @@ def test_another_model_is_timed_for_itself():
     assert sorted(timed) == ["14m", "tiny"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("micro_batch", [8, 256])
 def test_the_probe_times_the_engine_that_would_train(micro_batch, monkeypatch):
     [cell] = expand_grid([*GRID[:3], "tokens=100k", "schedule.count=3", f"engine.micro_batch={micro_batch}"])

@@ -50,7 +50,7 @@ def alone(run, benchmark_root):
     return files
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_write_what_one_writes(run, benchmark_root, alone):
     codes, errors = finish(start([WORKER, run, benchmark_root], 2))
     assert codes == [0, 0], errors
@@ -67,7 +67,6 @@ def test_memory_that_is_full_in_one_process_makes_smaller_batches_in_all(run, be
     assert sorted(scores(run)) == sorted(alone)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "code", "message"),

@@ -130,6 +130,7 @@ def test_every_checkpoint_is_sent(tracked, client):
     assert len(client.values("held_out/loss")) == len(client.values("accuracy/zhoblimp/all")) == len(STEPS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [0, 3600])
 def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
     settings, step = tracked(f"resume.seconds={seconds}"), TorchEngine.step
@@ -148,6 +149,7 @@ def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
     check_values(client, settings.folder)
 
 
+@pytest.mark.long
 def test_scores_that_are_made_at_the_end_are_sent_too(tracked, client):
     settings = tracked("eval.when=end")
     train_cell(settings)
@@ -171,7 +173,7 @@ def test_a_missing_package_names_the_extra(settings_of, monkeypatch, kind):
         check_tracker(settings_of(f"tracker={kind}").tracker)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_offline_runs_in_one_process_are_two_runs(settings_of, tmp_path):
     pytest.importorskip("wandb")
     for seed in (0, 1):
