@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # In each line of a package, what stands together imports nothing of each other, and only lines before it. A name is a
 # folder or a module of the package. Imports inside functions and for type checkers count as well.
 ORDER = {
-    "": ["ucurve", "eval", "train analysis", "launch"],
+    "": ["ucurve", "eval", "train analysis", "launch", "workbench"],
     "ucurve": [
         "errors",
         "fields progress provenance text_table",
@@ -52,6 +52,7 @@ ORDER = {
     ],
     "analysis": [
         "data plotting",
+        "charts",
         "report",
         "curves shape scaling linking models",
         "paradigms pairs languages summary",
@@ -59,6 +60,7 @@ ORDER = {
         "run",
     ],
     "launch": ["arguments relay slurm", "cost status submitit workers", "emit publish"],
+    "workbench": ["settings replies pages", "room security", "explore write judge server", "rooms", "command"],
 }
 
 

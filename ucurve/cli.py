@@ -85,6 +85,11 @@ COMMANDS = {
         "arguments",
         "the same command goes on",
     ),
+    "workbench": Command(
+        "workbench.command.workbench_command",
+        "write templates, look into curves and judge pairs in a browser",
+        kept="what was typed is kept, the same command opens it again",
+    ),
     "emit": Command("launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"),
 }
 

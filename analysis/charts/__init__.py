@@ -1,0 +1,1 @@
+"""Interactive figures in Vega-Lite, the same in the report, in notebooks and in the workbench."""

@@ -1,0 +1,51 @@
+"""The command ``workbench``: checks its settings, opens the rooms and listens until Ctrl-C."""
+
+import socket
+import sys
+from typing import Any
+
+from ucurve.config import check
+from ucurve.errors import RunError, UserError
+from workbench.settings import WorkbenchSettings
+
+
+def workbench_command(values: dict[str, Any]) -> None:
+    """Open the workbench and answer until Ctrl-C.
+
+    Raises:
+        UserError: when a library is missing, an address that others can reach is asked for without a password, or the
+            port is taken.
+    """
+    settings = check(WorkbenchSettings, values)
+    if not settings.is_local and settings.password is None:
+        raise UserError(f"host={settings.host} can be reached from other machines; give a password=... with it")
+    try:
+        import uvicorn
+
+        from workbench.rooms import make_rooms
+        from workbench.server import make_app
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"the workbench needs {error.name}; install it with: pip install 'ucurve[workbench]'"
+        ) from error
+    listener = _listen(settings)
+    app = make_app(settings, make_rooms(settings))
+    host, port = listener.getsockname()[:2]
+    sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}\n")
+    sys.stdout.flush()
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False, access_log=False))
+    server.run(sockets=[listener])
+    if not server.started:
+        raise RunError("the workbench did not start")
+
+
+def _listen(settings: WorkbenchSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise UserError(f"host={settings.host} port={settings.port}: {error.strerror}; give another port=") from error
+    return listener

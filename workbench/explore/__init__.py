@@ -1,0 +1,1 @@
+"""The room that draws the curves of scored runs and shows the pairs behind them."""

@@ -1,0 +1,1 @@
+"""The room that makes questionnaires and shows what people's answers say about a benchmark."""

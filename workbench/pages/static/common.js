@@ -1,0 +1,120 @@
+// What all rooms share: requests, messages, elements, tables and downloads.
+
+export class Refusal extends Error {
+  constructor(message, status, details) {
+    super(message);
+    this.status = status;
+    this.details = details;
+  }
+}
+
+// Sends a request to the room's own address and returns the JSON of the reply; a refusal is thrown with its message.
+export async function ask(method, address, body) {
+  const options = {method, headers: {}};
+  if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers["Content-Type"] = "application/json";
+  }
+  let reply;
+  try {
+    reply = await fetch(address, options);
+  } catch {
+    throw new Refusal("The workbench does not answer. Is it still running?", 0, {});
+  }
+  const text = await reply.text();
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = {error: text};
+  }
+  if (!reply.ok) throw new Refusal(value.error || `The request failed (${reply.status}).`, reply.status, value);
+  return value;
+}
+
+export const query = values => new URLSearchParams(
+  Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "")).toString();
+
+export function say(message, kind = "error") {
+  const place = document.getElementById("message");
+  place.textContent = message || "";
+  place.className = kind;
+  place.hidden = !message;
+}
+
+// Runs what may be refused, and shows the refusal.
+export async function attempt(work) {
+  try {
+    const value = await work();
+    return value;
+  } catch (error) {
+    if (!(error instanceof Refusal)) console.error(error);
+    say(error.message);
+    return undefined;
+  }
+}
+
+// Makes an element; text never becomes markup.
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children.filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+export const place = id => document.getElementById(id);
+
+export function fill(element, ...children) {
+  element.replaceChildren(...children.filter(child => child !== null && child !== undefined));
+}
+
+// A table from columns [{name, title, number, show}] and rows of objects.
+export function table(columns, rows, onRow) {
+  const head = make("tr", {}, ...columns.map(column =>
+    make("th", {scope: "col", class: column.number ? "number" : null}, column.title)));
+  const body = rows.map(row => {
+    const cells = columns.map(column => {
+      const value = column.show ? column.show(row[column.name], row) : row[column.name];
+      return make("td", {class: column.number ? "number" : null}, value instanceof Node ? value : shown(value));
+    });
+    return make("tr", {}, ...cells, onRow ? make("td", {}, onRow(row)) : null);
+  });
+  if (onRow) head.append(make("th", {scope: "col"}, ""));
+  return make("div", {class: "table", tabindex: "0"},
+    make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
+}
+
+const shown = value => value === null || value === undefined ? "–" : String(value);
+
+export const percent = value => value === null || value === undefined ? "–" : (100 * value).toFixed(2);
+export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
+
+export function download(name, text, type = "text/csv") {
+  const address = URL.createObjectURL(new Blob([text], {type}));
+  const link = make("a", {href: address, download: name});
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export function csv(columns, rows) {
+  const cell = value => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows.map(row => columns.map(name => row[name]))].map(row => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+// Calls the last request of many, once nothing new has come for a while.
+export function afterPause(milliseconds, work) {
+  let timer;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...values), milliseconds);
+  };
+}

@@ -1,0 +1,1 @@
+import {attempt} from "/static/common.js";

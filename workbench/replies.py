@@ -1,0 +1,113 @@
+"""Requests and replies of the rooms: JSON in, JSON out, and errors as a message that the page shows."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ucurve.errors import RunError, UcurveError, UserError
+
+Values = dict[str, Any]
+Handler = Callable[[Values], Any]
+
+LARGEST_BODY = 24 * 1024 * 1024  # bytes of one request; the answers of a questionnaire are the largest
+
+
+class ConflictError(UserError):
+    """A change that would overwrite another one; ``details`` are both versions, for the page."""
+
+    def __init__(self, message: str, details: Values) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+def json_route(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Turn a function from values to a JSON value into an endpoint.
+
+    The values are those of the path, of the query and of the JSON object in the body. The function runs in a thread of
+    its own, so that others are answered meanwhile. A ``UserError`` becomes status 400, a ``ConflictError`` 409, any
+    other error of ours 500; each is a JSON object with ``error``, the message.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            values = {**request.query_params, **await _body(request), **request.path_params}
+            return json_response(await asyncio.to_thread(handler, values))
+        except ConflictError as error:
+            return json_response({"error": str(error), **error.details}, 409)
+        except UserError as error:
+            return json_response({"error": str(error)}, 400)
+        except (RunError, UcurveError) as error:
+            return json_response({"error": str(error)}, 500)
+
+    return endpoint
+
+
+def json_response(value: Any, status: int = 200) -> JSONResponse:
+    """Write a value as JSON; numbers that JSON does not have become null."""
+    return _Json(value, status)
+
+
+def text_of(values: Mapping[str, Any], name: str) -> str:
+    """Return a text that a request must give.
+
+    Raises:
+        UserError: when it is missing or no text.
+    """
+    value = values.get(name)
+    if not isinstance(value, str):
+        raise UserError(f"the request gives no text {name!r}; found {value!r}")
+    return value
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON objects, missing values as None."""
+    plain = table.astype(object).where(table.notna(), None)
+    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
+
+
+class _Json(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        return json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's and pandas' values into those of JSON."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return None if value is pd.NA or value is pd.NaT else value
+
+
+async def _body(request: Request) -> Values:
+    """Read the JSON object of a request.
+
+    Raises:
+        UserError: when it is too large, or no JSON object.
+    """
+    if request.method in ("GET", "HEAD"):
+        return {}
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > LARGEST_BODY:
+            raise UserError(f"the request is larger than {LARGEST_BODY // 1024**2} MB, more than is taken")
+    try:
+        value = json.loads(data or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"the request is not JSON: {str(error)[:200]}") from error
+    if not isinstance(value, dict):
+        raise UserError("the request is not a JSON object")
+    return value

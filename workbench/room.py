@@ -1,0 +1,38 @@
+"""What a room is: its page, its script and the requests that its page makes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.replies import Handler
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Action:
+    """A request that a page makes.
+
+    Attributes:
+        path: below ``/<room>/api/``, with names in braces as Starlette reads them.
+        handler: gets the values of path, query and body; what it returns is sent as JSON.
+    """
+
+    method: Method
+    path: str
+    handler: Handler
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room of the workbench.
+
+    Attributes:
+        name: in addresses; the page is ``templates/<name>.html``, its script ``static/<name>.js``.
+        title: in the navigation.
+        summary: what it is for, in a sentence.
+    """
+
+    name: str
+    title: str
+    summary: str
+    actions: tuple[Action, ...]

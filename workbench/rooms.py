@@ -1,0 +1,12 @@
+"""The list of rooms; the first one is the front page."""
+
+from workbench.explore.room import explore_room
+from workbench.judge.room import judge_room
+from workbench.room import Room
+from workbench.settings import WorkbenchSettings
+from workbench.write.room import write_room
+
+
+def make_rooms(settings: WorkbenchSettings) -> list[Room]:
+    """Make the rooms, which share nothing but the settings."""
+    return [write_room(settings), explore_room(settings), judge_room(settings)]

@@ -1,0 +1,72 @@
+"""The application: the pages of the rooms and their requests, behind the gate."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from workbench.replies import json_route
+from workbench.room import Room
+from workbench.security import LOGIN, STATIC, Gate
+from workbench.settings import WorkbenchSettings
+
+_PAGES = Environment(
+    loader=PackageLoader("workbench.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+
+
+def make_app(settings: WorkbenchSettings, rooms: Sequence[Room]) -> Starlette:
+    """Make the application, with the first room as its front page."""
+
+    def page(room: Room) -> Any:
+        async def show(request: Request) -> Response:
+            del request
+            template = _PAGES.get_template(f"{room.name}.html")
+            return HTMLResponse(template.render(room=room, rooms=rooms))
+
+        return show
+
+    async def first(request: Request) -> Response:
+        del request
+        return RedirectResponse(f"/{rooms[0].name}", 303)
+
+    routes = [
+        Route("/", first),
+        Route(LOGIN, _login_page),
+        Route(f"{STATIC}vega.js", _vega),
+        Mount(STATIC.rstrip("/"), StaticFiles(packages=[("workbench.pages", "static")])),
+    ]
+    for room in rooms:
+        routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
+    return Starlette(routes=routes, middleware=[Middleware(Gate, settings=settings)])
+
+
+def _requests(room: Room) -> list[Route]:
+    return [
+        Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
+        for action in room.actions
+    ]
+
+
+async def _login_page(request: Request) -> Response:
+    return HTMLResponse(_PAGES.get_template("login.html").render(wrong="wrong" in request.query_params))
+
+
+@cache
+def _vega_bundle() -> str:
+    from analysis.charts.bundle import vega_script
+
+    return vega_script()
+
+
+async def _vega(request: Request) -> Response:
+    del request
+    return Response(_vega_bundle(), media_type="text/javascript")

@@ -1,0 +1,1 @@
+"""The room in which templates, words and phrases are written and tried."""
