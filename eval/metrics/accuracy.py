@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betaincinv
 
-from eval.linking import Linking, Number
+from eval.linking import Linking, Number, Table
 from eval.metrics.levels import Levels, levels_of
 from eval.metrics.sets import sets_of
 from eval.pairs import COUNTED, SET, counted, in_accuracies
@@ -99,7 +99,7 @@ def items(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     return kept.merge(scores, on="pair", validate="one_to_one")
 
 
-def decisions(scores: pd.DataFrame, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def decisions(scores: Table, linking: Linking) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Decide every pair of a score table by a linking function: which are right, and which are ties."""
     good, bad = linking.compared_values(scores, "good"), linking.compared_values(scores, "bad")
     return decide(bad, good) if linking.lower_is_better else decide(good, bad)

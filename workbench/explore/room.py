@@ -1,10 +1,69 @@
-"""The room explore."""
+"""The room Explore: curves of scored runs under any linking function, and the pairs behind each point."""
 
-from workbench.room import Room
+from typing import Any
+
+from analysis.data.runs import Run
+from ucurve.errors import UserError
+from workbench.explore.chart import curve_spec
+from workbench.explore.curves import curves, linking_functions, read_asked
+from workbench.explore.groups import columns, group
+from workbench.explore.library import Library, scored
+from workbench.explore.pairs import KINDS, list_pairs, pair_history
+from workbench.explore.tokens import TokenTables
+from workbench.explore.verdicts import shape_verdicts
+from workbench.replies import Values, text_of
+from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 
 
 def explore_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
-    del settings
-    return Room("explore", "Explore", "", ())
+    library, tokens = Library(settings.run_patterns()), TokenTables()
+    return Room(
+        "explore",
+        "Explore",
+        "Curves of scored runs under any linking function, and the pairs that make them.",
+        (
+            Action("GET", "runs", lambda _: _runs(library)),
+            Action("GET", "benchmark", lambda values: _benchmark(library, values)),
+            Action("GET", "chart", lambda _: curve_spec()),
+            Action("GET", "curves", lambda values: curves(library, read_asked(values))),
+            Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
+            Action("GET", "pairs", lambda values: list_pairs(library, read_asked(values), values)),
+            Action("GET", "pair", lambda values: pair_history(library, read_asked(values), values)),
+            Action("GET", "tokens", lambda values: tokens.table(library, read_asked(values), values)),
+        ),
+    )
+
+
+def _runs(library: Library) -> dict[str, Any]:
+    """List the runs with what they were scored on."""
+    runs = library.runs()
+    return {"runs": [_describe(run) for run in runs], "kinds": KINDS}
+
+
+def _describe(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.label, "line": run.group, "status": run.status, "model": run.model,
+        "scored": [{"benchmark": one.benchmark, "scorer": one.scorer, "steps": one.steps} for one in scored(run)],
+    }  # fmt: skip
+
+
+def _benchmark(library: Library, values: Values) -> dict[str, Any]:
+    """Say what curves of a benchmark can be drawn: linking functions, columns of its pairs, and runs.
+
+    Raises:
+        UserError: when no run has scores of it.
+    """
+    matrices = library.matrices(text_of(values, "benchmark"), text_of(values, "scorer"))
+    functions = linking_functions(matrices)
+    if not functions:
+        raise UserError("no linking function can be computed of what is stored")
+    pairs = matrices[0].pairs
+    return {
+        "linkings": functions,
+        "columns": columns(pairs),
+        "pairs": len(pairs),
+        "phenomena": list(group(pairs, "phenomenon").names),
+        "runs": [{"run": one.run.label, "line": one.run.group, "steps": one.steps} for one in matrices],
+    }

@@ -1,0 +1,174 @@
+"""Curves under any linking function, counted anew from the stored scores: no model is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import numpy as np
+import pandas as pd
+
+from analysis.curves.learning import curve_table
+from eval.linking import FAMILIES, Linking, parse_linking
+from eval.metrics.accuracy import TIES_CREDIT, Split, TiesRule, exact_interval
+from ucurve.errors import UserError, unknown_name
+from workbench.explore.groups import ALL, group
+from workbench.explore.library import Library
+from workbench.explore.matrix import ScoreMatrix
+from workbench.replies import Values, text_of
+
+_USUAL = 12  # values that are drawn when none is named
+RULE: TiesRule = "half"
+_LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider
+    "alpha": (0.0, 1.5, 0.05), "beta": (0.0, 2.0, 0.05), "gamma": (-10.0, 30.0, 0.5), "percent": (10.0, 100.0, 10.0),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a page asks to see.
+
+    Attributes:
+        by: a column of the pairs, or ``all``.
+        values: those of its values that are wanted; empty for the first ones.
+        runs: labels; None for all runs.
+    """
+
+    benchmark: str
+    scorer: str
+    linking: Linking
+    by: str
+    values: tuple[str, ...]
+    split: Split
+    runs: tuple[str, ...] | None
+
+
+def read_asked(values: Values) -> Asked:
+    """Read a request.
+
+    Raises:
+        UserError: when a name in it is unknown or missing.
+    """
+    split = values.get("split") or ALL
+    if split not in get_args(Split):
+        raise unknown_name("split", str(split), get_args(Split))
+    return Asked(
+        text_of(values, "benchmark"),
+        text_of(values, "scorer"),
+        parse_linking(text_of(values, "linking")),
+        str(values.get("by") or ALL),
+        tuple(_texts(values, "values")),
+        cast(Split, split),
+        tuple(_texts(values, "runs")) or None,
+    )
+
+
+def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, Any]]:
+    """List the linking functions that the stored columns allow, with the limits of their parameters' sliders."""
+    found = []
+    for name, family in FAMILIES.items():
+        linking = _readable(name, matrices)
+        if linking is not None:
+            sliders = [
+                {"name": key, "value": default, **dict(zip(("low", "high", "step"), _LIMITS[key], strict=True))}
+                for key, default in family.defaults.items()
+                if key in _LIMITS
+            ]
+            found.append({"name": name, "parameters": sliders})
+    return found
+
+
+def curves(library: Library, asked: Asked) -> dict[str, Any]:
+    """Return the points of the curves that are asked for.
+
+    Returns:
+        ``columns`` and ``rows`` of the curve table (``learning.curve_table``, its column ``phenomenon`` named
+        ``value``) with ``n``, the pairs behind a point; ``values``, all values of the column with their pairs;
+        ``shown``, those that are drawn; ``levels``, the accuracies of models without checkpoints; ``notes``.
+    """
+    matrices, notes = usable_matrices(library, asked)
+    sizes, shown = curve_values(matrices[0], asked)
+    rows = pd.concat([accuracy_rows(matrix, asked, shown) for matrix in matrices], ignore_index=True)
+    trained = rows[rows["step"] >= 0]
+    table = pd.DataFrame()
+    if len(trained):
+        runs = [matrix.run for matrix in matrices if matrix.steps[0] >= 0]
+        table = curve_table(trained, runs).rename(columns={"phenomenon": "value"})
+        table = table.assign(n=table["value"].map(sizes))
+    levels = rows.loc[rows["step"] < 0, ["run", "phenomenon", "accuracy", "ci_low", "ci_high"]]
+    return {
+        "columns": list(table.columns),
+        "rows": table.to_numpy(dtype=object).tolist(),
+        "values": [{"name": name, "n": n} for name, n in sizes.items()],
+        "shown": shown,
+        "levels": levels.rename(columns={"phenomenon": "value"}).to_dict("records"),
+        "linking": asked.linking.name,
+        "notes": notes,
+    }
+
+
+def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> pd.DataFrame:
+    """Return rows as ``analysis.data.frames.score_frame`` reads them, the value of the column as ``phenomenon``."""
+    groups = group(matrix.pairs, asked.by)
+    counted = matrix.split(asked.split)
+    places = np.array([shown.index(name) if name in shown else -1 for name in groups.names])
+    of = np.where(counted & (groups.of >= 0), places[groups.of], -1)
+    right, ties = matrix.counts(asked.linking, of, len(shown))
+    n = np.bincount(of[of >= 0], minlength=len(shown)).astype(float)
+    credits_ = right + TIES_CREDIT[RULE] * ties
+    low, high = exact_interval(credits_, np.broadcast_to(n, credits_.shape))
+    steps, number = len(matrix.steps), len(shown)
+    table = pd.DataFrame({
+        "run": matrix.run.label, "group": matrix.run.group, "phenomenon": np.tile(np.array(shown, dtype=object), steps),
+        "step": np.repeat(matrix.steps, number), "tokens": np.repeat(matrix.tokens, number),
+        "flops": np.repeat(matrix.flops, number), "accuracy": (credits_ / np.maximum(n, 1)).ravel(),
+        "ci_low": low.ravel(), "ci_high": high.ravel(), "n": np.tile(n, steps),
+    })  # fmt: skip
+    return table[table["n"] > 0]
+
+
+def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], list[str]]:
+    """Return the values of the column with their counted pairs, and those of them that are drawn.
+
+    Raises:
+        UserError: when a value is asked for that is not there.
+    """
+    groups = group(matrix.pairs, asked.by)
+    counted = matrix.split(asked.split) & (groups.of >= 0)
+    sizes = np.bincount(groups.of[counted], minlength=len(groups.names))
+    unknown = [name for name in asked.values if name not in groups.names]
+    if unknown:
+        raise unknown_name(f"value of {asked.by}", unknown[0], groups.names)
+    there = {name: int(size) for name, size in zip(groups.names, sizes, strict=True) if size}
+    drawn = [name for name in there if name in asked.values] if asked.values else list(there)[:_USUAL]
+    return there, drawn
+
+
+def usable_matrices(library: Library, asked: Asked) -> tuple[list[ScoreMatrix], list[str]]:
+    """Open the scores that the linking function can be computed of, and say what was left out.
+
+    Raises:
+        UserError: when it can be computed of none.
+    """
+    matrices = library.matrices(asked.benchmark, asked.scorer, asked.runs)
+    usable = [matrix for matrix in matrices if not matrix.missing(asked.linking)]
+    if not usable:
+        absent = ", ".join(matrices[0].missing(asked.linking))
+        raise UserError(f"{asked.linking.name} reads {absent}, which is not stored")
+    left_out = [matrix.run.label for matrix in matrices if matrix.missing(asked.linking)]
+    notes = [f"{asked.linking.name} cannot be computed of {', '.join(left_out)}."] if left_out else []
+    other = [one.run.label for one in usable if not one.pairs["pair"].equals(usable[0].pairs["pair"])]
+    return usable, [*notes, f"Scored on other pairs: {', '.join(other)}."] if other else notes
+
+
+def _readable(name: str, matrices: Sequence[ScoreMatrix]) -> Linking | None:
+    linking = parse_linking(name)
+    return linking if any(not matrix.missing(linking) for matrix in matrices) else None
+
+
+def _texts(values: Values, name: str) -> list[str]:
+    """Read a list of texts: a JSON array, or in an address one of its texts a line."""
+    given = values.get(name) or []
+    found = given.split("\n") if isinstance(given, str) else given
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise UserError(f"{name} is no list of texts")
+    return [text for text in found if text]

@@ -1,0 +1,104 @@
+"""What can be looked at: the runs, what they were scored on, and the scores that are open."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.data.runs import Run, find_runs
+from eval.store.scores import PAIRS
+from ucurve.errors import UserError, unknown_name
+from ucurve.progress import say
+from ucurve.storage.run_folder import EVAL
+from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
+
+CACHE = Path("cache") / "workbench"
+_SOME = 50  # files copied between two messages
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A benchmark that a run was scored on, and the way."""
+
+    benchmark: str
+    scorer: str
+    steps: int
+
+
+@dataclass
+class Library:
+    """The runs that match the patterns, read again at every visit, and their scores, opened once.
+
+    Attributes:
+        cache: where the copies of the scores go.
+    """
+
+    patterns: Sequence[str]
+    cache: Path = CACHE
+    _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _runs: list[Run] = field(default_factory=list, init=False)
+
+    def runs(self) -> list[Run]:
+        """Find the runs; those that were found last are kept for the requests that follow.
+
+        Raises:
+            UserError: when none matches, or a file of a run is broken.
+        """
+        if not self.patterns:
+            raise UserError(
+                "there are no runs in runs/; 'make demo' makes two, and runs=... names others when the workbench starts"
+            )
+        self._runs = find_runs(self.patterns)
+        return self._runs
+
+    def matrices(self, benchmark: str, scorer: str, labels: Sequence[str] | None = None) -> list[ScoreMatrix]:
+        """Open the scores of runs on a benchmark; None names all runs that have some.
+
+        Raises:
+            UserError: when a run is not known, or none has such scores.
+        """
+        runs = self._runs or self.runs()
+        known = {run.label: run for run in runs}
+        for label in labels or ():
+            if label not in known:
+                raise unknown_name("run", label, known)
+        chosen = runs if labels is None else [known[label] for label in labels]
+        found = [self._matrix(run, benchmark, scorer) for run in chosen if stored_steps(run.folder, benchmark, scorer)]
+        if not found:
+            raise UserError(f"no scores of {benchmark} by {scorer} in {', '.join(run.label for run in chosen)}")
+        return found
+
+    def matrix(self, label: str, benchmark: str, scorer: str) -> ScoreMatrix:
+        """Open the scores of one run.
+
+        Raises:
+            UserError: when it is not known or has no such scores.
+        """
+        return self.matrices(benchmark, scorer, [label])[0]
+
+    def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:
+        def report(done: int, of: int) -> None:
+            if done % _SOME == 0 or done == of:
+                say(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
+
+        with self._lock:
+            opened = open_matrix(
+                run, benchmark, scorer, self.cache, report, self._open.get((run.label, benchmark, scorer))
+            )
+            self._open[run.label, benchmark, scorer] = opened
+        return opened
+
+
+def scored(run: Run) -> list[Scored]:
+    """List what a run was scored on."""
+    return list(_find_scored(run))
+
+
+def _find_scored(run: Run) -> Iterator[Scored]:
+    place = run.folder / EVAL
+    for pairs in sorted(place.rglob(PAIRS)):
+        benchmark = pairs.parent.relative_to(place).as_posix()
+        for folder in sorted(path for path in pairs.parent.iterdir() if path.is_dir()):
+            if steps := stored_steps(run.folder, benchmark, folder.name):
+                yield Scored(benchmark, folder.name, len(steps))

@@ -1,0 +1,322 @@
+"""The scores of every pair at every checkpoint of a run, read by column from disk as they are needed.
+
+The Parquet files of a run, one a checkpoint, are copied once into one file a column, which is then mapped into memory:
+a curve under any linking function passes over two columns, and the pairs of one paradigm read their own rows alone.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.files import PAIR_COLUMNS, read_stored, scored_steps
+from analysis.data.frames import AGGREGATES, score_frame
+from analysis.data.runs import Run
+from eval.linking import Linking
+from eval.metrics.accuracy import Split, decisions, split_masks
+from eval.metrics.sets import Sets, sets_of
+from eval.models.targets import MODEL_STEP
+from eval.pairs import in_accuracies
+from eval.store.checksums import check_scores, check_summed
+from eval.store.scores import pairs_path, score_path
+from eval.store.tables import ACCURACY
+from ucurve.errors import UserError
+from ucurve.storage.files import new_folder
+
+WRONG, TIE, RIGHT = 0, 1, 2  # verdicts on a pair
+_AT_ONCE = 4  # checkpoints that are decided together, so that what is computed stays in the processor's cache
+_THREADS = 2
+_CHECKPOINTS = "checkpoints.json"
+_FORMAT = 1  # of the copies; a change makes older ones be made again
+
+Ids = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """One run on one benchmark by one scorer.
+
+    Attributes:
+        steps: int64[steps], ascending; -1 alone for a model that is not a checkpoint.
+        tokens: float64[steps], training tokens; NaN where they are not known.
+        flops: float64[steps], likewise.
+        pairs: the pair table with all that is published, one row per pair.
+        columns: what is stored, by name: [steps, pairs], or [pairs] where it is the same at every step.
+        broken: the columns that hold a missing value.
+        signature: changes when one of the files does that it was read from.
+    """
+
+    run: Run
+    benchmark: str
+    scorer: str
+    steps: Ids
+    tokens: npt.NDArray[np.float64]
+    flops: npt.NDArray[np.float64]
+    pairs: pd.DataFrame
+    columns: Mapping[str, Array]
+    broken: frozenset[str]
+    signature: str
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The sets of several bad sentences; a pair that does not count is a set of its own."""
+        counted = in_accuracies(self.pairs).to_numpy()
+        of = len(self.pairs) + np.arange(len(self.pairs))
+        of[counted] = sets_of(self.pairs[counted]).of
+        return Sets(np.unique(of, return_inverse=True)[1])
+
+    @cached_property
+    def counted(self) -> Mask:
+        """Which pairs accuracies are over, bool[pairs]; of a set its first pair."""
+        return np.asarray(in_accuracies(self.pairs).to_numpy() & self.sets.first)
+
+    @cached_property
+    def _has_sets(self) -> bool:
+        return len(np.unique(self.sets.of)) < len(self.pairs)
+
+    def split(self, name: Split) -> Mask:
+        """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are."""
+        lengths = (self._first(f"n_{side}") for side in ("good", "bad"))
+        return np.asarray(self.sets.whole(split_masks(*lengths)[name]) & self.counted)
+
+    def missing(self, linking: Linking) -> tuple[str, ...]:
+        """Name the columns that a linking function reads and that are not there or hold a missing value."""
+        wanted = [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
+        return tuple(name for name in wanted if name not in self.columns or name in self.broken)
+
+    def counts(self, linking: Linking, groups: Ids, number: int) -> tuple[Ids, Ids]:
+        """Count right and tied pairs of groups at every step.
+
+        Args:
+            groups: int64[pairs], the group of each pair; -1 for pairs of none.
+            number: of groups.
+
+        Returns:
+            int64[steps, groups], right pairs, and tied pairs.
+        """
+        order = np.flatnonzero(groups >= 0)
+        order = order[np.argsort(groups[order], kind="stable")]
+        present, starts = np.unique(groups[order], return_index=True)
+        right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
+        if not len(order):
+            return right, ties
+        in_order = bool((np.diff(order) == 1).all()) and len(order) == len(groups)
+
+        def count(place: slice) -> None:
+            for into, decided in zip((right, ties), self._decide(linking, place, slice(None)), strict=True):
+                taken = decided if in_order else decided[:, order]
+                into[place, present] = np.add.reduceat(taken, starts, axis=1, dtype=np.int32)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(count, self._stretches()))
+        return right, ties
+
+    def verdicts(self, linking: Linking, rows: Ids | slice = slice(None)) -> npt.NDArray[np.uint8]:
+        """Decide pairs at every step, uint8[steps, rows]: ``RIGHT``, ``TIE`` or ``WRONG``.
+
+        A pair of a set has the verdict of its set.
+        """
+        chosen = slice(None) if self._has_sets else rows
+        number = len(self.pairs) if isinstance(chosen, slice) else len(chosen)
+        found = np.empty((len(self.steps), number), dtype=np.uint8)
+
+        def decide(place: slice) -> None:
+            right, ties = self._decide(linking, place, chosen)
+            found[place] = RIGHT * right + TIE * ties
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(decide, self._stretches()))
+        return found[:, rows] if self._has_sets else found
+
+    def values(self, linking: Linking, row: int) -> dict[str, list[float]]:
+        """Return the linked values of both members of a pair at every step."""
+        table = self._table(linking, slice(None), np.array([row]))
+        shape = np.broadcast_shapes((len(self.steps), 1))
+        sides = {side: linking.values(table, side) for side in ("good", "bad")}
+        return {side: np.broadcast_to(found, shape)[:, 0].tolist() for side, found in sides.items()}
+
+    def _decide(self, linking: Linking, place: slice, rows: Ids | slice) -> tuple[Mask, Mask]:
+        right, ties = decisions(self._table(linking, place, rows), linking)
+        shape = (place.stop - place.start, right.shape[-1])
+        right, ties = np.broadcast_to(right, shape), np.broadcast_to(ties, shape)
+        if not self._has_sets:
+            return right, ties
+        judged = [self.sets.judge(*both) for both in zip(right, ties, strict=True)]
+        return np.array([one for one, _ in judged]), np.array([one for _, one in judged])
+
+    def _table(self, linking: Linking, place: slice, rows: Ids | slice) -> dict[str, Array]:
+        names = [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
+        found = {name: self.columns[name] for name in names}
+        return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
+
+    def _first(self, name: str) -> Array:
+        values = self.columns[name]
+        return np.asarray(values[0] if values.ndim == 2 else values)
+
+    def _stretches(self) -> list[slice]:
+        ends = range(0, len(self.steps), _AT_ONCE)
+        return [slice(start, min(start + _AT_ONCE, len(self.steps))) for start in ends]
+
+
+def open_matrix(
+    run: Run, benchmark: str, scorer: str, cache: Path, report: Report | None = None, opened: ScoreMatrix | None = None
+) -> ScoreMatrix:
+    """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
+
+    Args:
+        report: called with the number of files copied and their number.
+        opened: what was opened before; it is returned where no file has changed.
+
+    Raises:
+        UserError: when nothing is stored, a file is broken, or the scores are not of the pairs beside them.
+        DamagedError: when a file is not what was written.
+    """
+    steps = stored_steps(run.folder, benchmark, scorer)
+    if not steps:
+        raise UserError(f"{run.label}: {benchmark} has no scores by {scorer} there")
+    pairs_file = pairs_path(run.folder, benchmark)
+    paths = [score_path(run.folder, benchmark, scorer, step) for step in steps]
+    signature = _signature([pairs_file, ACCURACY.path(run.folder), *paths])
+    if opened is not None and opened.signature == signature:
+        return opened
+    check_summed(run.folder, pairs_file)
+    pairs = read_stored(pairs_file, needed=PAIR_COLUMNS)
+    place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
+    if _read_facts(place).get("signature") != signature:
+        _copy(run, benchmark, scorer, steps, pairs, place, signature, report)
+    facts = _read_facts(place)
+    columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
+    tokens, flops = (np.array(facts[name], dtype=np.float64) for name in ("tokens", "flops"))
+    return ScoreMatrix(
+        run, benchmark, scorer, np.array(steps, dtype=np.int64), tokens, flops, pairs, columns,
+        frozenset(facts["broken"]), signature,
+    )  # fmt: skip
+
+
+def stored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
+    """Return the steps whose scores are stored, in order; -1 alone for a model that is not a checkpoint."""
+    steps = scored_steps(folder, benchmark, scorer)
+    return steps or [MODEL_STEP] * score_path(folder, benchmark, scorer, MODEL_STEP).is_file()
+
+
+def _copy(
+    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, place: Path, signature: str,
+    report: Report | None,
+) -> None:  # fmt: skip
+    with new_folder(place) as folder:
+        names, broken = _copy_columns(run, benchmark, scorer, steps, pairs, folder, report)
+        tokens, flops = _places(run, benchmark, scorer, steps)
+        facts = {"signature": signature, "columns": names, "broken": broken, "tokens": tokens, "flops": flops}
+        (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _copy_columns(
+    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, folder: Path,
+    report: Report | None,
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Copy the columns of all files; one that is the same in all of them is written once.
+
+    Returns:
+        The names of the columns, and of those that hold a missing value.
+    """
+    copied = _Columns(folder, (len(steps), len(pairs)))
+    for place, (path, scores) in enumerate(_read_all(run, benchmark, scorer, steps, pairs)):
+        own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
+        if absent := copied.add(place, own):
+            raise UserError(f"{path}: no column {absent}, which other checkpoints have; score it again")
+        if report is not None:
+            report(place + 1, len(steps))
+    return copied.close()
+
+
+class _Columns:
+    """Files of columns as they are written; a column becomes a table of all steps once a step differs."""
+
+    def __init__(self, folder: Path, shape: tuple[int, int]) -> None:
+        self._folder, self._shape = folder, shape
+        self._full: dict[str, Array] = {}
+        self._first: dict[str, Array] = {}
+        self._broken: set[str] = set()
+
+    def add(self, place: int, own: Mapping[str, Array]) -> str | None:
+        """Add the columns of a step; returns the name of one that is missing."""
+        self._first = self._first or dict(own)
+        for name, first in self._first.items():
+            if name not in own:
+                return name
+            if np.isnan(own[name]).any():
+                self._broken.add(name)
+            if name not in self._full and not np.array_equal(own[name], first, equal_nan=True):
+                self._full[name] = self._open(name, place, first)
+            if name in self._full:
+                self._full[name][place] = own[name]
+        return None
+
+    def close(self) -> tuple[list[str], list[str]]:
+        """Write what is the same at all steps; returns the names of the columns and of those with missing values."""
+        for name, values in self._first.items():
+            if name not in self._full:
+                np.save(self._folder / f"{name}.npy", values)
+        return list(self._first), sorted(self._broken)
+
+    def _open(self, name: str, place: int, first: Array) -> Array:
+        table = np.lib.format.open_memmap(self._folder / f"{name}.npy", "w+", np.float64, self._shape)
+        table[:place] = first
+        return table
+
+
+def _read_all(
+    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame
+) -> Iterator[tuple[Path, pd.DataFrame]]:
+    for step in steps:
+        path = score_path(run.folder, benchmark, scorer, step)
+        check_scores(run.folder, path)
+        scores = read_stored(path)
+        if not np.array_equal(scores["pair"], pairs["pair"]):
+            if sorted(scores["pair"]) != sorted(pairs["pair"]):
+                raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} of the benchmark's table")
+            scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
+        yield path, scores
+
+
+def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Return training tokens and FLOPs of each step, as the table of accuracies says."""
+    import pyarrow.compute
+
+    column = pyarrow.compute.field
+    named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
+    rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
+    known = rows[["tokens", "flops"]].reindex(list(steps)).astype(float)
+    return known["tokens"].tolist(), known["flops"].tolist()
+
+
+def _signature(paths: Sequence[Path]) -> str:
+    """Return what changes when one of the files does."""
+    stats = [(path.name, status.st_size, status.st_mtime_ns) for path in paths if (status := _stat(path)) is not None]
+    return hashlib.sha256(json.dumps([_FORMAT, stats]).encode()).hexdigest()
+
+
+def _stat(path: Path) -> Any:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _read_facts(place: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads((place / _CHECKPOINTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}

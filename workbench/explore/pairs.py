@@ -1,0 +1,155 @@
+"""The pairs behind a point of a curve, by what became of them there."""
+
+from typing import Any
+
+import numpy as np
+
+from ucurve.errors import UserError, unknown_name
+from workbench.explore.curves import Asked
+from workbench.explore.groups import group
+from workbench.explore.library import Library
+from workbench.explore.matrix import RIGHT, TIE, WRONG, Ids, Mask, ScoreMatrix
+from workbench.replies import Values, text_of
+
+PAGE = 50  # pairs of one reply
+KINDS = {
+    "right": "right at this checkpoint",
+    "wrong": "wrong at this checkpoint",
+    "tied": "both members score equal at this checkpoint",
+    "flipped": "another verdict than at the checkpoint before",
+    "learned": "right from this checkpoint on to the last one, and not at the one before",
+    "forgotten": "right at the checkpoint before, and not right at this one or any later one",
+}
+_VERDICTS = {RIGHT: "right", TIE: "tied", WRONG: "wrong"}
+
+
+def pair_kinds(verdicts: np.ndarray[Any, Any], place: int) -> dict[str, Mask]:
+    """Mark the pairs of each kind at a checkpoint.
+
+    Args:
+        verdicts: uint8[steps, pairs].
+        place: of the checkpoint among the steps. There is none before the first: nothing is flipped there, learned for
+            good is what is right from it on, and nothing is forgotten.
+
+    Returns:
+        bool[pairs] for each of ``KINDS``.
+    """
+    now = verdicts[place]
+    none = np.zeros(now.shape, dtype=bool)
+    was_right = verdicts[place - 1] == RIGHT if place else none
+    later = verdicts[place:] == RIGHT
+    return {
+        "right": now == RIGHT,
+        "wrong": now == WRONG,
+        "tied": now == TIE,
+        "flipped": now != verdicts[place - 1] if place else none,
+        "learned": later.all(axis=0) & ~was_right,
+        "forgotten": was_right & ~later.any(axis=0),
+    }
+
+
+def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, Any]:
+    """List the pairs of a kind at a checkpoint of a run, among those of one curve.
+
+    Args:
+        values: ``run``, ``step``, ``kind``, and ``offset``, the number of pairs to pass over.
+
+    Returns:
+        ``counts`` of all kinds, and ``rows`` of at most 50 pairs: ``pair``, ``paradigm``, ``good``, ``bad``, the linked
+        values of both, the verdict here and the one ``before``, and ``trace``, its verdicts at all steps as digits
+        (0 wrong, 1 tied, 2 right).
+
+    Raises:
+        UserError: when something named is not there.
+    """
+    matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
+    place = _place(matrix, values.get("step"))
+    kind = str(values.get("kind") or "flipped")
+    if kind not in KINDS:
+        raise unknown_name("kind of pairs", kind, KINDS)
+    rows = _rows(matrix, asked)
+    verdicts = matrix.verdicts(asked.linking, rows)
+    kinds = pair_kinds(verdicts, place)
+    offset = max(0, whole(values, "offset", 0))
+    chosen = np.flatnonzero(kinds[kind])[offset : offset + PAGE]
+    return {
+        "counts": {name: int(mask.sum()) for name, mask in kinds.items()},
+        "pairs": len(rows),
+        "steps": matrix.steps,
+        "offset": offset,
+        "rows": _describe(matrix, asked, rows[chosen], verdicts[:, chosen], place),
+    }
+
+
+def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, Any]:
+    """Return the linked values of both members of a pair at every step of a run.
+
+    Raises:
+        UserError: when something named is not there.
+    """
+    matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
+    row = row_of(matrix, values)
+    shown = matrix.pairs.iloc[row]
+    found = matrix.values(asked.linking, row)
+    return {
+        "pair": int(shown["pair"]), "good": shown["good"], "bad": shown["bad"], "steps": matrix.steps,
+        "tokens": matrix.tokens, "values": found, "lower_is_better": asked.linking.lower_is_better,
+        "published": {str(name): value for name, value in shown.items()},
+    }  # fmt: skip
+
+
+def row_of(matrix: ScoreMatrix, values: Values) -> int:
+    """Return the row of the pair that a request names.
+
+    Raises:
+        UserError: when there is no such pair.
+    """
+    number = whole(values, "pair")
+    found = np.flatnonzero(matrix.pairs["pair"].to_numpy() == number)
+    if not len(found):
+        raise UserError(f"{matrix.benchmark} has no pair {number}; they are 0 to {len(matrix.pairs) - 1}")
+    return int(found[0])
+
+
+def whole(values: Values, name: str, otherwise: int | None = None) -> int:
+    """Return a whole number that a request gives.
+
+    Raises:
+        UserError: when it is none, or missing without a value to take otherwise.
+    """
+    given = values.get(name, otherwise)
+    try:
+        return int(str(given))
+    except ValueError as error:
+        raise UserError(f"{name}={given!r} is not a whole number") from error
+
+
+def _place(matrix: ScoreMatrix, step: object) -> int:
+    found = np.flatnonzero(matrix.steps == whole({"step": step}, "step"))
+    if not len(found):
+        steps = ", ".join(map(str, matrix.steps[:20].tolist()))
+        raise UserError(f"{matrix.run.label} has no scores of step {step}; there are {steps}")
+    return int(found[0])
+
+
+def _rows(matrix: ScoreMatrix, asked: Asked) -> Ids:
+    """Return the rows of the pairs of one curve, or of several where more values are asked for."""
+    groups = group(matrix.pairs, asked.by)
+    wanted = [place for place, name in enumerate(groups.names) if not asked.values or name in asked.values]
+    return np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
+
+
+def _describe(
+    matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: np.ndarray[Any, Any], place: int
+) -> list[dict[str, Any]]:
+    described = []
+    for row, own in zip(rows.tolist(), verdicts.T, strict=True):
+        pair, values = matrix.pairs.iloc[row], matrix.values(asked.linking, row)
+        described.append({
+            "pair": int(pair["pair"]), "paradigm": pair["paradigm"], "good": pair["good"], "bad": pair["bad"],
+            "good_value": values["good"][place], "bad_value": values["bad"][place],
+            "verdict": _VERDICTS[int(own[place])], "before": _VERDICTS[int(own[place - 1])] if place else None,
+            "trace": "".join(map(str, own.tolist())),
+        })  # fmt: skip
+    return described
+
