@@ -45,6 +45,7 @@ def _listen(settings: WorkbenchSettings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
+        listener.listen()  # so that a browser that is quicker than the server waits
     except OSError as error:
         listener.close()
         raise UserError(f"host={settings.host} port={settings.port}: {error.strerror}; give another port=") from error

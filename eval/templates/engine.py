@@ -32,11 +32,23 @@ class Reason(StrEnum):
 
 
 class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not an error
-    """A draw that cannot be completed; it is counted, and the next draw follows."""
+    """A draw that cannot be completed; it is counted, and the next draw follows.
 
-    def __init__(self, reason: Reason) -> None:
+    Attributes:
+        slot: the slot that could not be filled; None where both members are there and do not make a pair.
+        member: the member of that slot, ``good`` or ``bad``.
+    """
+
+    def __init__(self, reason: Reason, slot: int | None = None) -> None:
         super().__init__(reason.value)
         self.reason = reason
+        self.slot = slot
+        self.member: str | None = None
+
+    def at(self, slot: int) -> "DrawFailed":
+        """Say in which slot it failed; the slot around a phrase replaces that within it."""
+        self.slot = slot
+        return self
 
 
 class Filled(NamedTuple):
@@ -96,9 +108,9 @@ def draw_pair(paradigm: Paradigm, rng: random.Random) -> Pair:
             against ``strict_MP``, of unequal length.
     """
     template = paradigm.template
-    good = fill(paradigm.good, [None] * len(paradigm.good), rng)
+    good = _fill_member("good", paradigm.good, [None] * len(paradigm.good), rng)
     kept = [good[slot] if isinstance(slot, int) else None for slot in paradigm.bad]
-    bad = fill([() if isinstance(slot, int) else slot for slot in paradigm.bad], kept, rng)
+    bad = _fill_member("bad", [() if isinstance(slot, int) else slot for slot in paradigm.bad], kept, rng)
     pair = Pair(sentence(good, template.separator), sentence(bad, template.separator))
     if pair.good == pair.bad:
         raise DrawFailed(Reason.EQUAL)
@@ -128,6 +140,16 @@ def length(text: str, separator: str) -> int:
     return len(text.split(separator)) if separator and text else len(text)
 
 
+def _fill_member(
+    member: str, slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Random
+) -> list[Filled]:
+    try:
+        return fill(slots, kept, rng)
+    except DrawFailed as failure:
+        failure.member = member
+        raise
+
+
 def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Random, depth: int = 0) -> list[Filled]:
     """Fill slots with words.
 
@@ -141,8 +163,16 @@ def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Ra
     for position, choice in enumerate(chosen):
         if isinstance(choice, Pool):
             for relation in choice.relations:
-                narrowed.relate(position, relation)
-    filled = [_fill_slot(choice, narrowed.words.get(at), rng, depth) for at, choice in enumerate(chosen)]
+                try:
+                    narrowed.relate(position, relation)
+                except DrawFailed as failure:
+                    raise failure.at(position) from None
+    filled = []
+    for position, choice in enumerate(chosen):
+        try:
+            filled.append(_fill_slot(choice, narrowed.words.get(position), rng, depth))
+        except DrawFailed as failure:
+            raise failure.at(position) from None
     if not depth:
         _refuse_repeats(filled, kept)
     return filled
@@ -223,11 +253,11 @@ def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random,
 def _refuse_repeats(filled: Sequence[Filled], kept: Sequence[Filled | None]) -> None:
     """Refuse a newly drawn word that the sentence has already; literals, copies and phrases may repeat words."""
     seen = {slot.text for slot in kept if slot and slot.pool and not slot.pool.copies}
-    for slot, held in zip(filled, kept, strict=True):
+    for position, (slot, held) in enumerate(zip(filled, kept, strict=True)):
         if held or not slot.pool or slot.pool.copies:
             continue
         if slot.text in seen:
-            raise DrawFailed(Reason.REPEATED_WORD)
+            raise DrawFailed(Reason.REPEATED_WORD, position)
         seen.add(slot.text)
 
 

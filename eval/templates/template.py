@@ -44,16 +44,27 @@ def read_template(path: Path) -> Template:
         UserError: the file is missing or not JSON, a field is missing or of another type, the two lists differ in
             length, or a slot cannot be read; the message names file, slot and what is allowed.
     """
-    record = read_json(path)
-    _check_fields(record, path)
+    return parse_template(read_json(path), str(path))
+
+
+def parse_template(record: Any, source: str) -> Template:
+    """Read one template from its JSON value.
+
+    Args:
+        source: where it stands, for messages.
+
+    Raises:
+        UserError: as ``read_template``.
+    """
+    _check_fields(record, source)
     return Template(
-        file=str(path),
+        file=source,
         uid=record["uid"],
         phenomenon=record["phenomenon"],
         strict_length=record["strict_MP"],
         separator=record["sep"],
-        good=_slots(record, "good_rule", path),
-        bad=_slots(record, "bad_rule", path),
+        good=_slots(record, "good_rule", source),
+        bad=_slots(record, "bad_rule", source),
     )
 
 
@@ -80,7 +91,7 @@ def read_patterns(path: Path) -> list[Template]:
     record = read_json(path)
     if not isinstance(record, dict) or not all(isinstance(slots, list) for slots in record.values()):
         raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
-    patterns = [(name, _slots(record, name, path)) for name in record]
+    patterns = [(name, _slots(record, name, str(path))) for name in record]
     return [
         Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns
     ]
@@ -92,10 +103,21 @@ def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
     Raises:
         UserError: the file is missing or not JSON, or an element cannot be read.
     """
-    record = read_json(path)
+    return parse_phrases(read_json(path), str(path))
+
+
+def parse_phrases(record: Any, source: str) -> dict[str, tuple[Expansion, ...]]:
+    """Read phrases from their JSON value.
+
+    Args:
+        source: where they stand, for messages.
+
+    Raises:
+        UserError: as ``read_phrases``.
+    """
     if not isinstance(record, dict):
-        raise UserError(f"{path}: phrases are a JSON object from name to a list of expansions")
-    return {name: _expansions(name, value, path) for name, value in record.items()}
+        raise UserError(f"{source}: phrases are a JSON object from name to a list of expansions")
+    return {name: _expansions(name, value, source) for name, value in record.items()}
 
 
 def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> list[Result]:
@@ -112,24 +134,24 @@ def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> l
     return results
 
 
-def _check_fields(record: Any, path: Path) -> None:
+def _check_fields(record: Any, source: str) -> None:
     if not isinstance(record, dict):
-        raise UserError(f"{path}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
+        raise UserError(f"{source}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
     for name, kind in _FIELDS.items():
         if not isinstance(record.get(name), kind):
             found = repr(record[name]) if name in record else "nothing"
-            raise UserError(f"{path}: field {name!r} must be a {kind.__name__}, found {found}")
+            raise UserError(f"{source}: field {name!r} must be a {kind.__name__}, found {found}")
     good, bad = len(record["good_rule"]), len(record["bad_rule"])
     if good != bad:
-        raise UserError(f"{path}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
+        raise UserError(f"{source}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
     if not record["uid"] or "/" in record["uid"]:
-        raise UserError(f"{path}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}")
+        raise UserError(f"{source}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}")
 
 
-def _slots(record: Mapping[str, Any], name: str, path: Path) -> tuple[Slot, ...]:
+def _slots(record: Mapping[str, Any], name: str, source: str) -> tuple[Slot, ...]:
     def read(item: tuple[int, Any]) -> Slot:
         position, text = item
-        where = f"{path}: {name}[{position}]"
+        where = f"{source}: {name}[{position}]"
         if not isinstance(text, str):
             raise UserError(f"{where}: a slot is a text, found {text!r}")
         return parse_slot(text, where)
@@ -137,10 +159,10 @@ def _slots(record: Mapping[str, Any], name: str, path: Path) -> tuple[Slot, ...]
     return tuple(all_or_error(enumerate(record[name]), read))
 
 
-def _expansions(name: str, value: Any, path: Path) -> tuple[Expansion, ...]:
+def _expansions(name: str, value: Any, source: str) -> tuple[Expansion, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
-        raise UserError(f"{path}: phrase {name!r} must be a list of expansions, each a list of elements")
-    where = f"{path}: phrase {name!r}, expansion"
+        raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")
+    where = f"{source}: phrase {name!r}, expansion"
     return tuple(
         tuple((_element(element, f"{where} {number}, element {place}"),) for place, element in enumerate(elements))
         for number, elements in enumerate(value)

@@ -126,15 +126,27 @@ def read_vocabulary(path: Path) -> Vocabulary:
     Raises:
         UserError: the file is missing, is not UTF-8, has no ``expression`` column, or a line has too many cells.
     """
-    lines = read_utf8(path).splitlines()
+    return parse_vocabulary(read_utf8(path), str(path))
+
+
+def parse_vocabulary(text: str, source: str) -> Vocabulary:
+    """Read a vocabulary from the text of its file.
+
+    Args:
+        source: where it stands, for messages.
+
+    Raises:
+        UserError: as ``read_vocabulary``.
+    """
+    lines = text.splitlines()
     names = [name.strip() for name in lines[0].split("\t")] if lines else []
     if SURFACE not in names:
-        raise UserError(f"{path}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}")
-    entries = [_entry(names, line, f"{path}:{number}") for number, line in enumerate(lines[1:], start=2)]
+        raise UserError(f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}")
+    entries = [_entry(names, line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)]
     words = [entry for entry in entries if entry.get(SURFACE)]
     if not words:
-        raise UserError(f"{path}: holds no words")
-    return Vocabulary(words, str(path))
+        raise UserError(f"{source}: holds no words")
+    return Vocabulary(words, source)
 
 
 def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,10 @@ def curve_spec() -> dict[str, Any]:
         .axis(format="~s", grid=False, tickCount=8)
     )
     y = alt.Y("accuracy:Q", title="Accuracy (%)").scale(zero=False, padding=8)
-    color = alt.Color("curve:N", title=None).legend(orient="bottom", columns=3, labelLimit=420, symbolLimit=60)
+    color = alt.Color("curve:N", title=None).legend(
+        orient="bottom", columns=3, labelLimit=420, symbolLimit=60, symbolOpacity=1, symbolType="stroke",
+        symbolStrokeWidth=3,
+    )  # fmt: skip
     tips = [
         alt.Tooltip("curve:N", title="Curve"), alt.Tooltip("step:Q", title="Step", format=","),
         alt.Tooltip("tokens:Q", title="Tokens", format=","),

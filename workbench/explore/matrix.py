@@ -86,9 +86,19 @@ class ScoreMatrix:
         return len(np.unique(self.sets.of)) < len(self.pairs)
 
     def split(self, name: Split) -> Mask:
-        """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are."""
-        lengths = (self._first(f"n_{side}") for side in ("good", "bad"))
-        return np.asarray(self.sets.whole(split_masks(*lengths)[name]) & self.counted)
+        """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are.
+
+        Raises:
+            UserError: when the lengths of sentences differ between checkpoints, so that a split is no set of pairs.
+        """
+        if name == "all":
+            return self.counted
+        n_good, n_bad = (self.columns[f"n_{side}"] for side in ("good", "bad"))
+        if n_good.ndim == 2 or n_bad.ndim == 2:
+            raise UserError(
+                f"{self.run.label}: its checkpoints count the tokens of sentences differently; no length split"
+            )
+        return np.asarray(self.sets.whole(split_masks(n_good, n_bad)[name]) & self.counted)
 
     def missing(self, linking: Linking) -> tuple[str, ...]:
         """Name the columns that a linking function reads and that are not there or hold a missing value."""
@@ -159,10 +169,6 @@ class ScoreMatrix:
         names = [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
         found = {name: self.columns[name] for name in names}
         return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
-
-    def _first(self, name: str) -> Array:
-        values = self.columns[name]
-        return np.asarray(values[0] if values.ndim == 2 else values)
 
     def _stretches(self) -> list[slice]:
         ends = range(0, len(self.steps), _AT_ONCE)

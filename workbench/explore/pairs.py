@@ -152,4 +152,3 @@ def _describe(
             "trace": "".join(map(str, own.tolist())),
         })  # fmt: skip
     return described
-

@@ -1,10 +1,230 @@
-"""The room write."""
+"""The room Write: templates, words and phrases of projects, tried as they are typed."""
 
-from workbench.room import Room
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ucurve.errors import UserError, unknown_name
+from workbench.replies import Values, text_of
+from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
+from workbench.write.make import Scoring, generate
+from workbench.write.phrase_text import phrase_file, phrase_lines
+from workbench.write.preview import Grammars, preview, read_record, validate
+from workbench.write.projects import (
+    Project,
+    create_project,
+    find_project,
+    list_projects,
+    new_template,
+    save,
+    template_text,
+)
+from workbench.write.texts import LARGEST, Document, Drafts, open_text, save_text, step_text, take_theirs, type_text
+from workbench.write.words import Vocabularies
+
+PHRASES = "phrases"
+_PAIRS = 300
+
+
+@dataclass
+class Desk:
+    """What the requests of the room work on."""
+
+    settings: WorkbenchSettings
+    drafts: Drafts = field(default_factory=Drafts)
+    grammars: Grammars = field(default_factory=Grammars)
+
+    def __post_init__(self) -> None:
+        self.words = Vocabularies(self.drafts)
+        self.scoring = Scoring(self.settings)
+
+    def project(self, values: Values) -> Project:
+        """Find the project that a request names."""
+        return find_project(self.settings.projects, text_of(values, "project"))
+
+    def phrases(self, project: Project, browser: str) -> str:
+        """Return the phrases as this browser left them, as lines."""
+        return str(open_text(self.drafts, _document(project, PHRASES), browser)["text"])
 
 
 def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
-    del settings
-    return Room("write", "Write", "", ())
+    desk = Desk(settings)
+
+    def on(handler: Callable[[Desk, Project, str, Values], Any]) -> Callable[[Values], Any]:
+        return lambda values: handler(desk, desk.project(values), text_of(values, "browser"), values)
+
+    return Room(
+        "write",
+        "Write",
+        "Templates of minimal pairs, their words and phrases, tried as they are typed.",
+        (
+            Action("GET", "projects", lambda _: _projects(settings)),
+            Action("POST", "projects", lambda values: _create(settings, values)),
+            Action("GET", "project", on(_project)),
+            Action("POST", "templates", on(_new_template)),
+            Action("GET", "document", on(_open)),
+            Action("PUT", "document", on(_type)),
+            Action("POST", "step", on(_step)),
+            Action("POST", "save", on(_save)),
+            Action("POST", "theirs", on(_theirs)),
+            Action("POST", "preview", on(_preview)),
+            Action("GET", "properties", on(_properties)),
+            Action("POST", "validate", on(_validate)),
+            Action("GET", "words", on(_words)),
+            Action("POST", "words", on(_change_words)),
+            Action("POST", "words/step", on(_step_words)),
+            Action("POST", "words/save", on(_save_words)),
+            Action("POST", "words/theirs", on(_their_words)),
+            Action("POST", "generate", on(_generate)),
+            Action("GET", "runs", lambda _: desk.scoring.runs()),
+            Action("POST", "score", on(_score)),
+            Action("GET", "score", lambda _: desk.scoring.state()),
+        ),
+    )
+
+
+def _projects(settings: WorkbenchSettings) -> list[dict[str, Any]]:
+    return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)]
+
+
+def _create(settings: WorkbenchSettings, values: Values) -> dict[str, Any]:
+    list_projects(settings.projects)  # the demo's comes first
+    return {"project": create_project(settings.projects, text_of(values, "name")).name}
+
+
+def _project(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    del values
+    return {
+        "project": project.name, "folder": str(project.folder), "templates": project.template_names(),
+        "vocabulary": desk.words.state(project, browser),
+    }  # fmt: skip
+
+
+def _new_template(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    """Make an empty template, or a copy of one as this browser left it."""
+    name = text_of(values, "name")
+    place = project.template(name)
+    if place.exists():
+        raise UserError(f"template {name!r} exists already; choose another name")
+    text = new_template(name)
+    if values.get("copy"):
+        copied = open_text(desk.drafts, _document(project, text_of(values, "copy")), browser)
+        record = read_record(copied["text"])
+        text = template_text({**record, "uid": name} if isinstance(record, dict) else record)
+    save(project, place, text, None)
+    return {"template": name}
+
+
+def _base(values: Values) -> str | None:
+    """Return the SHA-256 of the file that the page knows; None for a file that was not there."""
+    return None if values.get("base") is None else text_of(values, "base")
+
+
+def _document(project: Project, name: str) -> Document:
+    """Return a template that is there, or the phrases.
+
+    Raises:
+        UserError: when there is no such template.
+    """
+    if name == PHRASES:
+        return Document(project, project.phrases, phrase_lines, phrase_file)
+    place = project.template(name)
+    if not place.is_file():
+        raise unknown_name("template", name[:80], project.template_names())
+    return Document(project, place)
+
+
+def _open(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    return open_text(desk.drafts, _document(project, text_of(values, "name")), browser)
+
+
+def _type(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    document = _document(project, text_of(values, "name"))
+    return type_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
+
+
+def _step(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    back = text_of(values, "to") == "undo"
+    return step_text(desk.drafts, _document(project, text_of(values, "name")), browser, back=back)
+
+
+def _save(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    document = _document(project, text_of(values, "name"))
+    return save_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
+
+
+def _theirs(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    return take_theirs(desk.drafts, _document(project, text_of(values, "name")), browser)
+
+
+def _preview(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    text = text_of(values, "text")
+    if len(text) > LARGEST:
+        raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
+    seed = values.get("seed", 0)
+    if not isinstance(seed, int):
+        raise UserError(f"seed={seed!r} is not a whole number")
+    return preview(desk.grammars, desk.words.table(project, browser), desk.phrases(project, browser), text, seed)
+
+
+def _properties(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    del values
+    phrases = [line.partition("=")[0].strip() for line in desk.phrases(project, browser).splitlines() if "=" in line]
+    return {"properties": desk.words.properties(project, browser), "phrases": list(dict.fromkeys(phrases))}
+
+
+def _validate(desk: Desk, project: Project, browser: str, values: Values) -> list[dict[str, Any]]:
+    del values
+    names = project.template_names()
+    texts = [(name, str(open_text(desk.drafts, _document(project, name), browser)["text"])) for name in names]
+    return validate(desk.grammars, desk.words.table(project, browser), desk.phrases(project, browser), texts)
+
+
+def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    descending = values.get("descending") == "true"
+    offset = int(values["offset"]) if str(values.get("offset", "")).isdigit() else 0
+    return desk.words.page(
+        project, browser, str(values.get("filter", "")), str(values.get("sort", "")), descending, offset
+    )
+
+
+def _change_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    change = values.get("change")
+    if not isinstance(change, dict):
+        raise UserError(f"change={change!r} is no change of the vocabulary")
+    return desk.words.change(project, browser, change, _base(values))
+
+
+def _step_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    return desk.words.step(project, browser, back=text_of(values, "to") == "undo")
+
+
+def _save_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    return desk.words.save(project, browser, _base(values))
+
+
+def _their_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    del values
+    return desk.words.take_theirs(project, browser)
+
+
+def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
+    name = text_of(values, "name")
+    drafts = {name: open_text(desk.drafts, _document(project, name), browser)}
+    drafts[PHRASES] = open_text(desk.drafts, _document(project, PHRASES), browser)
+    drafts["vocabulary"] = desk.words.state(project, browser)
+    unsaved = [one for one, state in drafts.items() if not state["saved"]]
+    if unsaved:
+        raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
+    return generate(project, name, int(values.get("pairs", _PAIRS)), int(values.get("seed", 0)))
+
+
+def _score(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+    del browser
+    step = values.get("step")
+    if step is not None and not isinstance(step, int):
+        raise UserError(f"step={step!r} is not a whole number")
+    return desk.scoring.start(project.name, text_of(values, "name"), text_of(values, "run"), step)

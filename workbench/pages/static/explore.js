@@ -1,7 +1,9 @@
 // The room Explore: curves, the verdicts on their shapes, and the pairs behind a point.
+import {CurveChart, placeOfZero, points} from "/static/curves.js";
 import {afterPause, ask, attempt, count, csv, download, fill, make, percent, place, query, say, table} from "/static/common.js";
 
-const state = {benchmarks: [], facts: null, curves: null, view: null, point: null, kind: "flipped", offset: 0, pairs: null, kinds: {}};
+const state = {benchmarks: [], facts: null, curves: null, point: null, kind: "flipped", offset: 0, pairs: null, kinds: {}};
+const chart = new CurveChart(place("chart"), pick);
 const api = (name, values) => ask("GET", `/explore/api/${name}?${query(values)}`);
 
 // One request of a kind at a time; of those that come meanwhile the last one follows.
@@ -41,7 +43,7 @@ const drawCurves = latest(async () => {
   state.curves = found;
   say("");
   showValues(found);
-  await draw(found);
+  await chart.draw(found);
   place("curve-notes").textContent = describe(found);
   place("timing").textContent = `${Math.round(performance.now() - started)} ms`;
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);
@@ -65,55 +67,6 @@ const testShapes = latest(async () => {
 const testLater = afterPause(700, testShapes);
 
 const refresh = () => { drawCurves(); testLater(); if (state.point) showPairs(); };
-
-function points(found) {
-  const index = Object.fromEntries(found.columns.map((name, position) => [name, position]));
-  return found.rows.map(row => Object.fromEntries(Object.entries(index).map(([name, position]) => [name, row[position]])));
-}
-
-// The name of a curve: what differs between the curves of the figure.
-function namer(found) {
-  const lines = new Set(points(found).map(row => row.group)), values = found.shown;
-  return (line, value) => values.length === 1 && value === "all" ? line : lines.size <= 1 ? value : `${line}: ${value}`;
-}
-
-async function draw(found) {
-  const rows = points(found), name = namer(found);
-  const positive = rows.map(row => row.tokens).filter(value => value > 0);
-  const first = Math.min(...positive), last = Math.max(...positive);
-  const zero = first / 10 ** Math.max(0.3, 0.12 * Math.log10(last / first));
-  const curves = rows.filter(row => row.accuracy !== null).map(row => ({
-    curve: name(row.group, row.value), line: row.group, value: row.value, step: row.step, tokens: row.tokens,
-    x: row.tokens > 0 ? row.tokens : zero, accuracy: 100 * row.accuracy, low: 100 * row.low, high: 100 * row.high,
-    n: row.n, runs: row.runs}));
-  const levels = found.levels.map(row => ({curve: name(row.run, row.value), accuracy: 100 * row.accuracy}));
-  if (!curves.length && !levels.length) throw new Error("There is no point to draw.");
-  const axis = `${zero} ${first} ${levels.length > 0}`;
-  if (state.axis === axis) await (levels.length ? state.view.data("levels", levels) : state.view).data("curves", curves).runAsync();
-  else await embed({curves, levels}, zero, first);
-  state.axis = axis;
-  const lines = new Set(curves.map(row => row.curve));
-  place("chart").setAttribute("aria-label", `Accuracy over training tokens: ${[...lines].slice(0, 12).join(", ")}. `
-    + "The numbers are in the CSV file below; a point can also be chosen in the form below.");
-}
-
-async function embed(datasets, zero, first) {
-  const spec = await api("chart", {});
-  spec.datasets = {...spec.datasets, ...datasets};
-  if (!datasets.levels.length) spec.layer = spec.layer.filter(layer => layer.data?.name !== "levels");
-  const axis = findAxis(spec);
-  if (axis) axis.labelExpr = `datum.value < ${(zero + first) / 2} ? "" : format(datum.value, "~s")`;
-  const {view} = await window.vegaEmbed(place("chart"), spec, {ast: true, renderer: "svg", actions: false});
-  state.view = view;
-  view.addSignalListener("picked", (_, value) => {
-    if (value && value.step) pick(value.line[0], value.value[0], value.step[0]);
-  });
-}
-
-function findAxis(spec) {
-  for (const layer of spec.layer) if (layer.encoding?.x?.axis) return layer.encoding.x.axis;
-  return null;
-}
 
 function describe(found) {
   const bands = new Set(points(found).map(row => row.band));
@@ -260,18 +213,23 @@ function tokenTable(scores) {
 }
 
 async function drawHistory(found) {
-  const values = ["good", "bad"].flatMap(side => found.steps.map((step, index) => ({member: side, step, tokens: found.tokens[index] || 0, value: found.values[side][index]})));
+  const {zero, middle} = placeOfZero(found.tokens.filter(value => value > 0));
+  const values = ["good", "bad"].flatMap(side => found.steps.map((step, index) => (
+    {member: side, step, tokens: found.tokens[index], x: found.tokens[index] || zero, value: found.values[side][index]})));
+  const scale = {domain: ["good", "bad"]};
   const spec = {
+    $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     width: "container", height: 180, data: {values}, mark: {type: "line", point: true},
     encoding: {
-      x: {field: "tokens", type: "quantitative", scale: {type: "symlog", constant: Math.max(1, found.tokens.find(value => value > 0) || 1)}, title: "Training tokens", axis: {format: "~s", tickCount: 6, grid: false}},
+      x: {field: "x", type: "quantitative", scale: {type: "log", nice: false}, title: "Training tokens (log scale)",
+        axis: {grid: false, tickCount: 8, labelExpr: `datum.value < ${middle} ? "" : format(datum.value, "~s")`}},
       y: {field: "value", type: "quantitative", scale: {zero: false}, title: found.lower_is_better ? "Value (lower is better)" : "Value (higher is better)"},
-      color: {field: "member", type: "nominal", scale: {domain: ["good", "bad"], range: ["#146c2e", "#9c1f1f"]}},
-      strokeDash: {field: "member", type: "nominal", scale: {domain: ["good", "bad"]}},
+      color: {field: "member", type: "nominal", scale: {...scale, range: ["#146c2e", "#9c1f1f"]}},
+      strokeDash: {field: "member", type: "nominal", scale},
       tooltip: [{field: "member"}, {field: "step"}, {field: "tokens", format: ","}, {field: "value", format: ".4f"}],
     },
   };
-  await window.vegaEmbed(place("history"), {$schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec}, {ast: true, renderer: "svg", actions: false});
+  await window.vegaEmbed(place("history"), spec, {ast: true, renderer: "svg", actions: false});
 }
 
 async function chooseBenchmark() {
@@ -322,7 +280,7 @@ function listen() {
   place("pairs-csv").addEventListener("click", () => download("pairs.csv",
     csv(["pair", "paradigm", "good", "bad", "good_value", "bad_value", "before", "verdict", "trace"], state.pairs.rows)));
   for (const kind of ["svg", "png"]) place(`save-${kind}`).addEventListener("click", () => attempt(async () => {
-    const address = await state.view.toImageURL(kind, kind === "png" ? 3 : 1);
+    const address = await chart.view.toImageURL(kind, kind === "png" ? 3 : 1);
     const link = make("a", {href: address, download: `curves.${kind}`});
     document.body.append(link);
     link.click();

@@ -1,0 +1,63 @@
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Server:
+    """A workbench in a process of its own, which can be killed and started again on the same port."""
+
+    def __init__(self, folder, *arguments):
+        self.folder, self.arguments, self.port, self.process = folder, arguments, 0, None
+
+    def start(self):
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "workbench", f"port={self.port}", *self.arguments]
+        self.process = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        line = self.process.stdout.readline()
+        assert line.startswith("workbench: http://127.0.0.1:"), line
+        self.port = int(line.rsplit(":", 1)[1])
+        return self
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+
+@pytest.fixture
+def serve():
+    """Start workbenches that end with the test."""
+
+    @contextmanager
+    def start(folder, *arguments):
+        server = Server(folder, *arguments).start()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory):
+    """A run on the demo's corpus, of a few checkpoints and without scores."""
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, str(ROOT / "train.py"), "model=tiny", "tokens=100K", "tokenizer=char", "data=demo"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (run,) = (folder / "runs").glob("tiny*")
+    return run

@@ -1,0 +1,255 @@
+"""The room Explore: what it counts against what scoring writes, and against a direct count."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eval.linking import parse_linking
+from eval.metrics.accuracy import accuracy_table, pair_credits
+from eval.store.scores import pairs_path, score_path
+from eval.store.tables import ACCURACY
+from ucurve.errors import UserError
+from workbench.explore.curves import curves, linking_functions, read_asked
+from workbench.explore.groups import columns, group
+from workbench.explore.library import Library, scored
+from workbench.explore.matrix import RIGHT, TIE, WRONG
+from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
+from workbench.explore.verdicts import shape_verdicts
+
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
+FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "nll", "ppl", "slor", "morcela", "char_lp", "byte_lp")
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+NAMES = [*FUNCTIONS, *(f"{family}:{alpha}" for family in ("slln_lp", "pen_lp") for alpha in ALPHAS), "morcela:0.6:18"]
+
+
+def make_pairs(rng):
+    """120 pairs of four paradigms: two identical members, some that do not count, and sets of three bad members."""
+    paradigms = np.repeat(["p1", "p2", "p3", "p4"], 30)
+    table = pd.DataFrame({
+        "benchmark": "toy", "language": "zho", "paradigm": paradigms,
+        "phenomenon": np.where(np.isin(paradigms, ["p1", "p2"]), "first", "second"), "pair": np.arange(120),
+        "good": [f"good {number}" for number in range(120)], "bad": [f"bad {number}" for number in range(120)],
+        "distance": rng.integers(1, 40, 120), "kind": rng.choice(["a", "b"], 120),
+    })  # fmt: skip
+    table.loc[[5, 70], "bad"] = table.loc[[5, 70], "good"]
+    table["counted"] = ~table["pair"].isin([8, 9, 44])
+    table["set"] = np.where(paradigms == "p4", table["pair"] // 3, np.nan)
+    return table
+
+
+def make_scores(pairs, rng):
+    n_good, n_bad = np.random.default_rng(2).integers(
+        3, 9, (2, len(pairs))
+    )  # of the tokenizer, so the same at all steps
+    good = -rng.integers(8, 14, len(pairs)).astype(float)
+    bad = good + rng.choice([-1.0, 0.0, 0.0, 1.0, 1e-9], len(pairs))
+    fixed = np.random.default_rng(1)
+    return pd.DataFrame({
+        "pair": pairs["pair"], "lp_good": good, "lp_bad": bad, "n_good": n_good, "n_bad": n_bad,
+        "unigram_good": -fixed.uniform(5, 9, len(pairs)), "unigram_bad": -fixed.uniform(5, 9, len(pairs)),
+        "chars_good": 12, "chars_bad": 13, "bytes_good": 30, "bytes_bad": 30,
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return make_library(tmp_path_factory.mktemp("toy"))
+
+
+def make_library(tmp_path):
+    """Two runs of two seeds with scores of eight checkpoints."""
+    linkings = [parse_linking(name) for name in {parse_linking(name).name for name in NAMES}]
+    for seed in (0, 1):
+        folder, rng = tmp_path / f"runs/tiny-1M-char-toy-s{seed}", np.random.default_rng(seed)
+        pairs = make_pairs(np.random.default_rng(7))
+        rows = []
+        for step in STEPS:
+            scores = make_scores(pairs, rng)
+            path = score_path(folder, "toy", "sentence", step)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scores.to_parquet(path, index=False)
+            table = accuracy_table(pairs, scores, linkings)
+            facts = {
+                "run": folder.name,
+                "step": step,
+                "tokens": step * 1000,
+                "flops": step * 1e9,
+                "benchmark": "toy",
+                "scorer": "sentence",
+            }
+            rows.append(table.assign(**facts))
+        pairs.to_parquet(pairs_path(folder, "toy"), index=False)
+        written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
+        written.to_csv(ACCURACY.path(folder), index=False)
+        (folder / "run.json").write_text(f'{{"status": "finished", "seeds": {{"init": {seed}}}, "cell_sha256": "x"}}')
+    return Library([str(tmp_path / "runs/*")], tmp_path / "cache")
+
+
+def ask(linking="slln_lp", **values):
+    return {"benchmark": "toy", "scorer": "sentence", "linking": linking, **values}
+
+
+@cache
+def accuracies(folder):
+    return pd.read_csv(ACCURACY.path(folder))
+
+
+def stored_rows(library, seed, linking, **where):
+    rows = accuracies(library.runs()[seed].folder)
+    rows = rows[rows["linking"] == parse_linking(linking).name]
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    return rows.sort_values("step")
+
+
+@pytest.mark.parametrize("linking", NAMES)
+def test_accuracies_are_those_that_scoring_writes(library, linking):
+    label = library.runs()[0].label
+    for split in ("all", "equal", "good_longer", "bad_longer"):
+        for by, column in (("all", "phenomenon"), ("phenomenon", "phenomenon"), ("paradigm", "paradigm")):
+            found = curves(library, read_asked(ask(linking, by=by, split=split, runs=label)))
+            table = pd.DataFrame(found["rows"], columns=found["columns"])
+            for value, rows in table.groupby("value"):
+                where = {"paradigm": "all"} if column == "phenomenon" else {}
+                known = stored_rows(library, 0, linking, split=split, **where, **{column: value})
+                assert rows["step"].tolist() == known["step"].tolist()
+                np.testing.assert_array_equal(rows["n"].to_numpy(int), known["n"].to_numpy())
+                for ours, theirs in (("accuracy", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
+                    np.testing.assert_allclose(rows[ours].to_numpy(float), known[theirs], rtol=1e-12)
+
+
+def test_a_line_of_two_seeds_is_their_mean_with_their_deviation(library):
+    found = curves(library, read_asked(ask()))
+    table = pd.DataFrame(found["rows"], columns=found["columns"])
+    both = [
+        stored_rows(library, seed, "slln_lp", split="all", phenomenon="all", paradigm="all")["accuracy"].to_numpy()
+        for seed in (0, 1)
+    ]
+    np.testing.assert_allclose(table["accuracy"].to_numpy(float), np.mean(both, axis=0))
+    np.testing.assert_allclose((table["high"] - table["accuracy"]).to_numpy(float), np.std(both, axis=0, ddof=1))
+    assert set(table["runs"]) == {2}
+    assert table["tokens"].tolist() == [step * 1000 for step in STEPS]
+
+
+@pytest.mark.parametrize("linking", ["lp", "ppl", "slln_lp:0.3"])
+def test_listed_pairs_are_those_of_a_direct_count(library, linking):
+    label, bound = library.runs()[1].label, parse_linking(linking)
+    pairs = make_pairs(np.random.default_rng(7))
+    alone = pairs[pairs["set"].isna() & pairs["counted"] & (pairs["good"] != pairs["bad"])]
+    credit = np.array([
+        pair_credits(pd.read_parquet(score_path(library.runs()[1].folder, "toy", "sentence", step)), bound, "half")[alone["pair"]]
+        for step in STEPS
+    ])  # fmt: skip
+    for place, step in enumerate(STEPS):
+        right = credit == 1
+        expected = {
+            "right": right[place], "wrong": credit[place] == 0, "tied": credit[place] == 0.5,
+            "flipped": credit[place] != credit[place - 1] if place else np.zeros(len(alone), bool),
+            "learned": right[place:].all(0) & ~(right[place - 1] if place else np.zeros(len(alone), bool)),
+            "forgotten": (right[place - 1] if place else np.zeros(len(alone), bool)) & ~right[place:].any(0),
+        }  # fmt: skip
+        for kind, mask in expected.items():
+            values = ask(linking, by="paradigm", values="p1\np2\np3", run=label, step=str(step), kind=kind)
+            found = list_pairs(library, read_asked(values), values)
+            assert found["counts"][kind] == mask.sum()
+            assert [row["pair"] for row in found["rows"]] == alone["pair"].to_numpy()[mask][:50].tolist()
+
+
+def test_kinds_of_pairs_by_hand():
+    verdicts = np.array(
+        [[WRONG, RIGHT, RIGHT, TIE], [RIGHT, WRONG, RIGHT, TIE], [RIGHT, WRONG, WRONG, RIGHT]], dtype=np.uint8
+    )
+    kinds = {name: mask.tolist() for name, mask in pair_kinds(verdicts, 1).items()}
+    assert kinds["flipped"] == [True, True, False, False]
+    assert kinds["learned"] == [True, False, False, False]
+    assert kinds["forgotten"] == [False, True, False, False]
+    assert kinds["tied"] == [False, False, False, True]
+    assert pair_kinds(verdicts, 0)["forgotten"].sum() == 0
+
+
+def test_values_of_a_pair_over_training_are_the_linked_ones(library):
+    values = ask("slln_lp:0.3", run=library.runs()[0].label, pair="17")
+    found = pair_history(library, read_asked(values), values)
+    tables = [pd.read_parquet(score_path(library.runs()[0].folder, "toy", "sentence", step)) for step in STEPS]
+    expected = [parse_linking("slln_lp:0.3").values(table, "good")[17] for table in tables]
+    np.testing.assert_allclose(found["values"]["good"], expected)
+
+
+def test_columns_that_pairs_can_be_grouped_by(library):
+    pairs = make_pairs(np.random.default_rng(7))
+    assert columns(pairs) == ["all", "phenomenon", "paradigm", "distance", "kind"]
+    assert group(pairs, "kind").names == ("a", "b")
+    distances = group(pairs, "distance")  # 40 different numbers, in five parts
+    assert len(distances.names) == 5
+    assert np.bincount(distances.of).min() > 15
+    found = curves(library, read_asked(ask(by="distance")))
+    assert sum(value["n"] for value in found["values"]) == 120 - 2 - 3 - 20  # a set of three counts once
+
+
+def test_shapes_are_those_of_the_curves_that_are_shown(library):
+    found = shape_verdicts(library, read_asked(ask(by="paradigm", values="p1\np3")))
+    assert [row["value"] for row in found["classes"]] == ["p1", "p3"]
+    assert all(row["runs"] == 2 for row in found["classes"])
+
+
+def test_changed_scores_are_read_again(tmp_path):
+    library = make_library(tmp_path)
+    before = curves(library, read_asked(ask()))["rows"]
+    path = score_path(library.runs()[0].folder, "toy", "sentence", 64)
+    scores = pd.read_parquet(path)
+    scores.assign(lp_good=0.0).to_parquet(path, index=False)
+    after = curves(library, read_asked(ask()))["rows"]
+    assert before[:-1] == after[:-1]
+    assert before[-1] != after[-1]
+
+
+def test_what_can_be_looked_at_is_listed(library):
+    assert [(one.benchmark, one.scorer, one.steps) for one in scored(library.runs()[0])] == [("toy", "sentence", 8)]
+    offered = {
+        one["name"]: [part["name"] for part in one["parameters"]]
+        for one in linking_functions(library.matrices("toy", "sentence"))
+    }
+    assert set(offered) == set(FUNCTIONS)
+    assert offered["morcela"] == ["beta", "gamma"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"linking": "sln_lp"}, "unknown linking function 'sln_lp'.*Did you mean 'slln_lp'"),
+        ({"linking": "mink"}, "mink reads mink60_good, mink60_bad, which is not stored"),
+        ({"split": "longer"}, "unknown split 'longer'"),
+        ({"by": "distanc"}, "unknown column 'distanc'.*Did you mean 'distance'"),
+        ({"by": "paradigm", "values": "p9"}, "unknown value of paradigm 'p9'"),
+        ({"benchmark": "toi"}, "no scores of toi by sentence in"),
+        ({"runs": "tiny"}, "unknown run 'tiny'"),
+        ({"benchmark": 3}, "gives no text 'benchmark'"),
+    ],
+)
+def test_what_is_not_there_is_named(library, values, message):
+    with pytest.raises(UserError, match=message):
+        curves(library, read_asked(ask() | values))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"step": "3"}, "has no scores of step 3; there are 0, 1, 2"),
+        ({"step": "x"}, "step='x' is not a whole number"),
+        ({"kind": "flip"}, "unknown kind of pairs 'flip'.*Did you mean 'flipped'"),
+    ],
+)
+def test_points_that_are_not_there_are_named(library, values, message):
+    values = ask(run=library.runs()[0].label, step="8", kind="right") | values
+    with pytest.raises(UserError, match=message):
+        list_pairs(library, read_asked(values), values)
+
+
+def test_scores_of_other_pairs_are_refused(tmp_path):
+    library = make_library(tmp_path)
+    path = score_path(library.runs()[0].folder, "toy", "sentence", 8)
+    pd.read_parquet(path).head(50).to_parquet(path, index=False)
+    with pytest.raises(UserError, match="its 50 pairs are not the 120 of the benchmark's table"):
+        curves(library, read_asked(ask()))

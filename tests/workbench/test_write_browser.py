@@ -1,0 +1,188 @@
+"""The room Write in a real browser, with a real server and a real run."""
+
+import json
+import re
+
+import pytest
+
+from tests.analysis.report.browser import open_browser
+
+expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
+pytestmark = pytest.mark.long
+
+WORDS = [
+    ("猫", "N", "只"), ("狗", "N", "条"), ("马", "N", "匹"), ("鸡", "N", "只"), ("蛇", "N", "条"), ("驴", "N", "匹"),
+    ("只", "M", "只"), ("条", "M", "条"), ("匹", "M", "匹"), ("看见", "V", ""), ("喜欢", "V", ""), ("我们", "P", ""),
+]  # fmt: skip
+GOOD = ["pos:P", "pos:V", "三", "pos:M mPos:4 mPro:classifier", "pos:N", "。"]
+BAD = ["pos:P", "pos:V", "三", "pos:M mmPos:4 mmPro:classifier", "pos:N", "。"]
+
+
+@pytest.fixture
+def page():
+    """A page that has nothing to complain about when the test is over."""
+    with open_browser() as browser:
+        complaints = []
+        page = browser.new_page()
+        watch(page, complaints)
+        yield page
+        assert not complaints
+
+
+def watch(page, complaints):
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+    )
+    page.on("request", lambda request: None if "127.0.0.1" in request.url or request.url.startswith(("data:", "blob:"))
+            else complaints.append(request.url))  # fmt: skip
+
+
+def open_write(page, url):
+    page.goto(f"{url}/write")
+    page.wait_for_selector("body[data-ready]")
+
+
+def new_project(page, name):
+    page.fill("#new-project-name", name)
+    page.click("#new-project button")
+    expect(page.locator("#folder")).to_have_text(re.compile(f"/{name}$|^mine/{name}$"))
+
+
+def new_template(page, name):
+    page.fill("#new-template-name", name)
+    page.click("#new-template button:has-text('Make empty')")
+    page.wait_for_selector("#editor:not([hidden])")
+
+
+def kept(page):
+    expect(page.locator("#saved")).to_contain_text("kept as a draft")
+
+
+def test_from_an_empty_project_to_a_curve(serve, demo_run, page, tmp_path):
+    with serve(tmp_path, f"runs={demo_run}", "projects=mine") as server:
+        open_write(page, server.url)
+        new_project(page, "classifiers")
+        page.click("#tab-words")
+        page.fill("#new-column-name", "classifier")
+        page.click("#new-column button")
+        page.wait_for_selector("#new-word input[name=classifier]")
+        for number, (word, pos, classifier) in enumerate(WORDS, start=1):
+            for name, value in (("expression", word), ("pos", pos), ("classifier", classifier)):
+                page.fill(f"#new-word input[name={name}]", value)
+            page.keyboard.press("Enter")
+            expect(page.locator("#words-place")).to_contain_text(f"({number} words)")
+        page.click("#save-words")
+        expect(page.locator("#words-state")).to_have_text("Saved.")
+
+        page.click("#tab-templates")
+        new_template(page, "classifier_noun")
+        page.fill("#phenomenon", "classifier")
+        for _ in GOOD[1:]:
+            page.click("#add-slot")
+        for slot, texts in enumerate(zip(GOOD, BAD, strict=True)):
+            for member, text in zip(("good", "bad"), texts, strict=True):
+                page.fill(f"#{member}-{slot}", text)
+        expect(page.locator("#preview tbody tr")).to_have_count(10)
+        row = page.inner_text("#preview tbody tr:first-child").split("\t")
+        assert row[0] != row[1]
+        assert len(row[0]) == len(row[1])
+
+        page.fill("#good-1", "pos:W")
+        expect(page.locator("#good-1-problem")).to_contain_text("no word")
+        page.fill("#good-1", "pos:V")
+        expect(page.locator("#good-1-problem")).to_have_text("")
+
+        page.click("#save")
+        expect(page.locator("#saved")).to_have_text("Saved.")
+        page.fill("#pairs", "12")
+        page.click("#make button")
+        page.wait_for_selector("#yield:has-text('12 pairs')")
+        page.click("#score button")
+        page.wait_for_selector("#curve svg .mark-line path", timeout=120_000)
+        assert page.locator("#curve svg .mark-symbol path").count() >= 3
+        page.click("#further a")
+        page.wait_for_selector("#chart svg .mark-line path")
+        assert "classifiers-classifier_noun" in page.locator("#benchmark option:checked").inner_text()
+    stored = json.loads((tmp_path / "mine/classifiers/templates/classifier_noun.json").read_text(encoding="utf-8"))
+    assert (stored["good_rule"], stored["bad_rule"]) == (GOOD, BAD)
+    assert len((tmp_path / "mine/classifiers/vocabulary.tsv").read_text(encoding="utf-8").splitlines()) == 13
+
+
+def test_of_two_browsers_the_second_save_is_refused_with_both_versions(serve, tmp_path):
+    with serve(tmp_path) as server, open_browser() as browser:
+        first, second = (browser.new_context().new_page() for _ in range(2))
+        for page in (first, second):
+            open_write(page, server.url)
+            page.select_option("#template", "classifier_noun")
+            expect(page.locator("#uid")).to_have_value("classifier_noun")
+        for page, text in ((first, "one"), (second, "two")):
+            page.fill("#phenomenon", text)
+            kept(page)
+            page.click("#save")
+        second.wait_for_selector("#conflict:not([hidden])")
+        assert '"phenomenon": "one"' in second.inner_text("#theirs")
+        assert '"phenomenon": "two"' in second.inner_text("#mine")
+        file = tmp_path / "projects/demo/templates/classifier_noun.json"
+        assert json.loads(file.read_text(encoding="utf-8"))["phenomenon"] == "one"
+        second.click("#take-theirs")
+        expect(second.locator("#phenomenon")).to_have_value("one")
+        second.click("[data-step=undo]")  # what was typed is not lost either
+        expect(second.locator("#phenomenon")).to_have_value("two")
+        second.click("#save")
+        expect(second.locator("#saved")).to_have_text("Saved.")
+        assert json.loads(file.read_text(encoding="utf-8"))["phenomenon"] == "two"
+
+
+def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
+    with serve(tmp_path) as server, open_browser() as browser:
+        page = browser.new_page()
+        open_write(page, server.url)
+        page.select_option("#template", "numeral_men")
+        expect(page.locator("#uid")).to_have_value("numeral_men")
+        page.fill("#good-0", "first")
+        kept(page)
+        page.fill("#good-0", "second")
+        kept(page)
+        server.kill()
+        page.type("#good-0", " third")  # typed while nobody listens
+        expect(page.locator("#saved")).to_contain_text("does not answer")
+        server.start()
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        assert page.input_value("#template") == "numeral_men"
+        assert page.input_value("#good-0") == "second third"
+        for expected in ("second", "first"):
+            page.click("[data-step=undo]")
+            expect(page.locator("#good-0")).to_have_value(expected)
+        server.kill()
+        server.start()
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        assert page.input_value("#good-0") == "first"
+        page.click("[data-step=redo]")
+        expect(page.locator("#good-0")).to_have_value("second")
+    stored = json.loads((tmp_path / "projects/demo/templates/numeral_men.json").read_text(encoding="utf-8"))
+    assert stored["good_rule"][0] != "second"  # nothing was saved
+
+
+def test_properties_values_and_phrases_are_offered_while_typing(serve, page, tmp_path):
+    with serve(tmp_path) as server:
+        open_write(page, server.url)
+        page.fill("#good-0", "")
+        page.type("#good-0", "po")
+        page.wait_for_selector("#good-0 + ul:not([hidden]) li")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("#good-0")).to_have_value("pos:")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert page.input_value("#good-0").startswith("pos:N")
+        page.fill("#good-0", "")
+        page.type("#good-0", "phrase:Per")
+        page.wait_for_selector("#good-0 + ul:not([hidden]) li:has-text('phrase:Person')")
+        page.keyboard.press("Escape")
+        page.click("#tab-check")
+        page.click("#check")
+        page.wait_for_selector("#checked table")
+        assert "templates have a problem" in page.inner_text("#checked") or "1 of 31" in page.inner_text("#checked")

@@ -1,0 +1,113 @@
+// A text that is kept at every change: at once in this browser, a moment later by the server, where undo is too.
+import {ask, query, Refusal} from "/static/common.js";
+
+function browserName() {
+  let name = localStorage.getItem("ucurve:browser");
+  if (!name) {
+    name = `b${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
+    localStorage.setItem("ucurve:browser", name);
+  }
+  return name;
+}
+
+export const browser = browserName();
+const PAUSE = 250; // milliseconds without a key before the server is told
+
+export class KeptText {
+  // show is called with each state: text, saved, can_undo, can_redo and kept, whether the server has it.
+  constructor(project, name, show) {
+    this.project = project;
+    this.name = name;
+    this.show = show;
+    this.key = `ucurve:text:${project}:${name}`;
+    this.state = null;
+    this.timer = 0;
+    this.sending = Promise.resolve();
+  }
+
+  get values() {
+    return {project: this.project, name: this.name, browser};
+  }
+
+  async open() {
+    this.state = await ask("GET", `/write/api/document?${query(this.values)}`);
+    const unsent = this.unsent;
+    if (unsent && unsent.text !== this.state.text) await this.send(unsent);
+    localStorage.removeItem(this.key);
+    this.tell(true);
+  }
+
+  // What this browser has and the server may not have: a text, and the file that it was made from.
+  get unsent() {
+    try {
+      return JSON.parse(localStorage.getItem(this.key));
+    } catch {
+      return null;
+    }
+  }
+
+  type(text) {
+    if (text === this.state.text) return;
+    localStorage.setItem(this.key, JSON.stringify({text, base: this.state.base}));
+    this.state = {...this.state, text, saved: false};
+    this.tell(false);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush().catch(() => this.retry()), PAUSE);
+  }
+
+  retry() {
+    this.show({...this.state, kept: false, lost: true});
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush().catch(() => this.retry()), 2000);
+  }
+
+  // Sends what is not sent yet; requests follow one another, so that the last text is the last one kept.
+  flush() {
+    clearTimeout(this.timer);
+    const work = async () => {
+      const unsent = this.unsent;
+      if (unsent) await this.send(unsent);
+    };
+    this.sending = this.sending.then(work, work);
+    return this.sending;
+  }
+
+  async send(unsent) {
+    const state = await ask("PUT", "/write/api/document", {...this.values, ...unsent});
+    const later = this.unsent;
+    if (later && later.text !== unsent.text) {
+      this.state = {...state, text: this.state.text, saved: false};
+      return;
+    }
+    localStorage.removeItem(this.key);
+    this.state = state;
+    this.tell(true);
+  }
+
+  async step(to) {
+    await this.flush();
+    this.state = await ask("POST", "/write/api/step", {...this.values, to});
+    this.tell(true);
+  }
+
+  // Saves; what someone else changed meanwhile is thrown as a Refusal of status 409 with both versions.
+  async save(base = this.state.base) {
+    await this.flush();
+    this.state = await ask("POST", "/write/api/save", {...this.values, text: this.state.text, base});
+    this.tell(true);
+  }
+
+  async takeTheirs() {
+    this.state = await ask("POST", "/write/api/theirs", this.values);
+    localStorage.removeItem(this.key);
+    this.tell(true);
+  }
+
+  tell(kept) {
+    this.show({...this.state, kept});
+  }
+}
+
+export const describe = state => state.lost ? "The workbench does not answer. What you type is kept in this browser."
+  : state.saved ? "Saved." : state.kept ? "Not saved in the file; kept as a draft." : "Being kept…";
+export const isConflict = error => error instanceof Refusal && error.status === 409;

@@ -1,0 +1,126 @@
+// The vocabulary: a page of its table, changed a cell at a time.
+import {afterPause, ask, attempt, count, fill, make, place, query, Refusal, say} from "/static/common.js";
+import {browser, isConflict} from "/static/document.js";
+
+export class Words {
+  // onChange is called when a word changed; onConflict with a refusal that shows both versions.
+  constructor(onChange, onConflict) {
+    this.project = "";
+    this.sort = "";
+    this.descending = false;
+    this.offset = 0;
+    this.onChange = onChange;
+    this.onConflict = onConflict;
+    place("filter").addEventListener("input", afterPause(200, () => { this.offset = 0; this.load(); }));
+    place("words-back").addEventListener("click", () => { this.offset -= 100; this.load(); });
+    place("words-next").addEventListener("click", () => { this.offset += 100; this.load(); });
+    place("save-words").addEventListener("click", () => this.save(this.found.base));
+    for (const button of document.querySelectorAll("[data-words]")) button.addEventListener("click", () => this.send("words/step", {to: button.dataset.words}));
+    place("new-word").addEventListener("submit", event => this.add(event));
+    place("new-column").addEventListener("submit", event => this.addColumn(event));
+    place("paste").addEventListener("submit", event => this.paste(event));
+  }
+
+  get values() {
+    return {project: this.project, browser};
+  }
+
+  async open(project) {
+    this.project = project;
+    this.sort = "";
+    this.offset = 0;
+    place("filter").value = "";
+    await this.load();
+  }
+
+  load() {
+    return attempt(async () => {
+      this.show(await ask("GET", `/write/api/words?${query({...this.values, filter: place("filter").value, sort: this.sort, descending: String(this.descending), offset: this.offset})}`));
+    });
+  }
+
+  async send(name, body) {
+    let done = true;
+    try {
+      await ask("POST", `/write/api/${name}`, {...this.values, ...body});
+      say("");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      done = false;
+      say(error.message);
+    }
+    await this.load();
+    if (done) this.onChange();
+    return done;
+  }
+
+  change(change) {
+    return this.send("words", {change, base: this.found.base});
+  }
+
+  async save(base) {
+    try {
+      await ask("POST", "/write/api/words/save", {...this.values, base});
+      say("");
+      await this.load();
+    } catch (error) {
+      if (isConflict(error)) this.onConflict(error, () => this.save(error.details.sha256), () => this.send("words/theirs", {}));
+      else say(error.message);
+    }
+  }
+
+  show(found) {
+    const columns = found.columns.join("\t");
+    this.found = found;
+    const heads = found.columns.map(name => make("th", {scope: "col", "aria-sort": this.sort === name ? (this.descending ? "descending" : "ascending") : null},
+      make("button", {type: "button", class: "head", onclick: () => this.sortBy(name)}, name)));
+    fill(document.querySelector("#words thead"), make("tr", {}, ...heads, make("th", {scope: "col"}, "")));
+    fill(document.querySelector("#words tbody"), ...found.rows.map(row => make("tr", {},
+      ...row.cells.map((cell, position) => make("td", {}, make("input", {value: cell, size: Math.max(4, Math.min(24, cell.length + 1)), "aria-label": `${found.columns[position]} of ${row.cells[found.columns.indexOf("expression")]}`,
+        onchange: event => this.change({do: "set", row: row.row, column: found.columns[position], value: event.target.value})}))),
+      make("td", {}, make("button", {type: "button", class: "plain", "aria-label": `Delete ${row.cells[found.columns.indexOf("expression")]}`, onclick: () => this.change({do: "delete", row: row.row})}, "delete")))));
+    place("words-place").textContent = `${count(found.offset + Math.min(1, found.rows.length))} to ${count(found.offset + found.rows.length)} of ${count(found.found)} (${count(found.words)} words)`;
+    place("words-back").disabled = found.offset === 0;
+    place("words-next").disabled = found.offset + found.rows.length >= found.found;
+    place("words-state").textContent = found.saved ? "Saved." : "Not saved in the file; kept as a draft."
+      + (found.changed_on_disk ? " Someone else saved other words meanwhile." : "");
+    document.querySelector("[data-words=undo]").disabled = !found.can_undo;
+    document.querySelector("[data-words=redo]").disabled = !found.can_redo;
+    if (this.columns !== columns) {
+      this.columns = columns;
+      fill(place("new-word"), ...found.columns.map(name => make("label", {}, name, make("input", {name, size: 9, autocomplete: "off"}))), make("button", {}, "Add word"));
+    }
+  }
+
+  sortBy(name) {
+    this.descending = this.sort === name && !this.descending;
+    this.sort = name;
+    this.offset = 0;
+    this.load();
+  }
+
+  async add(event) {
+    event.preventDefault();
+    const inputs = [...event.target.querySelectorAll("input")];
+    const word = Object.fromEntries(inputs.filter(input => input.value.trim()).map(input => [input.name, input.value.trim()]));
+    if (await this.change({do: "add", words: [word]})) {
+      for (const input of inputs) input.value = "";
+      inputs[0].focus();
+    }
+  }
+
+  async addColumn(event) {
+    event.preventDefault();
+    const input = place("new-column-name");
+    if (await this.change({do: "column", name: input.value.trim()})) input.value = "";
+  }
+
+  async paste(event) {
+    event.preventDefault();
+    const names = this.found.columns, lines = place("pasted").value.split(/\r?\n/).filter(line => line.trim());
+    const wide = lines.find(line => line.split("\t").length > names.length);
+    if (wide) return say(`"${wide.slice(0, 80)}" has more cells than there are columns (${names.join(", ")}).`);
+    const words = lines.map(line => Object.fromEntries(line.split("\t").map((cell, position) => [names[position], cell.trim()])));
+    if (await this.change({do: "add", words})) place("pasted").value = "";
+  }
+}

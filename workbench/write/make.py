@@ -1,0 +1,141 @@
+"""Makes the pairs of a template, and scores them with a run, which then has a curve of them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from analysis.data.runs import Run, find_runs
+from eval.generation.folder import REPORT_FILE, report_rows
+from eval.generation.run import GenerateSettings, build_benchmark
+from eval.generation.templates.make import Settings, make
+from ucurve.errors import UserError, unknown_name
+from workbench.settings import WorkbenchSettings
+from workbench.write.projects import Project, check_name, find_project
+
+_LINES = 12  # of what the scoring says, that are shown
+_BUFFER = 4096
+State = Literal["running", "done", "failed"]
+
+
+def benchmark_folder(project: Project, template: str) -> Path:
+    """Return where the pairs of a template go; the folder's name is that of the benchmark."""
+    return project.made / check_name("benchmark", f"{project.name}-{template}")
+
+
+def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, Any]:
+    """Make the pairs of a saved template in place of those that were made before.
+
+    Returns:
+        ``benchmark``, its name; ``folder``; ``report``, the row of the yield report.
+
+    Raises:
+        UserError: when a file of the project is broken, or no pair can be drawn.
+    """
+    if not 1 <= pairs <= 10_000:
+        raise UserError(f"pairs={pairs}: a number from 1 to 10,000 is allowed")
+    place = project.template(template)
+    if not place.is_file():
+        raise unknown_name("template", template, project.template_names())
+    alone = project.folder / ".workbench" / "alone" / template
+    shutil.rmtree(alone, ignore_errors=True)
+    alone.mkdir(parents=True)
+    shutil.copyfile(place, alone / place.name)
+    made = make(Settings(templates=alone, vocabulary=project.vocabulary, phrases=project.phrases), seed)
+    out = benchmark_folder(project, template)
+    settings = GenerateSettings(source="templates", maker="templates", out=out, pairs=pairs, seed=seed)
+    keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
+    outcomes = build_benchmark(made, settings, keys)
+    shutil.rmtree(alone, ignore_errors=True)
+    return {"benchmark": out.name, "folder": str(out), "report": report_rows(outcomes)[0], "file": REPORT_FILE}
+
+
+@dataclass
+class Job:
+    """The scoring of one benchmark with one run, by a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    run: str
+    benchmark: str
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES))
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def describe(self) -> dict[str, Any]:
+        """Say how far it is: ``state``, and the last lines that it said."""
+        code = self.process.poll()
+        state: State = "running" if code is None else "done" if code == 0 else "failed"
+        return {"state": state, "run": self.run, "benchmark": self.benchmark, "lines": list(self.lines)}
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        left = b""
+        while part := os.read(self.process.stdout.fileno(), _BUFFER):
+            *whole, left = (left + part).replace(b"\r", b"\n").split(b"\n")
+            self.lines.extend(line.decode(errors="replace") for line in whole if line.strip())
+
+
+@dataclass
+class Scoring:
+    """Scores what was made; one run at a time, as the same command would by hand."""
+
+    settings: WorkbenchSettings
+    _job: Job | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """List the runs that have checkpoints, with their steps."""
+        patterns = self.settings.run_patterns()
+        found = find_runs(patterns) if patterns else []
+        return [{"run": run.label, "steps": run.saved} for run in found if run.saved]
+
+    def start(self, project: str, template: str, run: str, step: int | None) -> dict[str, Any]:
+        """Start scoring.
+
+        Args:
+            step: of one checkpoint; None for all checkpoints of the run.
+
+        Raises:
+            UserError: when nothing was made yet, the run or step is not known, or another scoring is not done.
+        """
+        folder = benchmark_folder(find_project(self.settings.projects, project), template)
+        if not folder.is_dir():
+            raise UserError(f"{template}: no pairs were made yet; make them first")
+        target = self._find(run, step)
+        with self._lock:
+            if self._job is not None and self._job.process.poll() is None:
+                raise UserError(f"{self._job.benchmark} is being scored with {self._job.run}; wait until that is done")
+            self._job = Job(_start(target, folder, step), target.label, folder.name)
+            return self._job.describe()
+
+    def state(self) -> dict[str, Any]:
+        """Describe the scoring that was started last."""
+        return {"state": "none"} if self._job is None else self._job.describe()
+
+    def _find(self, label: str, step: int | None) -> Run:
+        known = {run.label: run for run in find_runs(self.settings.run_patterns())}
+        if label not in known:
+            raise unknown_name("run", label, known)
+        if step is not None and step not in known[label].saved:
+            raise UserError(f"{label} has no checkpoint of step {step}; there are {list(known[label].saved)}")
+        return known[label]
+
+
+def _start(run: Run, benchmark: Path, step: int | None) -> "subprocess.Popen[bytes]":
+    command = [
+        sys.executable, "-c", "from ucurve.cli import main; main()", "score", f"run={_quoted(run.folder)}",
+        f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def _quoted(path: Path) -> str:
+    """Quote a path as the command line of Hydra reads it."""
+    text = str(path.absolute()).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

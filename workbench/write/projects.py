@@ -1,0 +1,172 @@
+"""Projects: folders of templates, a vocabulary and phrases, as ``generate.py source=templates`` reads them."""
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from filelock import FileLock
+
+from ucurve.errors import UserError, unknown_name
+from ucurve.storage.files import read_utf8, write_text
+from workbench.replies import ConflictError
+
+VOCABULARY, PHRASES = "vocabulary.tsv", "phrases.json"
+DEMO = "demo"
+_TEMPLATES = "templates"
+_OWN = ".workbench"  # drafts and locks, in each project
+_NAME = re.compile(r"[\w-][\w.-]{0,79}")
+_COLUMNS = "expression\tpos\n"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with ``templates/*.json``, ``vocabulary.tsv`` and ``phrases.json``."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.folder.name
+
+    @property
+    def vocabulary(self) -> Path:
+        """The file of words."""
+        return self.folder / VOCABULARY
+
+    @property
+    def phrases(self) -> Path:
+        """The file of phrases."""
+        return self.folder / PHRASES
+
+    @property
+    def templates(self) -> Path:
+        """The folder of templates."""
+        return self.folder / _TEMPLATES
+
+    @property
+    def drafts(self) -> Path:
+        """The folder of what was typed and is not saved."""
+        return self.folder / _OWN / "drafts"
+
+    @property
+    def made(self) -> Path:
+        """The folder of the benchmarks that were made here."""
+        return self.folder / "made"
+
+    def template(self, name: str) -> Path:
+        """Return where the template of a name is or would be.
+
+        Raises:
+            UserError: when it is no name of a file in the project.
+        """
+        return self.templates / f"{check_name('template', name)}.json"
+
+    def template_names(self) -> list[str]:
+        """List the templates."""
+        return sorted(path.stem for path in self.templates.glob("*.json"))
+
+
+def list_projects(root: Path) -> list[Project]:
+    """List the projects of a folder, by name; the demo's is made where there is none."""
+    if not root.exists():
+        _copy_demo(root / DEMO)
+    return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
+
+
+def find_project(root: Path, name: str) -> Project:
+    """Return a project.
+
+    Raises:
+        UserError: when there is none of that name.
+    """
+    known = {project.name: project for project in list_projects(root)}
+    if name not in known:
+        raise unknown_name("project", name[:80], known)
+    return known[name]
+
+
+def create_project(root: Path, name: str) -> Project:
+    """Make an empty project.
+
+    Raises:
+        UserError: when the name cannot be that of a folder, or is taken.
+    """
+    project = Project(root / check_name("project", name))
+    if project.folder.exists():
+        raise UserError(f"project {name!r} exists already; choose another name")
+    project.templates.mkdir(parents=True)
+    write_text(project.vocabulary, _COLUMNS)
+    write_text(project.phrases, "{}\n")
+    return project
+
+
+def check_name(what: str, name: str) -> str:
+    """Return a name that is one of a file in its folder.
+
+    Raises:
+        UserError: when it is not.
+    """
+    if not _NAME.fullmatch(name):
+        raise UserError(f"{what} {name[:80]!r}: letters, digits, '_', '-' and '.' are allowed, 80 at most")
+    return name
+
+
+def sha256_text(text: str) -> str:
+    """Return the hex SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_saved(path: Path) -> tuple[str, str | None]:
+    """Read a file of a project, and its SHA-256; a file that is not there is empty and has none."""
+    if not path.exists():
+        return "", None
+    text = read_utf8(path)
+    return text, sha256_text(text)
+
+
+def save(project: Project, path: Path, text: str, base: str | None) -> str:
+    """Write a file of a project, if nobody has written it since it was read.
+
+    Args:
+        base: the SHA-256 of what was read; None for a file that was not there.
+
+    Returns:
+        The SHA-256 of what is there now.
+
+    Raises:
+        ConflictError: with both versions, when the file is another one now.
+    """
+    lock = project.folder / _OWN / "saving.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with FileLock(lock):
+        theirs, found = read_saved(path)
+        if found != base:
+            raise ConflictError(
+                f"{path.name} was changed by someone else since it was opened here; nothing was overwritten",
+                {"theirs": theirs, "mine": text, "sha256": found},
+            )
+        write_text(path, text)
+    return sha256_text(text)
+
+
+def new_template(name: str) -> str:
+    """Return the text of an empty template."""
+    record = {"uid": name, "phenomenon": "unnamed", "strict_MP": False, "sep": "", "good_rule": [""], "bad_rule": [""]}
+    return template_text(record)
+
+
+def template_text(record: object) -> str:
+    """Write a template as its file has it."""
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _copy_demo(folder: Path) -> None:
+    with as_file(files("eval.templates") / "demo_grammar") as grammar:
+        shutil.copytree(grammar / _TEMPLATES, folder / _TEMPLATES)
+        for name in (VOCABULARY, PHRASES):
+            shutil.copyfile(grammar / name, folder / name)

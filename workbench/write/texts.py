@@ -1,0 +1,152 @@
+"""Documents that are one text: a template, or the phrases. Each browser has a draft of its own."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import UserError
+from workbench.replies import ConflictError
+from workbench.write.journal import Journal
+from workbench.write.projects import Project, check_name, read_saved, save, sha256_text
+
+LARGEST = 2 * 1024 * 1024  # characters of a template or of phrases
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file of a project, and how its content is written on the page.
+
+    Attributes:
+        shown: from the content of the file to the text of the page.
+        stored: from the text of the page to the content of the file.
+    """
+
+    project: Project
+    file: Path
+    shown: Callable[[str], str] = _as_it_is
+    stored: Callable[[str], str] = _as_it_is
+
+    def read(self) -> tuple[str, str | None]:
+        """Read the file: the text of the page, and the SHA-256 of the file."""
+        content, sha256 = read_saved(self.file)
+        return self.shown(content), sha256
+
+    def save(self, text: str, base: str | None) -> str:
+        """Write the file (``projects.save``); in a conflict both versions are texts of the page."""
+        try:
+            return save(self.project, self.file, self.stored(text), base)
+        except ConflictError as error:
+            both = {name: self.shown(error.details[name]) for name in ("theirs", "mine")}
+            raise ConflictError(str(error), {**error.details, **both}) from error
+
+
+@dataclass
+class Drafts:
+    """The drafts of all browsers, opened once."""
+
+    _journals: dict[Path, Journal] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def journal(self, project: Project, file: Path, browser: str) -> Journal:
+        """Return the journal of a document.
+
+        Args:
+            browser: the name that a browser gave itself.
+
+        Raises:
+            UserError: when that is not the name of a file.
+        """
+        path = project.drafts / check_name("browser", browser) / f"{file.name}.jsonl"
+        with self._lock:
+            if path not in self._journals:
+                self._journals[path] = Journal(path)
+            return self._journals[path]
+
+
+def open_text(drafts: Drafts, document: Document, browser: str) -> dict[str, Any]:
+    """Return a document as this browser left it.
+
+    Returns:
+        ``text``; ``base``, the SHA-256 of the file it was made from; ``saved``, whether it is what the file holds;
+        ``changed_on_disk``, whether the file is another one than ``base``; ``can_undo`` and ``can_redo``.
+    """
+    journal = drafts.journal(document.project, document.file, browser)
+    on_disk, sha256 = document.read()
+    if journal.position and journal.current[-1] != on_disk:
+        return _state(journal, journal.current[-1], saved=False, changed=sha256 != journal.base)
+    if journal.base != sha256 and journal.position:
+        journal.rebase(sha256)
+    return _state(journal, on_disk, saved=True, changed=False, base=sha256)
+
+
+def type_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> dict[str, Any]:
+    """Keep what was typed.
+
+    Args:
+        base: the SHA-256 of the file that the page showed when this was typed.
+
+    Raises:
+        UserError: when it is too long.
+    """
+    if len(text) > LARGEST:
+        raise UserError(f"{document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
+    journal = drafts.journal(document.project, document.file, browser)
+    on_disk, sha256 = document.read()
+    if not journal.position:
+        journal.begin(base, [on_disk])
+    if journal.current[-1] != text:
+        journal.add(text)
+    return _state(journal, text, saved=text == on_disk, changed=sha256 != journal.base)
+
+
+def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -> dict[str, Any]:
+    """Undo the last change, or redo the one that was undone last."""
+    journal = drafts.journal(document.project, document.file, browser)
+    if back:
+        journal.undo(least=1)
+    else:
+        journal.redo()
+    on_disk, sha256 = document.read()
+    text = journal.current[-1] if journal.position else on_disk
+    return _state(journal, text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
+
+
+def save_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> dict[str, Any]:
+    """Write a document to its file.
+
+    Args:
+        base: the SHA-256 of the file that the page knows.
+
+    Raises:
+        ConflictError: with both versions, when the file is another one.
+        UserError: when the text is too long.
+    """
+    type_text(drafts, document, browser, text, base)
+    sha256 = document.save(text, base)
+    journal = drafts.journal(document.project, document.file, browser)
+    journal.rebase(sha256)
+    return _state(journal, text, saved=True, changed=False)
+
+
+def take_theirs(drafts: Drafts, document: Document, browser: str) -> dict[str, Any]:
+    """Take what the file holds in place of the draft, which undo brings back."""
+    on_disk, sha256 = document.read()
+    journal = drafts.journal(document.project, document.file, browser)
+    if journal.position and journal.current[-1] != on_disk:
+        journal.add(on_disk)
+    journal.rebase(sha256)
+    return _state(journal, on_disk, saved=True, changed=False, base=sha256)
+
+
+def _state(journal: Journal, text: str, *, saved: bool, changed: bool, base: str | None = None) -> dict[str, Any]:
+    return {
+        "text": text, "sha256": sha256_text(text), "base": journal.base if base is None else base, "saved": saved,
+        "changed_on_disk": changed, "can_undo": journal.position > 1,
+        "can_redo": journal.position < len(journal.changes),
+    }  # fmt: skip
