@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 
 from tests.eval.validation.making import write_benchmark
 from ucurve.errors import RunError
-from workbench.judge import questionnaires
 from workbench.judge.room import judge_room
 from workbench.server import make_app
 from workbench.settings import WorkbenchSettings
@@ -226,6 +225,17 @@ def test_answers_are_kept_and_judged(made):
     assert {row["UID"]: row["correct"] for row in human} == {"agreement": "6", "past": "2"}
 
 
+def test_an_export_of_label_studio_is_judged(made):
+    tasks = made.get("files/first/labelstudio/list-1.json").json()
+    for task in tasks:
+        chosen = "first" if task["data"]["good_first"] else "second"
+        result = [{"value": {"choices": [chosen]}}]
+        task["annotations"] = [{"completed_by": 7, "lead_time": 4.5, "result": result}]
+    made.do(**made.load("first", export_json=json.dumps(tasks)))
+    found = made.do("POST", "questionnaires/first/judge")
+    assert [(row["annotator"], row["chose_good"]) for row in found["annotators"]] == [("7", 1.0)]
+
+
 def test_the_limit_and_the_exclusion_are_those_that_are_asked_for(made):
     wrong = answers(made, "bob").replace("catch-001,good", "catch-001,bad")
     made.do(**made.load("first", ann_csv=answers(made, "ann", wrong=["past"]), bob_csv=wrong))
@@ -323,4 +333,3 @@ def test_questionnaires_of_two_names_do_not_share_answers(made):
     made.do(**made.load("first", ann_csv=answers(made, "ann")))
     made.do("POST", "questionnaires", benchmark="french/made/mine", name="second", **SMALL)
     assert made.do("GET", "questionnaires/second")["answers"] == []
-    assert questionnaires.FOLDER == "questionnaires"

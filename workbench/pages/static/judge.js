@@ -6,6 +6,7 @@ const API = "/judge/api";
 const NUMBERS = ["per_paradigm", "lists", "pairs_per_page", "training", "min_seconds", "seed"];
 const LIMITS = {catch: "catch", control: "control", training: "training-share", item_seconds: "item_seconds",
   page_seconds: "page_seconds"};
+const FILES = {"index.html": "the page for people", "items.csv": "the key: what each list shows"};
 const LARGEST = 20 * 1024 * 1024;  // bytes; the room refuses more
 
 const address = (name, ...rest) => [API, "questionnaires", name, ...rest].map((part, index) =>
@@ -16,6 +17,7 @@ const number = field => field.value === "" ? null : Number(field.value);
 let rules = [];
 let shown = null;  // the questionnaire that is chosen, as the room describes it
 let unkept = null;  // answers of the pilot that could not be kept
+let answering = false;  // whether a pilot is under way whose answers would be lost
 
 // ---- 1. make
 
@@ -29,6 +31,7 @@ async function begin() {
   place("rule").value = settings.answers.rule;
   for (const [name, id] of Object.entries(LIMITS)) place(id).value = settings.answers.exclude[name] ?? "";
   explainRule();
+  place("make-fields").disabled = false;  // only now, so that no value that was typed is replaced
   await list();
 }
 
@@ -104,7 +107,7 @@ function show(described) {
   const parts = [["item", "items"], ["catch", "catch trials"], ["control", "controls"], ["training", "pairs of training"]]
     .filter(([kind]) => counts[kind]).map(([kind, words]) => `${count(counts[kind])} ${words}`);
   place("about").textContent = `${described.benchmark}: ${parts.join(", ")}; ${described.lists} lists. Folder: ${described.folder}`;
-  fill(place("files"), links("Files of the questionnaire", described.files, path => path));
+  fill(place("files"), links("Files of the questionnaire", described.files, path => FILES[path] ? `${path} (${FILES[path]})` : path));
   place("start").disabled = !described.has_page;
   place("pilot-note").hidden = !described.has_page;
   fill(place("list"), make("option", {value: ""}, "drawn"),
@@ -172,6 +175,7 @@ function startPilot() {
     src: `${fileAddress(shown.name, "index.html")}?${asked}`});
   frame.addEventListener("load", () => frame.focus());
   fill(place("frame"), frame);
+  answering = true;
   place("stop").hidden = false;
   frame.scrollIntoView({block: "nearest"});
 }
@@ -179,6 +183,8 @@ function startPilot() {
 function closePilot() {
   fill(place("frame"));
   unkept = null;
+  answering = false;
+  place("stop").textContent = "Leave it";
   place("stop").hidden = place("again").hidden = true;
 }
 
@@ -193,6 +199,7 @@ async function receive(event) {
 async function keepPilot() {
   await keep([unkept]);
   unkept = null;
+  answering = false;
   place("again").hidden = true;
   place("stop").textContent = "Close it";
 }
@@ -210,20 +217,22 @@ const interval = (low, high, title) => ({name: low, title, number: true,
   show: (value, row) => value === null ? "–" : `${percent(value)} to ${percent(row[high])}`});
 const seconds = (name, title) => ({name, title, number: true});
 
+const reason = text => make("span", {class: "reason"}, text || "–");
+
 function paradigmColumns(ruleShare) {
   return [
     {name: "paradigm", title: "Paradigm"},
     {name: "keep", title: "Verdict", show: kept => kept ? "kept" : make("strong", {}, "dropped")},
-    share(ruleShare, "Share of the rule"),
+    ...(ruleShare === "accuracy" ? [] : [share(ruleShare, "Share of the rule")]),
     share("accuracy", "People right"),
     interval("low", "high", "95 % (Wilson)"),
-    interval("clustered_low", "clustered_high", "95 % (items and people drawn again)"),
+    interval("clustered_low", "clustered_high", "95 % (clustered)"),
     share("raw", "Agreement"),
     {name: "alpha", title: "Alpha", number: true, show: value => value === null ? "–" : value.toFixed(3)},
     {name: "items", title: "Items", number: true},
     {name: "total", title: "Answers", number: true},
-    {name: "reason", title: "Reason"},
-  ].filter((column, index, all) => all.findIndex(other => other.name === column.name) === index);
+    {name: "reason", title: "Reason", show: reason},
+  ];
 }
 
 const PEOPLE = [
@@ -236,7 +245,7 @@ const PEOPLE = [
   share("training_right", "Training right"),
   seconds("item_seconds", "Median seconds, item"),
   seconds("page_seconds", "Median seconds, page"),
-  {name: "reason", title: "Reason", show: reason => reason || "–"},
+  {name: "reason", title: "Reason", show: reason},
 ];
 
 async function judge() {
@@ -289,4 +298,7 @@ on("load", "submit", load);
 on("rule", "change", explainRule);
 on("judge", "submit", judge);
 window.addEventListener("message", event => attempt(() => receive(event)));
+window.addEventListener("beforeunload", event => {
+  if (answering) event.preventDefault();  // the browser then asks whether to leave
+});
 attempt(begin);
