@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, NonNegativeInt
+from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import CARD_FILE
@@ -46,6 +46,16 @@ class Wanted:
     min_seconds: Annotated[float, Field(ge=0)]
     paradigms: Texts
     seed: Seed
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"), kw_only=True)
+class About:
+    """What is shown of a questionnaire.json."""
+
+    id: str
+    benchmark: str
+    counts: dict[str, int]
+    settings: dict[str, Any]
 
 
 def default_settings(command: str) -> Values:
@@ -122,15 +132,18 @@ class Questionnaires:
             UserError: as ``folder``, or its questionnaire.json is broken.
         """
         folder = self.folder(name)
-        about = read_json_object(folder / ABOUT)
-        settings = about.get("settings", {})
+        values = read_json_object(folder / ABOUT)
+        try:
+            about = check(About, values)
+        except UserError as error:
+            raise UserError(f"{folder / ABOUT}: {error}") from error
         return {
             "name": name,
             "folder": str(folder),
-            "id": about.get("id"),
-            "benchmark": about.get("benchmark"),
-            "lists": settings.get("lists"),
-            "counts": about.get("counts"),
+            "id": about.id,
+            "benchmark": about.benchmark,
+            "lists": about.settings.get("lists"),
+            "counts": about.counts,
             "has_page": (folder / PAGE).is_file(),
             "files": [path for path in _files(folder) if path.partition("/")[0] not in (ANSWERS, JUDGED)],
             "answers": [path.name for path in answer_files(folder)],

@@ -180,6 +180,17 @@ def test_a_questionnaire_that_is_not_there(made):
     assert made.refused("POST", "questionnaires/.git/judge").startswith("name: '.git' is not allowed")
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    ("{\n", "questionnaire.json:2: not JSON (Expecting property name enclosed in double quotes)"),
+    ('{"id": "0", "counts": {}, "settings": {}}',
+     "questionnaire.json: 1 problem in the configuration:\n  benchmark: no value given"),
+])  # fmt: skip
+def test_a_questionnaire_whose_description_is_broken(text, message, made):
+    folder = made.projects / "questionnaires" / "first"
+    (folder / "questionnaire.json").write_text(text, encoding="utf-8")
+    assert made.refused("GET", "questionnaires/first") == f"{folder}/{message}"
+
+
 def test_files_are_sent_as_text_of_no_origin(made):
     reply = made.get("files/first/pcibex/main.js")
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"

@@ -102,6 +102,7 @@ async function choose() {
 }
 
 function show(described) {
+  if (described.name !== place("questionnaire").value) return;  // another one was chosen meanwhile
   shown = described;
   const {counts} = described;
   const parts = [["item", "items"], ["catch", "catch trials"], ["control", "controls"], ["training", "pairs of training"]]
@@ -126,11 +127,11 @@ function showAnswers() {
     fill(place("answers"), make("p", {class: "note"}, "There are no answers yet."));
     return;
   }
-  const columns = [{name: "file", title: "File of answers", show: file =>
-    make("a", {href: fileAddress(shown.name, `answers/${file}`), download: file}, file)}];
-  fill(place("answers"), table(columns, files.map(file => ({file})), ({file}) =>
-    make("button", {class: "plain", type: "button", "aria-label": `Remove ${file}`, onclick: () => attempt(() => remove(file))},
-      "Remove")));
+  const name = file => make("a", {href: fileAddress(shown.name, `answers/${file}`), download: file}, file);
+  const button = file => make("button", {class: "plain", type: "button", "aria-label": `Remove ${file}`,
+    onclick: () => attempt(() => remove(file))}, "Remove");
+  const columns = [{name: "file", title: "File of answers", show: name}, {name: "file", title: "Remove", show: button}];
+  fill(place("answers"), table(columns, files.map(file => ({file}))));
 }
 
 async function remove(file) {
