@@ -1,5 +1,6 @@
 """What a room is: its page, its script and the requests that its page makes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +24,20 @@ class Action:
 
 
 @dataclass(frozen=True)
+class File:
+    """A file of the user's that is sent as it is.
+
+    Attributes:
+        policy: its Content-Security-Policy. With ``sandbox``, the file is of no origin, so that nothing in it can make
+            the requests of the rooms.
+    """
+
+    content: bytes
+    media_type: str = "text/plain; charset=utf-8"
+    policy: str = "sandbox; default-src 'none'"
+
+
+@dataclass(frozen=True)
 class Room:
     """A room of the workbench.
 
@@ -30,9 +45,11 @@ class Room:
         name: in addresses; the page is ``templates/<name>.html``, its script ``static/<name>.js``.
         title: in the navigation.
         summary: what it is for, in a sentence.
+        files: gives the file of an address below ``/<name>/files/``, or raises UserError (status 404).
     """
 
     name: str
     title: str
     summary: str
     actions: tuple[Action, ...]
+    files: Callable[[str], File] | None = None

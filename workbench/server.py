@@ -1,6 +1,7 @@
 """The application: the pages of the rooms and their requests, behind the gate."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -8,12 +9,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ucurve.errors import UserError
 from workbench.replies import json_route
-from workbench.room import Room
+from workbench.room import File, Room
 from workbench.security import LOGIN, STATIC, Gate
 from workbench.settings import WorkbenchSettings
 
@@ -50,10 +52,24 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room]) -> Starlette:
 
 
 def _requests(room: Room) -> list[Route]:
-    return [
+    routes = [
         Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
         for action in room.actions
     ]
+    if room.files is not None:
+        routes.append(Route(f"/{room.name}/files/{{path:path}}", _file_route(room.files)))
+    return routes
+
+
+def _file_route(find: Callable[[str], File]) -> Any:
+    async def show(request: Request) -> Response:
+        try:
+            file = await asyncio.to_thread(find, request.path_params["path"])
+        except UserError as error:
+            return PlainTextResponse(str(error), 404)
+        return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})
+
+    return show
 
 
 async def _login_page(request: Request) -> Response:

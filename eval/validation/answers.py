@@ -64,10 +64,19 @@ def answers_command(given: dict[str, Any]) -> None:
     settings = check(AnswerSettings, given)
     if settings.out.exists():
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    print("\n".join(judge_answers(settings).lines))  # noqa: T201 - what came out
+
+
+def judge_answers(settings: AnswerSettings) -> Findings:
+    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced.
+
+    Raises:
+        UserError: as ``answers_command``.
+    """
     findings = _judge_choices(settings) if settings.columns.rating is None else _judge_ratings(settings)
     inputs = [*settings.answers, *([settings.items] if settings.items else [])]
     write_folder(settings.out, findings, asdict(settings), inputs)
-    print("\n".join(findings.lines))  # noqa: T201 - what came out
+    return findings
 
 
 def _judge_choices(settings: AnswerSettings) -> Findings:

@@ -48,10 +48,15 @@ def find_rule(name: str) -> Rule:
     Raises:
         UserError: when there is none of the name.
     """
-    rules = read_yaml(_RULES, dict[str, Rule])
+    rules = load_rules()
     if name not in rules:
         raise unknown_name("rule", name, rules)
     return rules[name]
+
+
+def load_rules() -> dict[str, Rule]:
+    """Return the rules of rules.yaml, by name."""
+    return read_yaml(_RULES, dict[str, Rule])
 
 
 def judge_items(answers: pd.DataFrame) -> pd.DataFrame:

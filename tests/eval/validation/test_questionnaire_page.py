@@ -232,6 +232,35 @@ def test_answers_are_sent_to_the_address_that_was_given_and_nowhere_else(browser
 
 
 @pytest.mark.long
+def test_a_frame_gives_the_answers_to_a_page_of_its_own_address_alone(browser, jspsych, tmp_path, monkeypatch):
+    card = write_benchmark(tmp_path / "mine")
+    asked = ("per_paradigm=1", "training=0", "catch_per_page=0", "min_seconds=0", "formats=jspsych")
+    make(monkeypatch, f"benchmark={card}", *asked, f"jspsych_cache={jspsych}", f"out={tmp_path}/out")
+    text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    frame = (
+        "<script>got = []; addEventListener('message', event => got.push(event.data))</script>"
+        "<iframe sandbox='allow-scripts' width=900 height=500 src='https://own.example/page?list=1'></iframe>"
+    )
+    received = []
+    for place in ("https://own.example/", "https://other.example/"):
+        context = browser.new_context()
+        context.route(place, lambda route: route.fulfill(body=frame, content_type="text/html"))
+        context.route("https://own.example/page*", lambda route: route.fulfill(body=text, content_type="text/html"))
+        page = context.new_page()
+        page.goto(place)
+        shown = page.frame_locator("iframe")
+        shown.locator("#jspsych-instructions-next").click()
+        for number in range(2):
+            shown.locator(".question").nth(number).locator("button").first.click()
+        shown.locator("#next:enabled").click()
+        answers = shown.locator("#answers").text_content()
+        page.wait_for_timeout(300)  # a message comes a moment later, or never
+        received.append([message["text"] == answers for message in page.evaluate("got")])
+        context.close()
+    assert received == [[True], []]
+
+
+@pytest.mark.long
 def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questionnaire, tmp_path, monkeypatch):
     saved = []
     for number in (1, 2):

@@ -195,11 +195,19 @@
     const box = element("main", "", { className: "jspsych-content" });
     box.append(element("h1", wording.thanks), said, link, shown);
     document.body.replaceChildren(box);
+    tellFrame(named, text);
     if (made.post && !state.sent) {
       state.sent = await send(text);
       keep(state);
     }
     if (made.post) said.textContent = state.sent ? wording.sent : wording.not_sent;
+  }
+
+  /** Give the answers to the page that shows this one in a frame, if both come from the same address: a pilot. */
+  function tellFrame(name, text) {
+    if (parent !== window && location.protocol.startsWith("http")) {
+      parent.postMessage({ questionnaire: made.name, name, text }, location.origin);
+    }
   }
 
   async function send(text) {

@@ -1,0 +1,97 @@
+"""The room judge in a browser without a display: a questionnaire is made, answered, and the paradigms are judged."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the workbench's server is not installed (extra workbench)")
+import uvicorn
+
+from tests.analysis.report.browser import open_browser
+from tests.eval.validation.making import jspsych
+from workbench.judge.room import judge_room
+from workbench.server import make_app
+from workbench.settings import WorkbenchSettings
+
+__all__ = ["jspsych"]  # a fixture
+PARADIGMS = ("A_not_A_order", "adverb_order")
+
+
+@contextmanager
+def opened(projects):
+    """The workbench with this room alone, on a port that is free."""
+    settings = WorkbenchSettings(projects=projects, port=0)
+    app = make_app(settings, [judge_room(settings)])
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            thread.join(0.05)
+            assert thread.is_alive()
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def page(jspsych, tmp_path, monkeypatch):
+    """The room's page; what the browser complains about is an error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "jspsych").symlink_to(jspsych)
+    with opened(tmp_path / "projects") as address, open_browser() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(10_000)
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"{address}/judge")
+        yield page
+        assert said == []
+
+
+def answer(frame, side):
+    """Answer all pairs from the first page to the last, always with the same side."""
+    frame.locator("#jspsych-instructions-next").click()  # in the language of the pairs
+    while frame.locator("#answers, #next").get_attribute("id") == "next":
+        for _ in range(frame.locator(".question").count()):
+            frame.locator(".question:not([hidden]) button:enabled").nth(side).click()
+        frame.locator("#next:enabled").click()
+
+
+@pytest.mark.slow
+def test_a_questionnaire_is_made_answered_and_judged(page, tmp_path):
+    page.get_by_label("Benchmark", exact=True).fill("demo")
+    page.get_by_label("Name of the questionnaire").fill("pilot-1")
+    page.get_by_label("Pairs of each paradigm").fill("1")
+    page.get_by_label("Pairs of training").fill("0")
+    page.get_by_label("Shortest time on a page").fill("0")
+    page.get_by_role("button", name="Choose paradigms").click()
+    for paradigm in PARADIGMS:
+        page.get_by_label(paradigm).check()
+    page.get_by_role("button", name="Make the questionnaire").click()
+    page.get_by_text("The questionnaire pilot-1 is made").wait_for()
+    page.get_by_role("combobox", name="List", exact=True).select_option("1")
+    page.get_by_label("Your name").fill("ann")
+    page.get_by_role("button", name="Answer it here").click()
+    frame = page.frame_locator("iframe")
+    answer(frame, 0)
+    assert page.frames[1].evaluate("self.origin") == "null"  # so it cannot make requests as the workbench's own page
+    page.get_by_text("Kept: answers-").wait_for()
+    page.get_by_label("right catch trials").fill("")
+    page.get_by_role("button", name="Judge").click()
+    page.locator("#verdict").wait_for()
+    assert "1 of 1 people count" in page.locator("#verdict").text_content()
+    table = page.get_by_role("region", name="Paradigms")
+    lines = table.locator("tbody tr")
+    for order, names in (("ascending", PARADIGMS), ("descending", PARADIGMS[::-1])):
+        table.get_by_role("button", name="Paradigm").click()
+        table.locator(f"th[aria-sort={order}]").wait_for()
+        assert lines.locator("td:first-child").all_text_contents() == list(names)
+    assert set(lines.locator("td:nth-child(2)").all_text_contents()) <= {"kept", "dropped"}
+    kept = list((tmp_path / "projects" / "questionnaires" / "pilot-1" / "answers").iterdir())
+    assert len(kept) == 1
+    assert frame.locator("#answers").text_content() == kept[0].read_text(encoding="utf-8")

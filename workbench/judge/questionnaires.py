@@ -1,0 +1,212 @@
+"""The questionnaires of the workbench: which there are, how one is made, and the files of their folders."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, NonNegativeInt
+from pydantic.dataclasses import dataclass
+
+from eval.benchmarks.card import CARD_FILE
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
+from eval.pairs import in_accuracies
+from eval.validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
+from ucurve.config import CONFIGURATION, check
+from ucurve.errors import RunError, UserError, missing_folder, unknown_name
+from ucurve.fields import STRICT, Seed, Texts
+from ucurve.storage.files import read_json_object
+from ucurve.yaml_files import read_yaml
+from workbench.replies import Values
+from workbench.room import File
+
+FOLDER = "questionnaires"  # in the folder of projects
+PAGE, ITEMS, ABOUT, ANSWERS, JUDGED = "index.html", "items.csv", "questionnaire.json", "answers", "judged"
+_MADE = "made"  # in a project: the benchmarks that were made from its templates
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+# The page's own scripts stand in it. It is of no origin, so it can neither ask the workbench nor read its cookie.
+_PAGE_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Wanted:
+    """What a person can ask for here: some keys of ``conf/questionnaire.yaml``, and no path."""
+
+    benchmark: str
+    name: str
+    formats: Formats
+    per_paradigm: int
+    lists: int
+    pairs_per_page: int
+    training: NonNegativeInt
+    min_seconds: Annotated[float, Field(ge=0)]
+    paradigms: Texts
+    seed: Seed
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"), kw_only=True)
+class About:
+    """What is shown of a questionnaire.json."""
+
+    id: str
+    benchmark: str
+    counts: dict[str, int]
+    settings: dict[str, Any]
+
+
+def default_settings(command: str) -> Values:
+    """Return the keys and values of ``conf/<command>.yaml``."""
+    values = read_yaml(CONFIGURATION / f"{command}.yaml", dict[str, Any])
+    return {name: value for name, value in values.items() if name != "defaults" and value != "???"}
+
+
+class Questionnaires:
+    """The folder of questionnaires beside the projects, each with its answers and what was found in them."""
+
+    def __init__(self, projects: Path) -> None:
+        self._projects = projects
+        self._root = projects / FOLDER
+
+    def benchmarks(self) -> list[Values]:
+        """List the benchmarks that can be asked about: those made in a project, then the published ones."""
+        made = [{"name": name, "made_here": True} for name in sorted(self._made())]
+        return made + [{"name": name, "made_here": False} for name in sorted(published_benchmarks())]
+
+    def paradigms(self, benchmark: str) -> list[Values]:
+        """List the paradigms of a benchmark, with the number of pairs that a questionnaire can draw from.
+
+        Raises:
+            UserError: when there is no such benchmark, or it cannot be read.
+        """
+        pairs = load_benchmark(find_benchmark(self._benchmark(benchmark)))
+        counts = pairs[in_accuracies(pairs)].groupby("paradigm", sort=True).size()
+        return [{"paradigm": name, "pairs": int(number)} for name, number in counts.items()]
+
+    def make(self, values: Mapping[str, Any]) -> Values:
+        """Make a questionnaire and describe it; settings that are not given are those of the command.
+
+        Raises:
+            UserError: when a setting is not allowed, the name is taken, or there are too few pairs.
+            RunError: when the packages of jsPsych cannot be fetched.
+        """
+        defaults = default_settings("questionnaire")
+        offered = {name: value for name, value in defaults.items() if name in Wanted.__dataclass_fields__}
+        wanted = vars(check(Wanted, {"formats": ["jspsych"], **offered, **values}))
+        asked = {name: value for name, value in wanted.items() if name in Wanted.__dataclass_fields__}
+        name = safe_name(asked.pop("name"))
+        if (self._root / name).exists():
+            raise UserError(f"name: there is a questionnaire {name!r} already; choose another name")
+        asked |= {"benchmark": self._benchmark(asked["benchmark"]), "out": self._root / name}
+        try:
+            make_questionnaire(check(QuestionnaireSettings, {**defaults, **asked}))
+        except RunError as error:
+            raise RunError(f"{error}. Or leave out the page: the other forms need no jsPsych.") from error
+        return self.describe(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the questionnaires that are there, sorted."""
+        found = self._root.iterdir() if self._root.is_dir() else ()
+        return sorted(path.name for path in found if _NAME.fullmatch(path.name) and (path / ITEMS).is_file())
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a questionnaire.
+
+        Raises:
+            UserError: when the name is not allowed, or there is no questionnaire of this name.
+        """
+        safe_name(name)
+        if name not in self.names():
+            if not self.names():
+                raise missing_folder("questionnaire", self._root / name)
+            raise unknown_name("questionnaire", name, self.names())
+        return self._root / name
+
+    def describe(self, name: str) -> Values:
+        """Say what a questionnaire asks and which files it has.
+
+        Raises:
+            UserError: as ``folder``, or its questionnaire.json is broken.
+        """
+        folder = self.folder(name)
+        values = read_json_object(folder / ABOUT)
+        try:
+            about = check(About, values)
+        except UserError as error:
+            raise UserError(f"{folder / ABOUT}: {error}") from error
+        return {
+            "name": name,
+            "folder": str(folder),
+            "id": about.id,
+            "benchmark": about.benchmark,
+            "lists": about.settings.get("lists"),
+            "counts": about.counts,
+            "has_page": (folder / PAGE).is_file(),
+            "files": [path for path in _files(folder) if path.partition("/")[0] not in (ANSWERS, JUDGED)],
+            "answers": [path.name for path in answer_files(folder)],
+        }
+
+    def file(self, address: str) -> File:
+        """Return a file of a questionnaire; the page that people answer may run its scripts, nothing else may.
+
+        Args:
+            address: name of the questionnaire, a slash, and the path in its folder.
+
+        Raises:
+            UserError: when there is no such file.
+        """
+        name, _, path = address.partition("/")
+        folder = self.folder(name)
+        if path not in _files(folder):
+            raise UserError(f"no file {path!r} in the questionnaire {name!r}")
+        content = (folder / path).read_bytes()
+        return File(content, "text/html; charset=utf-8", _PAGE_POLICY) if path == PAGE else File(content)
+
+    def _made(self) -> dict[str, Path]:
+        """Find the benchmarks of the projects, by project and name."""
+        cards = self._projects.glob(f"*/{_MADE}/*/{CARD_FILE}")
+        return {card.parent.relative_to(self._projects).as_posix(): card.parent for card in cards if card.is_file()}
+
+    def _benchmark(self, name: str) -> str:
+        """Return what the registry finds a benchmark by; a path that was typed is not among it."""
+        made = self._made()
+        if name in made:
+            return str(made[name])
+        published = [family for family in benchmark_names() if family != CUSTOM]
+        if name.partition("/")[0] not in published or is_card(name):
+            raise unknown_name("benchmark", name, [*made, *published])
+        return name
+
+
+def safe_name(name: str) -> str:
+    """Return a name that can be that of a folder.
+
+    Raises:
+        UserError: when it has other signs than those that are allowed.
+    """
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f"name: {name!r} is not allowed; allowed are up to 64 letters without accents, digits, - and _, "
+            "the first of them a letter or a digit"
+        )
+    return name
+
+
+def answer_files(folder: Path) -> list[Path]:
+    """Return the files of answers to a questionnaire, sorted by name."""
+    found = (folder / ANSWERS).iterdir() if (folder / ANSWERS).is_dir() else ()
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the paths of a folder's own files; links that lead out of it, and what is being written, are none."""
+    home = folder.resolve()
+    paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    return sorted(
+        path.as_posix()
+        for path in paths
+        if (folder / path).resolve().is_relative_to(home) and not any(part.startswith(".") for part in path.parts)
+    )

@@ -1,0 +1,140 @@
+"""Answers of people to a questionnaire: kept in its folder once they can be read, and judged."""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic.dataclasses import dataclass
+
+from eval.validation.answer_files import Columns
+from eval.validation.answers import AnswerSettings, judge_answers
+from eval.validation.judging.paradigms import find_rule
+from eval.validation.loading import load_answers, load_items
+from ucurve.config import check
+from ucurve.errors import UserError, unknown_name
+from ucurve.fields import STRICT
+from ucurve.storage.files import write_text
+from workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
+from workbench.replies import Values, records
+
+LARGEST_UPLOAD = 20 * 1024 * 1024  # bytes of the files that are loaded together
+_SUFFIXES = (".csv", ".tsv", ".json", ".txt")
+_FILE = re.compile(r"[\w(][\w.() -]{0,150}")
+
+
+@dataclass(frozen=True, config=STRICT)
+class Upload:
+    """A file of answers, as a page sends it."""
+
+    name: str
+    text: str
+
+
+def keep_answers(folder: Path, given: Any) -> list[str]:
+    """Keep files of answers, all of them or none, and return their names.
+
+    A file is kept once it can be judged together with those that are there.
+
+    Args:
+        folder: of the questionnaire.
+        given: a list of JSON objects, each an ``Upload``.
+
+    Raises:
+        UserError: when there is no file or too much, a name is not allowed or taken, or a file is broken.
+    """
+    uploads = [check(Upload, one) for one in given] if isinstance(given, list) else []
+    if not uploads:
+        raise UserError("files: no file of answers was given")
+    _check_names(uploads, [path.name for path in answer_files(folder)])
+    _check_size(uploads)
+    with tempfile.TemporaryDirectory() as temporary:
+        new = [Path(temporary) / upload.name for upload in uploads]
+        for path, upload in zip(new, uploads, strict=True):
+            path.write_bytes(upload.text.encode())
+        _check_content(folder, new)
+    for upload in uploads:
+        write_text(folder / ANSWERS / upload.name, upload.text)
+    return [upload.name for upload in uploads]
+
+
+def remove_answers(folder: Path, name: str) -> None:
+    """Remove a file of answers.
+
+    Raises:
+        UserError: when there is none of this name.
+    """
+    found = {path.name: path for path in answer_files(folder)}
+    if name not in found:
+        raise unknown_name("file of answers", name, found)
+    found[name].unlink()
+
+
+def judge(folder: Path, values: Values) -> Values:
+    """Judge all answers to a questionnaire, write the tables into its folder and return what the page shows.
+
+    Args:
+        folder: of the questionnaire.
+        values: ``rule``, ``limit`` and ``exclude``, as in conf/answers.yaml, whose values stand for what is not given;
+            rules of exclusion are given all or none.
+
+    Returns:
+        ``lines`` (as the command prints them), ``summary``, ``rule``, ``paradigms`` (those to drop first, then by the
+        share that the rule compares), ``annotators`` and ``files`` (names of the tables).
+
+    Raises:
+        UserError: when there are no answers, a setting is not allowed, a file is broken, or nobody's answers count.
+    """
+    files = answer_files(folder)
+    if not files:
+        raise UserError(f"there are no answers to {folder.name!r} yet; answer it here, or load files of answers")
+    asked: Values = {name: values[name] for name in ("rule", "limit", "exclude") if name in values}
+    places = {"answers": list(map(str, files)), "items": folder / ITEMS, "out": folder / JUDGED}
+    settings = check(AnswerSettings, {**default_settings("answers"), **asked, **places})
+    findings = judge_answers(settings)
+    share = find_rule(settings.rule).share
+    ordered = findings.tables["paradigms"].sort_values(["keep", share, "raw", "paradigm"], na_position="last")
+    return {
+        "lines": list(findings.lines),
+        "summary": dict(findings.summary),
+        "rule_share": share,
+        "paradigms": records(ordered),
+        "annotators": records(findings.tables["annotators"]),
+        "files": [f"{name}.csv" for name in findings.tables],
+    }
+
+
+def _check_names(uploads: Sequence[Upload], there: Sequence[str]) -> None:
+    taken = set(there)
+    for upload in uploads:
+        if not _FILE.fullmatch(upload.name) or not upload.name.endswith(_SUFFIXES):
+            raise UserError(
+                f"files: the name {upload.name!r} is not allowed; allowed are letters, digits, spaces and . _ - ( ), "
+                f"with one of the endings {' '.join(_SUFFIXES)}"
+            )
+        if upload.name in taken:
+            raise UserError(f"files: there is a file {upload.name!r} already; remove it first, or give another name")
+        taken.add(upload.name)
+
+
+def _check_size(uploads: Sequence[Upload]) -> None:
+    try:
+        size = sum(len(upload.text.encode()) for upload in uploads)
+    except UnicodeEncodeError as error:
+        raise UserError(f"files: a file holds what is no text ({error.reason})") from error
+    if size > LARGEST_UPLOAD:
+        raise UserError(
+            f"files: {size / 1024**2:.1f} MB of answers; at most {LARGEST_UPLOAD // 1024**2} MB are loaded at once"
+        )
+
+
+def _check_content(folder: Path, new: Sequence[Path]) -> None:
+    """Read the new files together with those that are there; messages name files as the user does."""
+    columns = Columns()
+    source = folder / ITEMS
+    paths = [*answer_files(folder), *new]
+    try:
+        load_answers(paths, source, columns, load_items(paths, source, columns))
+    except UserError as error:
+        raise UserError(str(error).replace(f"{new[0].parent}/", "").replace(f"{folder}/", "")) from error
