@@ -17,6 +17,9 @@ DRAWS_PER_PAIR: Final = 50
 MAX_DEPTH: Final = 12
 """Phrases nested deeper than this fail the draw."""
 
+MAX_ELEMENTS: Final = 10_000
+"""Elements of phrases beyond which a sentence fails the draw: phrases of phrases can grow without end."""
+
 Option = TypeVar("Option")
 
 
@@ -29,6 +32,7 @@ class Reason(StrEnum):
     EQUAL = "equal"
     LENGTH = "length"
     DUPLICATE = "duplicate"
+    TOO_LONG = "too long"
 
 
 class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not an error
@@ -65,6 +69,18 @@ class Pair:
 
     good: str
     bad: str
+
+
+@dataclass
+class _Size:
+    """How many elements of phrases a sentence has so far."""
+
+    elements: int = 0
+
+    def add(self, elements: int) -> None:
+        self.elements += elements
+        if self.elements > MAX_ELEMENTS:
+            raise DrawFailed(Reason.TOO_LONG)
 
 
 @dataclass
@@ -150,14 +166,22 @@ def _fill_member(
         raise
 
 
-def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Random, depth: int = 0) -> list[Filled]:
+def fill(
+    slots: Sequence[Choices],
+    kept: Sequence[Filled | None],
+    rng: random.Random,
+    size: _Size | None = None,
+    depth: int = 0,
+) -> list[Filled]:
     """Fill slots with words.
 
     Args:
         slots: the alternatives of each slot.
         kept: for each slot what it already holds, or None to draw it.
+        size: of the sentence so far; None for a new sentence.
         depth: how many phrases are around these slots.
     """
+    size = size or _Size()
     chosen = [held or _pick(slot, rng) for slot, held in zip(slots, kept, strict=True)]
     narrowed = _Narrowed(chosen, rng)
     for position, choice in enumerate(chosen):
@@ -170,7 +194,7 @@ def fill(slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Ra
     filled = []
     for position, choice in enumerate(chosen):
         try:
-            filled.append(_fill_slot(choice, narrowed.words.get(position), rng, depth))
+            filled.append(_fill_slot(choice, narrowed.words.get(position), rng, size, depth))
         except DrawFailed as failure:
             raise failure.at(position) from None
     if not depth:
@@ -230,7 +254,7 @@ def _words(choice: Choice | Filled, pool: Pool) -> Words:
     return pool.words
 
 
-def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random, depth: int) -> Filled:
+def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random, size: _Size, depth: int) -> Filled:
     if isinstance(choice, Pool):
         words = words or choice.words
         if not words.rows:
@@ -244,9 +268,10 @@ def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random,
     if depth == MAX_DEPTH:
         raise DrawFailed(Reason.NO_SAMPLE)
     expansion = _pick(choice.expansions, rng)
+    size.add(len(expansion))
     if len(expansion) == 1:  # no relations to resolve
-        return Filled(_fill_slot(expansion[0][0], None, rng, depth + 1).text)
-    inside = fill(expansion, [None] * len(expansion), rng, depth + 1)
+        return Filled(_fill_slot(expansion[0][0], None, rng, size, depth + 1).text)
+    inside = fill(expansion, [None] * len(expansion), rng, size, depth + 1)
     return Filled(tuple(word for slot in inside for word in slot.text))
 
 

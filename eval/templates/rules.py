@@ -17,7 +17,8 @@ _RELATION_KEYS = {
     "mismatchedProperties": (False, "properties"),
     "mmPro": (False, "properties"),
 }
-_OVERRIDE = re.compile(r"(-?\d+):<([^<>]*)>")
+_NUMBER = r"-?\d{1,6}"  # of a slot
+_OVERRIDE = re.compile(rf"({_NUMBER}):<([^<>]*)>")
 _GRAMMAR = (
     "a slot holds alternatives separated by '|', each of them words, "
     "or conditions property:value[/value] with mPos:N mPro:property or mmPos:N mmPro:property, "
@@ -136,7 +137,7 @@ def _relation(agrees: bool, parts: dict[str, str], where: str) -> Relation:
     short = "m" if agrees else "mm"
     if len(parts) != 2:
         raise UserError(f"{where}: {short}Pos and {short}Pro go together, but only one of them is given")
-    if not re.fullmatch(r"-?\d+", parts["position"]):
+    if not re.fullmatch(_NUMBER, parts["position"]):
         raise UserError(f"{where}: {short}Pos must be the number of a slot, not {parts['position']!r}")
     return Relation(int(parts["position"]), _split(f"{short}Pro", parts["properties"], where), agrees)
 

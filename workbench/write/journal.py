@@ -20,14 +20,18 @@ _KEPT = 20  # changes that are kept then
 class Journal:
     """The changes of one document by one browser.
 
+    Args:
+        whole: whether each change is the whole document, so that the oldest ones can be forgotten.
+
     Attributes:
         base: the SHA-256 of the file that the first change was made to; None where there was none.
         changes: JSON values in their order.
         position: how many of them hold; those behind it were undone.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, whole: bool) -> None:
         self._path = path
+        self._whole = whole
         self._lock = threading.Lock()
         self.base: str | None = None
         self.changes: list[Any] = []
@@ -75,7 +79,7 @@ class Journal:
             except OSError as error:
                 raise UserError(f"{self._path}: what was typed cannot be kept ({error.strerror})") from error
             self._follow(line)
-            if self._path.stat().st_size > _LARGEST:
+            if self._whole and self._path.stat().st_size > _LARGEST:
                 self._shorten()
 
     def _shorten(self) -> None:

@@ -21,9 +21,9 @@ from workbench.write.words import Table, version
 SHOWN = 10  # pairs
 _DRAWS = 500
 _SECONDS = 2.0  # after which no further pair is drawn
-_AT_SLOT = re.compile(
-    r"(?P<source>template): (?P<member>good|bad)_rule(?:\[(?P<slot>\d+)\])?:? ?(?P<text>.*)", re.DOTALL
-)
+_MOST_SLOTS = 500  # of a member; tying more takes longer than a page should wait
+_LONGEST = 2000  # characters of a sentence or a message that are shown
+_AT_SLOT = re.compile(r"(?P<before>^| in )template: (?P<member>good|bad)_rule(?:\[(?P<slot>\d+)\])?(?P<colon>: )?")
 _MEANINGS = {
     Reason.NO_SAMPLE: "no word is left that meets the conditions",
     Reason.NO_SHARED_VALUE: "no value is shared with the slot it is related to",
@@ -31,6 +31,7 @@ _MEANINGS = {
     Reason.EQUAL: "both members are the same",
     Reason.LENGTH: "the members are of unequal length",
     Reason.DUPLICATE: "the same good sentence was drawn before",
+    Reason.TOO_LONG: "its phrases make a sentence of more than ten thousand parts",
 }
 
 
@@ -77,7 +78,10 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
         likewise with ``member`` and ``slot``.
     """
     try:
-        paradigm = grammars.grammar(words, phrases).tie(parse_template(read_record(text), "template"))
+        template = parse_template(read_record(text), "template")
+        if len(template.good) > _MOST_SLOTS:
+            raise UserError(f"template: {len(template.good):,} slots; pairs of at most {_MOST_SLOTS} are shown")
+        paradigm = grammars.grammar(words, phrases).tie(template)
     except UserError as error:
         return {"pairs": [], "draws": 0, "failures": [], "problems": placed(str(error))}
     return {**_draw(paradigm, seed), "problems": []}
@@ -86,13 +90,13 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
 def placed(message: str) -> list[dict[str, Any]]:
     """Part a message into its lines, each with the member and the slot that it names."""
     found: list[dict[str, Any]] = []
-    for line in message.split("\n"):
-        at = _AT_SLOT.fullmatch(line)
-        if at is None:
+    for line in (_cut(line) for line in message.split("\n")[:_MOST_SLOTS]):
+        at = _AT_SLOT.search(line)
+        if at is None or at["slot"] is None:
             found.append({"member": None, "slot": None, "text": line})
         else:
-            slot = None if at["slot"] is None else int(at["slot"])
-            found.append({"member": at["member"], "slot": slot, "text": at["text"] or line})
+            text = line[: at.start()] + line[at.end() :]
+            found.append({"member": at["member"], "slot": int(at["slot"]), "text": text})
     return found
 
 
@@ -116,10 +120,10 @@ def _draw(paradigm: Paradigm, seed: int) -> dict[str, Any]:
         except DrawFailed as failure:
             failures[failure.member, failure.slot, failure.reason] += 1
             continue
-        if any(pair.good == earlier["good"] for earlier in pairs):
+        if any(_cut(pair.good) == earlier["good"] for earlier in pairs):
             failures[None, None, Reason.DUPLICATE] += 1
         else:
-            pairs.append({"good": pair.good, "bad": pair.bad})
+            pairs.append({"good": _cut(pair.good), "bad": _cut(pair.bad)})
     return {"pairs": pairs, "draws": draws, "failures": describe_failures(failures)}
 
 
@@ -149,6 +153,10 @@ def validate(
             "draws": found["draws"], "problem": "; ".join(problems),
         })  # fmt: skip
     return rows
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _where(problem: dict[str, Any]) -> str:

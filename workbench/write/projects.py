@@ -17,6 +17,7 @@ from workbench.replies import ConflictError
 VOCABULARY, PHRASES = "vocabulary.tsv", "phrases.json"
 DEMO = "demo"
 _TEMPLATES = "templates"
+QUESTIONNAIRES = "questionnaires"  # a folder beside the projects, of another room
 _OWN = ".workbench"  # drafts and locks, in each project
 _NAME = re.compile(r"[\w-][\w.-]{0,79}")
 _COLUMNS = "expression\tpos\n"
@@ -97,7 +98,7 @@ def create_project(root: Path, name: str) -> Project:
         UserError: when the name cannot be that of a folder, or is taken.
     """
     project = Project(root / check_name("project", name))
-    if project.folder.exists():
+    if project.folder.exists() or name == QUESTIONNAIRES:
         raise UserError(f"project {name!r} exists already; choose another name")
     project.templates.mkdir(parents=True)
     write_text(project.vocabulary, _COLUMNS)

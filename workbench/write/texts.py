@@ -65,7 +65,7 @@ class Drafts:
         path = project.drafts / check_name("browser", browser) / f"{file.name}.jsonl"
         with self._lock:
             if path not in self._journals:
-                self._journals[path] = Journal(path)
+                self._journals[path] = Journal(path, whole=file != project.vocabulary)
             return self._journals[path]
 
 

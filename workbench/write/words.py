@@ -62,7 +62,7 @@ class Table:
                 row.append("")
 
     def _new_row(self, word: object) -> list[str]:
-        if not isinstance(word, dict) or not _cell(word.get(SURFACE)).strip():
+        if not isinstance(word, dict) or not _cell(word.get(SURFACE, "")).strip():
             raise UserError(f"a new word needs a cell {SURFACE!r}; found {str(word)[:80]!r}")
         for name in word:
             self._column(name)
