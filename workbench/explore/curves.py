@@ -11,7 +11,7 @@ from analysis.curves.learning import curve_table
 from eval.linking import FAMILIES, Linking, parse_linking
 from eval.metrics.accuracy import TIES_CREDIT, Split, TiesRule, exact_interval
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.groups import ALL, group
+from workbench.explore.groups import ALL
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of
@@ -108,7 +108,7 @@ def curves(library: Library, asked: Asked) -> dict[str, Any]:
 
 def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> pd.DataFrame:
     """Return rows as ``analysis.data.frames.score_frame`` reads them, the value of the column as ``phenomenon``."""
-    groups = group(matrix.pairs, asked.by)
+    groups = matrix.shared.group(asked.by)
     counted = matrix.split(asked.split)
     places = np.array([shown.index(name) if name in shown else -1 for name in groups.names])
     of = np.where(counted & (groups.of >= 0), places[groups.of], -1)
@@ -132,7 +132,7 @@ def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], lis
     Raises:
         UserError: when a value is asked for that is not there.
     """
-    groups = group(matrix.pairs, asked.by)
+    groups = matrix.shared.group(asked.by)
     counted = matrix.split(asked.split) & (groups.of >= 0)
     sizes = np.bincount(groups.of[counted], minlength=len(groups.names))
     unknown = [name for name in asked.values if name not in groups.names]

@@ -1,14 +1,18 @@
 """Which curve a pair belongs to: its benchmark, phenomenon, paradigm, or its value of any published column."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from eval.pairs import COUNTED, PAIR_COLUMNS, SET
+from eval.metrics.sets import Sets, sets_of
+from eval.pairs import COUNTED, PAIR_COLUMNS, SET, in_accuracies
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.matrix import Ids
 
+Ids = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 ALL = "all"
 _MOST_VALUES = 1000  # of a column that a curve may be drawn for; more are texts or numbers of the pairs
 _BINS = 5  # of a column of many numbers
@@ -25,6 +29,42 @@ class Groups:
 
     names: tuple[str, ...]
     of: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A pair table, shared by all runs that were scored on it, and what follows from it alone.
+
+    Attributes:
+        table: with all that is published, one row per pair.
+    """
+
+    table: pd.DataFrame
+    _groups: dict[str, Groups] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The sets of several bad sentences; a pair that does not count is a set of its own."""
+        counted = in_accuracies(self.table).to_numpy()
+        of = len(self.table) + np.arange(len(self.table))
+        of[counted] = sets_of(self.table[counted]).of
+        return Sets(np.unique(of, return_inverse=True)[1])
+
+    @cached_property
+    def counted(self) -> Mask:
+        """Which pairs accuracies are over, bool[pairs]; of a set its first pair."""
+        return np.asarray(in_accuracies(self.table).to_numpy() & self.sets.first)
+
+    @cached_property
+    def has_sets(self) -> bool:
+        """Whether some pairs are judged together."""
+        return len(np.unique(self.sets.of)) < len(self.table)
+
+    def group(self, by: str) -> Groups:
+        """Group the pairs by a column (``group``)."""
+        if by not in self._groups:
+            self._groups[by] = group(self.table, by)
+        return self._groups[by]
 
 
 def columns(pairs: pd.DataFrame) -> list[str]:

@@ -5,11 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analysis.data.files import PAIR_COLUMNS, read_stored
 from analysis.data.runs import Run, find_runs
 from eval.store.scores import PAIRS
 from ucurve.errors import UserError, unknown_name
 from ucurve.progress import say
+from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
+from workbench.explore.groups import Pairs
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"
@@ -36,6 +39,7 @@ class Library:
     patterns: Sequence[str]
     cache: Path = CACHE
     _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
+    _pairs: dict[str, Pairs] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _runs: list[Run] = field(default_factory=list, init=False)
 
@@ -83,11 +87,16 @@ class Library:
                 say(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
 
         with self._lock:
-            opened = open_matrix(
-                run, benchmark, scorer, self.cache, report, self._open.get((run.label, benchmark, scorer))
-            )
+            before = self._open.get((run.label, benchmark, scorer))
+            opened = open_matrix(run, benchmark, scorer, self.cache, self._read_pairs, report, before)
             self._open[run.label, benchmark, scorer] = opened
         return opened
+
+    def _read_pairs(self, path: Path) -> Pairs:
+        digest = sha256_file(path)
+        if digest not in self._pairs:
+            self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
+        return self._pairs[digest]
 
 
 def scored(run: Run) -> list[Scored]:

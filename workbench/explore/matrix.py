@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.files import PAIR_COLUMNS, read_stored, scored_steps
+from analysis.data.files import read_stored, scored_steps
 from analysis.data.frames import AGGREGATES, score_frame
 from analysis.data.runs import Run
 from eval.linking import Linking
 from eval.metrics.accuracy import Split, decisions, split_masks
-from eval.metrics.sets import Sets, sets_of
 from eval.models.targets import MODEL_STEP
-from eval.pairs import in_accuracies
 from eval.store.checksums import check_scores, check_summed
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
 from ucurve.storage.files import new_folder
+from workbench.explore.groups import Ids, Mask, Pairs
 
 WRONG, TIE, RIGHT = 0, 1, 2  # verdicts on a pair
-_AT_ONCE = 4  # checkpoints that are decided together, so that what is computed stays in the processor's cache
+_STEPS_AT_ONCE, _PAIRS_AT_ONCE = 16, 4096  # decided together, so that all of it stays in the processor's cache
 _THREADS = 2
 _CHECKPOINTS = "checkpoints.json"
 _FORMAT = 1  # of the copies; a change makes older ones be made again
 
-Ids = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
 Report = Callable[[int, int], None]
 
@@ -51,7 +47,7 @@ class ScoreMatrix:
         steps: int64[steps], ascending; -1 alone for a model that is not a checkpoint.
         tokens: float64[steps], training tokens; NaN where they are not known.
         flops: float64[steps], likewise.
-        pairs: the pair table with all that is published, one row per pair.
+        shared: the pairs, the same object for all runs that have them.
         columns: what is stored, by name: [steps, pairs], or [pairs] where it is the same at every step.
         broken: the columns that hold a missing value.
         signature: changes when one of the files does that it was read from.
@@ -63,27 +59,15 @@ class ScoreMatrix:
     steps: Ids
     tokens: npt.NDArray[np.float64]
     flops: npt.NDArray[np.float64]
-    pairs: pd.DataFrame
+    shared: Pairs
     columns: Mapping[str, Array]
     broken: frozenset[str]
     signature: str
 
-    @cached_property
-    def sets(self) -> Sets:
-        """The sets of several bad sentences; a pair that does not count is a set of its own."""
-        counted = in_accuracies(self.pairs).to_numpy()
-        of = len(self.pairs) + np.arange(len(self.pairs))
-        of[counted] = sets_of(self.pairs[counted]).of
-        return Sets(np.unique(of, return_inverse=True)[1])
-
-    @cached_property
-    def counted(self) -> Mask:
-        """Which pairs accuracies are over, bool[pairs]; of a set its first pair."""
-        return np.asarray(in_accuracies(self.pairs).to_numpy() & self.sets.first)
-
-    @cached_property
-    def _has_sets(self) -> bool:
-        return len(np.unique(self.sets.of)) < len(self.pairs)
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """The pair table with all that is published, one row per pair."""
+        return self.shared.table
 
     def split(self, name: Split) -> Mask:
         """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are.
@@ -92,13 +76,13 @@ class ScoreMatrix:
             UserError: when the lengths of sentences differ between checkpoints, so that a split is no set of pairs.
         """
         if name == "all":
-            return self.counted
+            return self.shared.counted
         n_good, n_bad = (self.columns[f"n_{side}"] for side in ("good", "bad"))
         if n_good.ndim == 2 or n_bad.ndim == 2:
             raise UserError(
                 f"{self.run.label}: its checkpoints count the tokens of sentences differently; no length split"
             )
-        return np.asarray(self.sets.whole(split_masks(n_good, n_bad)[name]) & self.counted)
+        return np.asarray(self.shared.sets.whole(split_masks(n_good, n_bad)[name]) & self.shared.counted)
 
     def missing(self, linking: Linking) -> tuple[str, ...]:
         """Name the columns that a linking function reads and that are not there or hold a missing value."""
@@ -116,17 +100,21 @@ class ScoreMatrix:
             int64[steps, groups], right pairs, and tied pairs.
         """
         order = np.flatnonzero(groups >= 0)
-        order = order[np.argsort(groups[order], kind="stable")]
-        present, starts = np.unique(groups[order], return_index=True)
         right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
         if not len(order):
             return right, ties
-        in_order = bool((np.diff(order) == 1).all()) and len(order) == len(groups)
+        together = bool((np.diff(groups[order]) >= 0).all())  # as pairs of a paradigm stand: no pair need be moved
+        order = order if together else order[np.argsort(groups[order], kind="stable")]
+        present, starts = np.unique(groups[order], return_index=True)
+        counted = groups >= 0
 
         def count(place: slice) -> None:
             for into, decided in zip((right, ties), self._decide(linking, place, slice(None)), strict=True):
-                taken = decided if in_order else decided[:, order]
-                into[place, present] = np.add.reduceat(taken, starts, axis=1, dtype=np.int32)
+                if together:
+                    sums = np.add.reduceat(decided & counted, order[starts], axis=1, dtype=np.int32)
+                else:
+                    sums = np.add.reduceat(decided[:, order], starts, axis=1, dtype=np.int32)
+                into[place, present] = sums
 
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(count, self._stretches()))
@@ -137,7 +125,7 @@ class ScoreMatrix:
 
         A pair of a set has the verdict of its set.
         """
-        chosen = slice(None) if self._has_sets else rows
+        chosen = slice(None) if self.shared.has_sets else rows
         number = len(self.pairs) if isinstance(chosen, slice) else len(chosen)
         found = np.empty((len(self.steps), number), dtype=np.uint8)
 
@@ -147,7 +135,7 @@ class ScoreMatrix:
 
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(decide, self._stretches()))
-        return found[:, rows] if self._has_sets else found
+        return found[:, rows] if self.shared.has_sets else found
 
     def values(self, linking: Linking, row: int) -> dict[str, list[float]]:
         """Return the linked values of both members of a pair at every step."""
@@ -157,12 +145,15 @@ class ScoreMatrix:
         return {side: np.broadcast_to(found, shape)[:, 0].tolist() for side, found in sides.items()}
 
     def _decide(self, linking: Linking, place: slice, rows: Ids | slice) -> tuple[Mask, Mask]:
-        right, ties = decisions(self._table(linking, place, rows), linking)
-        shape = (place.stop - place.start, right.shape[-1])
-        right, ties = np.broadcast_to(right, shape), np.broadcast_to(ties, shape)
-        if not self._has_sets:
+        number = len(self.pairs) if isinstance(rows, slice) else len(rows)
+        right, ties = (np.empty((place.stop - place.start, number), dtype=bool) for _ in range(2))
+        for start in range(0, number, _PAIRS_AT_ONCE):
+            block = slice(start, start + _PAIRS_AT_ONCE)
+            table = self._table(linking, place, block if isinstance(rows, slice) else rows[block])
+            right[:, block], ties[:, block] = decisions(table, linking)
+        if not self.shared.has_sets:
             return right, ties
-        judged = [self.sets.judge(*both) for both in zip(right, ties, strict=True)]
+        judged = [self.shared.sets.judge(*both) for both in zip(right, ties, strict=True)]
         return np.array([one for one, _ in judged]), np.array([one for _, one in judged])
 
     def _table(self, linking: Linking, place: slice, rows: Ids | slice) -> dict[str, Array]:
@@ -171,16 +162,18 @@ class ScoreMatrix:
         return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
 
     def _stretches(self) -> list[slice]:
-        ends = range(0, len(self.steps), _AT_ONCE)
-        return [slice(start, min(start + _AT_ONCE, len(self.steps))) for start in ends]
+        ends = range(0, len(self.steps), _STEPS_AT_ONCE)
+        return [slice(start, min(start + _STEPS_AT_ONCE, len(self.steps))) for start in ends]
 
 
 def open_matrix(
-    run: Run, benchmark: str, scorer: str, cache: Path, report: Report | None = None, opened: ScoreMatrix | None = None
-) -> ScoreMatrix:
+    run: Run, benchmark: str, scorer: str, cache: Path, read_pairs: Callable[[Path], Pairs],
+    report: Report | None = None, opened: ScoreMatrix | None = None,
+) -> ScoreMatrix:  # fmt: skip
     """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
 
     Args:
+        read_pairs: reads a file of pairs, or returns those of an equal file.
         report: called with the number of files copied and their number.
         opened: what was opened before; it is returned where no file has changed.
 
@@ -197,10 +190,10 @@ def open_matrix(
     if opened is not None and opened.signature == signature:
         return opened
     check_summed(run.folder, pairs_file)
-    pairs = read_stored(pairs_file, needed=PAIR_COLUMNS)
+    pairs = read_pairs(pairs_file)
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
     if _read_facts(place).get("signature") != signature:
-        _copy(run, benchmark, scorer, steps, pairs, place, signature, report)
+        _copy(run, benchmark, scorer, steps, pairs.table, place, signature, report)
     facts = _read_facts(place)
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     tokens, flops = (np.array(facts[name], dtype=np.float64) for name in ("tokens", "flops"))

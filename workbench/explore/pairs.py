@@ -6,9 +6,9 @@ import numpy as np
 
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.curves import Asked
-from workbench.explore.groups import group
+from workbench.explore.groups import Ids, Mask
 from workbench.explore.library import Library
-from workbench.explore.matrix import RIGHT, TIE, WRONG, Ids, Mask, ScoreMatrix
+from workbench.explore.matrix import RIGHT, TIE, WRONG, ScoreMatrix
 from workbench.replies import Values, text_of
 
 PAGE = 50  # pairs of one reply
@@ -134,7 +134,7 @@ def _place(matrix: ScoreMatrix, step: object) -> int:
 
 def _rows(matrix: ScoreMatrix, asked: Asked) -> Ids:
     """Return the rows of the pairs of one curve, or of several where more values are asked for."""
-    groups = group(matrix.pairs, asked.by)
+    groups = matrix.shared.group(asked.by)
     wanted = [place for place, name in enumerate(groups.names) if not asked.values or name in asked.values]
     return np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
 

@@ -6,7 +6,7 @@ from analysis.data.runs import Run
 from ucurve.errors import UserError
 from workbench.explore.chart import curve_spec
 from workbench.explore.curves import curves, linking_functions, read_asked
-from workbench.explore.groups import columns, group
+from workbench.explore.groups import columns
 from workbench.explore.library import Library, scored
 from workbench.explore.pairs import KINDS, list_pairs, pair_history
 from workbench.explore.tokens import TokenTables
@@ -64,6 +64,6 @@ def _benchmark(library: Library, values: Values) -> dict[str, Any]:
         "linkings": functions,
         "columns": columns(pairs),
         "pairs": len(pairs),
-        "phenomena": list(group(pairs, "phenomenon").names),
+        "phenomena": list(matrices[0].shared.group("phenomenon").names),
         "runs": [{"run": one.run.label, "line": one.run.group, "steps": one.steps} for one in matrices],
     }

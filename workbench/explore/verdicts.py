@@ -11,7 +11,7 @@ from analysis.data.settings import BY_EDITS
 from analysis.shape.section import test_note
 from analysis.shape.tables import find_shapes
 from workbench.explore.curves import Asked, curve_values, usable_matrices
-from workbench.explore.groups import ALL, group
+from workbench.explore.groups import ALL
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 
@@ -39,7 +39,7 @@ def shape_verdicts(library: Library, asked: Asked) -> dict[str, Any]:
 
 def _items(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> Items:
     """Return the credits of the pairs of the curves, each pair under the name of its curve."""
-    groups = group(matrix.pairs, asked.by)
+    groups = matrix.shared.group(asked.by)
     names = np.array([*groups.names, ""], dtype=object)[groups.of]
     rows = np.flatnonzero(matrix.split(asked.split) & np.isin(names, list(shown)))
     pairs = matrix.pairs.iloc[rows]
