@@ -16,6 +16,7 @@ from analysis.plotting.style import ONE_COLUMN
 Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
 
+MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
 _TEMPLATES = Environment(
@@ -148,16 +149,21 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
 
 
 def _cell(kind: Kind, value: object) -> _Cell:
-    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    text = format_value(kind, value)
     if kind == "text":
-        text = str(value)
         # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
         is_name = len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)
-        return _Cell("–" if missing else text, is_name)
-    if value == "" or missing:
-        return _Cell("–", value="")
-    number = float(str(value))
-    return _Cell(_format_number(number, kind), value=f"{number:.12g}")
+        return _Cell(text, is_name)
+    return _Cell(text, value="" if text == MISSING else f"{float(str(value)):.12g}")
+
+
+def format_value(kind: Kind, value: object) -> str:
+    """Return the text of a table's cell; of a missing value, and of a number that is an empty string, a dash."""
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    if kind == "text":
+        return str(value)
+    return MISSING if value == "" else _format_number(float(str(value)), kind)
 
 
 def _format_number(number: float, kind: Kind) -> str:
