@@ -98,7 +98,7 @@ def escape_latex(text: str) -> str:
 
 def _file_name(view: TableView, section: ReportSection) -> list[str]:
     """Return the name of the file with the table that is shown, if there is one; a view may show a part of it."""
-    same = [name for name, table in section.tables.items() if table is view.table]
+    same = [name for name, table in (view.files or section.tables).items() if table is view.table]
     return [*same, *view.files][:1]
 
 

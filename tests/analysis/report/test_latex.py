@@ -1,6 +1,5 @@
 """LaTeX of tables: a table by hand, signs that mean something to LaTeX, and which tables are written."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -173,10 +172,7 @@ def test_a_tex_program_reads_the_tables(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["short.tex", "long.tex", "wide.tex"]
     inputs = "\n".join(f"\\input{{{path.name}}}" for path in paths)
     (tmp_path / "all.tex").write_text(DOCUMENT % inputs)
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if program.endswith("pdflatex") else []
-    done = subprocess.run(
-        [program, *options, "all.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
-        env=dict(os.environ),
-    )  # fmt: skip
+    options = ["-interaction=nonstopmode", "-halt-on-error", "-draftmode"] if program.endswith("pdflatex") else []
+    command = [program, *options, "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
