@@ -90,7 +90,7 @@ def escape_latex(text: str) -> str:
     Braces keep ``--`` and the like from becoming one sign, and the first sign of a cell from becoming an argument of
     the ``\\`` before it.
     """
-    printed = "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) not in ("Cc", "Cs"))
+    printed = "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) != "Cc")
     parted = re.sub(r"([-',])(?=\1)", r"\g<0>\0", " ".join(printed.split()))
     escaped = "".join("{}" if sign == "\0" else _ESCAPES.get(sign, sign) for sign in parted)
     return re.sub(r"^[\[*]", r"{\g<0>}", escaped)

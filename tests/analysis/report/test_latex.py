@@ -94,9 +94,9 @@ def test_text_is_written_so_that_it_is_printed_as_it_is(text: str, latex: str) -
     assert escape_latex(text) == latex
 
 
-@given(st.text(st.sampled_from("\\{}[]$%&*-',`~^_#<>|α0 \n\x00") | st.characters()))
+@given(st.text(st.sampled_from("\\{}[]$%&*-',`~^_#<>|α0 \n\x00") | st.characters(exclude_categories=["Cs"])))
 def test_any_text_in_a_cell_and_a_caption_is_read_back(text: str) -> None:
-    printed = " ".join(re.sub(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]", "", text).split())
+    printed = " ".join(re.sub(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]", "", text).split())
     latex = table_of(text, note=f"Note {text}")
     ((cell, other),) = rows_of(latex)
     caption = latex.partition("\\caption{")[2].partition("}\n\\label")[0]
