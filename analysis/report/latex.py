@@ -16,6 +16,8 @@ _PAGE = 40  # rows; a longer table is broken into pages
 _LONGEST_TEXT = 48  # letters in a line of a cell
 _TEXT_WIDTH = "p{6cm}"  # of a column of longer texts, which are broken into lines
 _LINE = 75  # letters of a line of a page; a wider table is made smaller
+_TURNED = 2  # lines; a table that is wider than these is turned by 90 degrees too
+_PACKAGES = {"table": (), "sidewaystable": ("rotating",), "longtable": ("longtable",)}
 _ESCAPES = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "Δ": r"$\Delta$", "α": r"$\alpha$",
@@ -38,8 +40,8 @@ def latex_tables(section: ReportSection) -> dict[str, str]:
     A table that the report shows is as shown there: its columns, headings, rows and numbers, with the note as caption.
     The others have all their columns under the columns' own names; those of more than ``MOST_ROWS`` rows are left out.
     Each text is a ``table`` or, if it is longer than a page, a ``longtable``, with the label ``tab:<name>``; a
-    ``table`` that is wider than a page is made smaller. The first line is a comment that names the packages
-    it needs.
+    ``table`` that is wider than a line is made smaller, or turned (``sidewaystable``) if it is very wide. The first
+    line is a comment that names the packages it needs.
     """
     views = {
         name: view for view in section.content if isinstance(view, TableView) for name in _file_name(view, section)
@@ -57,18 +59,20 @@ def latex_table(name: str, view: TableView) -> str:
     escaped = {place: [escape_latex(text) for text in texts] for place, texts in enumerate(cells)}
     rows = pd.DataFrame(escaped, dtype=object)
     rows.columns = pd.Index([escape_latex(column.heading) for column in view.columns])
-    long, wide = len(rows) > _PAGE, _letters(view, cells) > _LINE
+    letters = _letters(view, cells)
+    kind = "longtable" if len(rows) > _PAGE else "sidewaystable" if letters > _TURNED * _LINE else "table"
     text: str = rows.style.hide(axis="index").to_latex(
         hrules=True,
         column_format="".join(_alignment(column.kind, each) for column, each in zip(view.columns, cells, strict=True)),
         caption=escape_latex(view.note),
         label=f"tab:{re.sub(r'[^A-Za-z0-9_.:+-]', '-', name)}",
-        environment="longtable" if long else None,
-        position=None if long else "tbp",
-        position_float=None if long else "centering",
+        environment=kind,
+        position="tbp" if kind == "table" else None,
+        position_float=None if kind == "longtable" else "centering",
     )
-    packages = ["booktabs", *(["longtable"] if long else []), *(["graphicx"] if wide and not long else [])]
-    return f"{_needs(packages, text)}\n{_fit_line(text) if wide else text}"
+    scaled = letters > _LINE and kind != "longtable"  # which cannot be scaled
+    packages = ["booktabs", *_PACKAGES[kind], *(["graphicx"] if scaled else [])]
+    return f"{_needs(packages, text)}\n{_fit_line(text) if scaled else text}"
 
 
 def _letters(view: TableView, cells: Sequence[Sequence[str]]) -> int:
@@ -78,7 +82,7 @@ def _letters(view: TableView, cells: Sequence[Sequence[str]]) -> int:
 
 
 def _fit_line(text: str) -> str:
-    """Make a ``tabular`` as wide as a line; there is none in a ``longtable``, which cannot be scaled."""
+    """Make the ``tabular`` in a text as wide as a line."""
     scaled = text.replace(r"\begin{tabular}", "\\resizebox{\\linewidth}{!}{%\n\\begin{tabular}")
     return scaled.replace(r"\end{tabular}", r"\end{tabular}}")
 

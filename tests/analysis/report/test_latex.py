@@ -26,7 +26,7 @@ WORDS = {
     r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|", r"$\Delta$": "Δ", r"$\alpha$": "α",
 }  # fmt: skip
 DOCUMENT = r"""\documentclass{article}
-\usepackage{booktabs,graphicx,longtable}
+\usepackage{booktabs,graphicx,longtable,rotating}
 \begin{document}
 %s
 \end{document}
@@ -114,14 +114,21 @@ def test_the_first_line_names_the_packages() -> None:
     assert table_of("число").startswith("% Needs \\usepackage{booktabs} and XeLaTeX or LuaLaTeX")
 
 
-def test_a_table_wider_than_a_line_is_made_smaller_and_a_long_text_is_broken() -> None:
-    assert "resizebox" not in table_of("short")
-    wide = latex_table(
-        "name", TableView("note", tuple(Column("a", "a" * 40) for _ in range(3)), pd.DataFrame({"a": []}))
-    )
-    assert wide.startswith("% Needs \\usepackage{booktabs,graphicx}.\n")
-    assert "\\resizebox{\\linewidth}{!}{%\n\\begin{tabular}{lll}" in wide
-    assert "\\end{tabular}}\n\\end{table}" in wide
+@pytest.mark.parametrize(
+    ("columns", "packages", "environment"),
+    [(1, "booktabs", "table"), (3, "booktabs,graphicx", "table"), (4, "booktabs,rotating,graphicx", "sidewaystable")],
+)
+def test_a_wide_table_is_made_smaller_and_a_very_wide_one_is_turned(
+    columns: int, packages: str, environment: str
+) -> None:
+    view = TableView("note", tuple(Column("a", "a" * 40) for _ in range(columns)), pd.DataFrame({"a": ["b"]}))
+    latex = latex_table("name", view)
+    assert latex.startswith(f"% Needs \\usepackage{{{packages}}}.\n\\begin{{{environment}}}")
+    scaled = "\\resizebox{\\linewidth}{!}{%\n\\begin{tabular}" in latex
+    assert scaled == (f"\\end{{tabular}}}}\n\\end{{{environment}}}" in latex) == (columns > 1)
+
+
+def test_a_long_text_is_broken_into_lines() -> None:
     assert "{p{6cm}l}" in table_of("many words " * 9)
 
 
@@ -165,7 +172,7 @@ def test_a_tex_program_reads_the_tables(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("no LaTeX on PATH (looked for pdflatex, tectonic)")
     table = TABLE.assign(run=[r"*[&%#$_{}~^\<>|`--", "[a] Größe"])
-    long, wide = pd.concat([table] * 40), tuple(COLUMNS * 3)
+    long, wide = pd.concat([table] * 40), tuple(COLUMNS * 5)
     views = [TableView("A_b & c", COLUMNS, one, {name: one}) for name, one in (("short", table), ("long", long))]
     section = ReportSection("s", (*views, TableView("wide", wide, table, {"wide": pd.DataFrame()})))
     paths = write_latex(section, tmp_path)
