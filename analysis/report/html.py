@@ -3,7 +3,7 @@
 import base64
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ Tables = Mapping[str, pd.DataFrame]
 MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
+_PHONE_NAME = 22  # letters; longer ones break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
     loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
@@ -92,10 +93,15 @@ class ReportSection:
 
 
 class _Cell(NamedTuple):
-    """A cell: its text, whether it stays on one line, and of a number the value that the column is sorted by."""
+    """A cell: its text, of a text how it may be broken, and of a number the value that the column is sorted by.
+
+    Attributes:
+        classes: ``name`` stays on one line; ``wide`` and ``long`` have room for about 22 and 32 letters in a line, and
+            a name that is wide is broken on a phone.
+    """
 
     text: str
-    unbroken: bool = False
+    classes: tuple[str, ...] = ()
     value: str | None = None
 
 
@@ -151,10 +157,19 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
 def _cell(kind: Kind, value: object) -> _Cell:
     text = format_value(kind, value)
     if kind == "text":
-        # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
-        is_name = len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)
-        return _Cell(text, is_name)
+        return _Cell(text, tuple(_text_classes(text)))
     return _Cell(text, value="" if text == MISSING else f"{float(str(value)):.12g}")
+
+
+def _text_classes(text: str) -> Iterator[str]:
+    if len(text) > _LONGEST_NAME:
+        yield "long"
+        return
+    if len(text) > _PHONE_NAME:
+        yield "wide"
+    # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
+    if text.isascii() and not re.search(r"\s", text):
+        yield "name"
 
 
 def format_value(kind: Kind, value: object) -> str:

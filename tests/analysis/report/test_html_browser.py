@@ -13,6 +13,7 @@ from analysis.data.settings import AnalyzeSettings
 from analysis.run import analyze
 from tests.analysis.report.browser import open_browser
 from tests.analysis.synthetic import run_maker, score_row
+from tests.axe import axe_findings
 
 PHONE = {"width": 375, "height": 667}
 SCREEN = {"width": 1280, "height": 900}
@@ -137,3 +138,9 @@ def test_it_prints_with_every_row(page: Any) -> None:
     assert page.locator(".table").first.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
+def test_axe_finds_no_serious_fault(page: Any, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    assert axe_findings(page) == []
