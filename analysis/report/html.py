@@ -19,7 +19,7 @@ Tables = Mapping[str, pd.DataFrame]
 MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
-_PHONE_NAME = 22  # letters; longer ones break on a phone, which has to show a number beside them
+_SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
     loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
@@ -96,8 +96,8 @@ class _Cell(NamedTuple):
     """A cell: its text, of a text how it may be broken, and of a number the value that the column is sorted by.
 
     Attributes:
-        classes: ``name`` stays on one line; ``wide`` and ``long`` have room for about 22 and 32 letters in a line, and
-            a name that is wide is broken on a phone.
+        classes: ``whole`` stays on one line; ``wide`` and ``long`` have room for about 22 and 32 letters in a line, and
+            what is whole and wide is broken on a phone.
     """
 
     text: str
@@ -151,7 +151,8 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
         [_cell(column.kind, row[place]) for column, place in zip(item.columns, places, strict=True)]
         for row in item.table.itertuples(index=False, name=None)
     )
-    return {"kind": "table", "note": item.note + numbers, "columns": item.columns, "rows": rows}
+    heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in item.columns]
+    return {"kind": "table", "note": item.note + numbers, "columns": heads, "rows": rows}
 
 
 def _cell(kind: Kind, value: object) -> _Cell:
@@ -161,15 +162,22 @@ def _cell(kind: Kind, value: object) -> _Cell:
     return _Cell(text, value="" if text == MISSING else f"{float(str(value)):.12g}")
 
 
+def _heading_classes(column: Column) -> Iterator[str]:
+    if column.kind != "text":
+        yield "number"
+    if len(column.heading) > _SHORT:
+        yield "wide"
+
+
 def _text_classes(text: str) -> Iterator[str]:
     if len(text) > _LONGEST_NAME:
         yield "long"
         return
-    if len(text) > _PHONE_NAME:
+    if len(text) > _SHORT:
         yield "wide"
     # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
-    if text.isascii() and not re.search(r"\s", text):
-        yield "name"
+    if text.isascii() and (len(text) <= _SHORT or not re.search(r"\s", text)):
+        yield "whole"
 
 
 def format_value(kind: Kind, value: object) -> str:

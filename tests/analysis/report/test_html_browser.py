@@ -7,9 +7,11 @@ from typing import Any
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.data.settings import AnalyzeSettings
+from analysis.report.html import Column, ReportSection, TableView, report_html
 from analysis.run import analyze
 from tests.analysis.report.browser import open_browser
 from tests.analysis.synthetic import run_maker, score_row
@@ -106,6 +108,25 @@ def test_names_stay_on_one_line_and_very_long_ones_break(page: Any) -> None:
     assert cells.nth(1).evaluate(lines) > 1
     page.emulate_media(media="print")  # where nothing scrolls
     assert cells.first.evaluate("one => getComputedStyle(one).whiteSpace") == "normal"
+
+
+def test_a_long_name_leaves_room_for_numbers_on_a_phone_and_stays_in_view(browser: Any) -> None:
+    name, version = "pythia-160m-3B-char-zh-books-hadamard-s0", "torch 2.13.0, " * 12
+    numbers = tuple(Column(f"n{place}", f"Number {place}", "number") for place in range(12))
+    table = pd.DataFrame({"run": [name] * 6, "versions": version} | {column.name: 1.234 for column in numbers})
+    view = TableView("note", (Column("run", "Run"), *numbers, Column("versions", "Versions")), table)
+    page = browser.new_page(viewport=PHONE)
+    page.set_content(report_html("t", [ReportSection("s", (view,))], {}))
+    first = page.locator("tbody tr").first.locator("td:first-child")
+    assert 140 <= first.bounding_box()["width"] <= PHONE["width"] / 2
+    line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('td')).lineHeight)")
+    assert first.evaluate("one => one.parentElement.offsetHeight") <= 10 * line  # the versions, 168 letters
+    left = first.bounding_box()["x"]
+    page.locator(".table").evaluate("one => { one.scrollLeft = 400; }")
+    assert first.bounding_box()["x"] == left
+    page.set_viewport_size(SCREEN)
+    assert first.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+    page.close()
 
 
 def test_a_single_panel_has_a_good_part_of_the_page(page: Any) -> None:
