@@ -158,6 +158,10 @@ def test_it_prints_with_every_row(page: Any) -> None:
     page.set_viewport_size({"width": 700, "height": 300})  # as wide as A4 between its margins
     assert page.locator(".table").first.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    lines = "one => { const all = new Range(); all.selectNodeContents(one); return all.getClientRects().length; }"
+    numbers = page.locator("td.number")
+    assert numbers.count() > RUNS
+    assert set(numbers.evaluate_all(f"all => all.map({lines})")) == {1}  # a number in two lines would be misread
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
