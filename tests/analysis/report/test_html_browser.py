@@ -110,25 +110,6 @@ def test_names_stay_on_one_line_and_very_long_ones_break(page: Any) -> None:
     assert cells.first.evaluate("one => getComputedStyle(one).whiteSpace") == "normal"
 
 
-def test_a_long_name_leaves_room_for_numbers_on_a_phone_and_stays_in_view(browser: Any) -> None:
-    name, version = "pythia-160m-3B-char-zh-books-hadamard-s0", "torch 2.13.0, " * 12
-    numbers = tuple(Column(f"n{place}", f"Number {place}", "number") for place in range(12))
-    table = pd.DataFrame({"run": [name] * 6, "versions": version} | {column.name: 1.234 for column in numbers})
-    view = TableView("note", (Column("run", "Run"), *numbers, Column("versions", "Versions")), table)
-    page = browser.new_page(viewport=PHONE)
-    page.set_content(report_html("t", [ReportSection("s", (view,))], {}))
-    first = page.locator("tbody tr").first.locator("td:first-child")
-    assert 140 <= first.bounding_box()["width"] <= PHONE["width"] / 2
-    line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('td')).lineHeight)")
-    assert first.evaluate("one => one.parentElement.offsetHeight") <= 10 * line  # the versions, 168 letters
-    left = first.bounding_box()["x"]
-    page.locator(".table").evaluate("one => { one.scrollLeft = 400; }")
-    assert first.bounding_box()["x"] == left
-    page.set_viewport_size(SCREEN)
-    assert first.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
-    page.close()
-
-
 def test_a_single_panel_has_a_good_part_of_the_page(page: Any) -> None:
     alone = page.locator("img:not(.wide)")
     assert alone.count() > 0
@@ -163,6 +144,25 @@ def test_it_prints_with_every_row(page: Any) -> None:
     assert numbers.count() > RUNS
     assert set(numbers.evaluate_all(f"all => all.map({lines})")) == {1}  # a number in two lines would be misread
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_long_name_leaves_room_for_numbers_on_a_phone_and_stays_in_view(browser: Any) -> None:
+    name, version = "pythia-160m-3B-char-zh-books-hadamard-s0", "torch 2.13.0, " * 12
+    numbers = tuple(Column(f"n{place}", f"Number {place}", "number") for place in range(12))
+    table = pd.DataFrame({"run": [name] * 6, "versions": version} | {column.name: 1.234 for column in numbers})
+    view = TableView("note", (Column("run", "Run"), *numbers, Column("versions", "Versions")), table)
+    page = browser.new_page(viewport=PHONE)
+    page.set_content(report_html("t", [ReportSection("s", (view,))], {}))
+    first = page.locator("tbody tr").first.locator("td:first-child")
+    assert 140 <= first.bounding_box()["width"] <= PHONE["width"] / 2
+    line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('td')).lineHeight)")
+    assert first.evaluate("one => one.parentElement.offsetHeight") <= 10 * line  # the versions, 168 letters
+    left = first.bounding_box()["x"]
+    page.locator(".table").evaluate("one => { one.scrollLeft = 400; }")
+    assert first.bounding_box()["x"] == left
+    page.set_viewport_size(SCREEN)
+    assert first.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+    page.close()
 
 
 @pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
