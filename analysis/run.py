@@ -18,7 +18,7 @@ def analyze_command(values: dict[str, Any]) -> None:
 
 
 def analyze(settings: AnalyzeSettings) -> Path:
-    """Analyze run folders: write every figure, the CSV behind each, the tables and the report, whose path is returned.
+    """Analyze run folders: write figures with the CSV behind each, tables, and the report, whose path is returned.
 
     Raises:
         UserError: when no run matches, a file of a run is broken, the linking function or benchmark is unknown, there
@@ -36,6 +36,7 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     from analysis.data.study import read_study
     from analysis.plotting.figures import render, write_drawing, write_table
     from analysis.report.html import report_html
+    from analysis.report.latex import write_latex
     from analysis.sections import make_sections
 
     sections = list(make_sections(read_study(runs, settings)))
@@ -44,6 +45,7 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     images = {drawing.name: render(drawing, "png") for drawing in drawings}
     written = [path for one in drawings for path in write_drawing(one, images[one.name], out, settings.formats)]
     written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
+    written += [path for section in sections for path in write_latex(section, out)]
     report = out / "report.html"
     write_text(report, report_html("Learning curves on minimal pairs", sections, images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"

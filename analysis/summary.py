@@ -146,14 +146,15 @@ def headline_section(table: pd.DataFrame, linking: str) -> ReportSection:
     """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
     note = (
         f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
-        "is 50 %. Click a heading to sort."
+        "is 50 %."
     )
     columns: tuple[Column, ...] = _HEADLINE
     if "n_published" in table:
         columns += _PUBLISHED
         note += " Pairs that the paper of a benchmark does not count are in the last two columns alone."
     view = TableView(note, columns, table, {"headline": table})
-    return ReportSection("Overall accuracy", (_describe_accuracies(table), view))
+    accuracies = f"{_describe_accuracies(table)} Click a heading of a table to sort it."
+    return ReportSection("Overall accuracy", (accuracies, view))
 
 
 def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> ReportSection:

@@ -3,7 +3,7 @@
 import base64
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -16,8 +16,10 @@ from analysis.plotting.style import ONE_COLUMN
 Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
 
+MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
+_SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
     loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
@@ -91,10 +93,15 @@ class ReportSection:
 
 
 class _Cell(NamedTuple):
-    """A cell: its text, whether it stays on one line, and of a number the value that the column is sorted by."""
+    """A cell: its text, of a text how it may be broken, and of a number the value that the column is sorted by.
+
+    Attributes:
+        classes: ``whole`` stays on one line; ``wide`` and ``long`` have room for about 22 and 32 letters in a line, and
+            what is whole and wide is broken on a phone.
+    """
 
     text: str
-    unbroken: bool = False
+    classes: tuple[str, ...] = ()
     value: str | None = None
 
 
@@ -144,20 +151,42 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
         [_cell(column.kind, row[place]) for column, place in zip(item.columns, places, strict=True)]
         for row in item.table.itertuples(index=False, name=None)
     )
-    return {"kind": "table", "note": item.note + numbers, "columns": item.columns, "rows": rows}
+    heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in item.columns]
+    return {"kind": "table", "note": item.note + numbers, "columns": heads, "rows": rows}
 
 
 def _cell(kind: Kind, value: object) -> _Cell:
-    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    text = format_value(kind, value)
     if kind == "text":
-        text = str(value)
-        # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
-        is_name = len(text) <= _LONGEST_NAME and text.isascii() and not re.search(r"\s", text)
-        return _Cell("–" if missing else text, is_name)
-    if value == "" or missing:
-        return _Cell("–", value="")
-    number = float(str(value))
-    return _Cell(_format_number(number, kind), value=f"{number:.12g}")
+        return _Cell(text, tuple(_text_classes(text)))
+    return _Cell(text, value="" if text == MISSING else f"{float(str(value)):.12g}")
+
+
+def _heading_classes(column: Column) -> Iterator[str]:
+    if column.kind != "text":
+        yield "number"
+    if len(column.heading) > _SHORT:
+        yield "wide"
+
+
+def _text_classes(text: str) -> Iterator[str]:
+    if len(text) > _LONGEST_NAME:
+        yield "long"
+        return
+    if len(text) > _SHORT:
+        yield "wide"
+    # A browser would break the name of a run at every hyphen. Chinese text has no spaces, but it is not a name.
+    if text.isascii() and (len(text) <= _SHORT or not re.search(r"\s", text)):
+        yield "whole"
+
+
+def format_value(kind: Kind, value: object) -> str:
+    """Return the text of a table's cell; of a missing value, and of a number that is an empty string, a dash."""
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    if kind == "text":
+        return str(value)
+    return MISSING if value == "" else _format_number(float(str(value)), kind)
 
 
 def _format_number(number: float, kind: Kind) -> str:

@@ -7,12 +7,15 @@ from typing import Any
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.data.settings import AnalyzeSettings
+from analysis.report.html import Column, ReportSection, TableView, report_html
 from analysis.run import analyze
 from tests.analysis.report.browser import open_browser
 from tests.analysis.synthetic import run_maker, score_row
+from tests.axe import axe_findings
 
 PHONE = {"width": 375, "height": 667}
 SCREEN = {"width": 1280, "height": 900}
@@ -136,4 +139,33 @@ def test_it_prints_with_every_row(page: Any) -> None:
     page.set_viewport_size({"width": 700, "height": 300})  # as wide as A4 between its margins
     assert page.locator(".table").first.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    lines = "one => { const all = new Range(); all.selectNodeContents(one); return all.getClientRects().length; }"
+    numbers = page.locator("td.number")
+    assert numbers.count() > RUNS
+    assert set(numbers.evaluate_all(f"all => all.map({lines})")) == {1}  # a number in two lines would be misread
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_long_name_leaves_room_for_numbers_on_a_phone_and_stays_in_view(browser: Any) -> None:
+    name, version = "pythia-160m-3B-char-zh-books-hadamard-s0", "torch 2.13.0, " * 12
+    numbers = tuple(Column(f"n{place}", f"Number {place}", "number") for place in range(12))
+    table = pd.DataFrame({"run": [name] * 6, "versions": version} | {column.name: 1.234 for column in numbers})
+    view = TableView("note", (Column("run", "Run"), *numbers, Column("versions", "Versions")), table)
+    page = browser.new_page(viewport=PHONE)
+    page.set_content(report_html("t", [ReportSection("s", (view,))], {}))
+    first = page.locator("tbody tr").first.locator("td:first-child")
+    assert 140 <= first.bounding_box()["width"] <= PHONE["width"] / 2
+    line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('td')).lineHeight)")
+    assert first.evaluate("one => one.parentElement.offsetHeight") <= 10 * line  # the versions, 168 letters
+    left = first.bounding_box()["x"]
+    page.locator(".table").evaluate("one => { one.scrollLeft = 400; }")
+    assert first.bounding_box()["x"] == left
+    page.set_viewport_size(SCREEN)
+    assert first.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+    page.close()
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
+def test_axe_finds_no_serious_fault(page: Any, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    assert axe_findings(page) == []
