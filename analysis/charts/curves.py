@@ -20,6 +20,15 @@ Lines = Literal["group", "phenomenon"]
 _TITLES = {"group": "Runs", "phenomenon": "Phenomenon", "linking": "Linking function", "model": "Model"}
 _MARGIN = 1.1  # between the marks and the end of a log axis, as a factor
 _TOKENS = "replace(replace(format(datum.value, '~s'), 'G', 'B'), 'k', 'K')"
+_EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
+_DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
+_DECADE = "(width * LN10 / log(domain('x')[1] / domain('x')[0]))"  # pixels
+_HAS_ROOM = f"{_DECADE} > 420 || {_DIGIT} === 1 || {_DECADE} > 110 && ({_DIGIT} === 2 || {_DIGIT} === 5)"
+_RAISED = "['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹']"
+_POWER = (
+    f"({_DIGIT} === 1 ? '' : format({_DIGIT}, 'd') + '×') + '10' + "
+    f"({_EXPONENT} < 10 ? '' : {_RAISED}[floor({_EXPONENT} / 10)]) + {_RAISED}[{_EXPONENT} % 10]"
+)
 _SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "stroke")
 _LEVELS = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
@@ -43,7 +52,7 @@ def learning_chart(
     menus = [column for column in columns.values() if len(column.values) > 1]
     begin = {"linking": linking} if linking in columns.get("linking", line).values else {}
     data = spec.nest(_in_percent(drawn), names, numbers)
-    x = spec.quantity("place", "Training tokens (log scale, untrained models set apart)", **_token_axis(axis))
+    x = spec.quantity("place", "Training tokens (log scale)", **_token_axis(axis))
     y = _percent_axis(lowest)
     transform = [
         *(spec.keep_chosen(column) for column in menus), spec.flatten(numbers),
@@ -79,7 +88,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
     data = spec.nest(points, ["group", "model", "variant", "series", "phenomenon"], numbers)
     low, high = float(points["flops"].min()), float(points["flops"].max())
     x = spec.quantity("flops", "Training FLOPs (6ND, log scale)", scale=_log_scale(low, high),
-                      axis={"format": "~e", "tickCount": 7})  # fmt: skip
+                      axis=_log_axis(_POWER))
     y = _percent_axis(float(drawn[["low", "accuracy"]].min().min()) / 100)
     transform = [*map(spec.keep_chosen, menus), spec.flatten(numbers), _band_text()]
     tooltip = [
@@ -119,7 +128,7 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
     line = _column(drawn, "group")
     numbers = ["tokens", "steps", "runs", "bits_per_byte", "low", "high"]
     low, high = float(drawn["tokens"].min()), float(drawn["tokens"].max())
-    x = spec.quantity("tokens", "Training tokens (log scale)", scale=_log_scale(low, high), axis={"labelExpr": _TOKENS})
+    x = spec.quantity("tokens", "Training tokens (log scale)", scale=_log_scale(low, high), axis=_log_axis(_TOKENS))
     y = spec.quantity("bits_per_byte", "Loss (bits per byte)", scale={"zero": False})
     tooltip = [
         spec.name("group", title="Runs"), spec.name("loss", title="Loss"),
@@ -128,8 +137,7 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
         spec.quantity("tokens", "Tokens", format=","),
     ]  # fmt: skip
     held_out = {"mark": {"type": "point", "filled": True, "size": 22}, "transform": [{"filter": "datum.loss === 'held-out'"}],
-                "encoding": {"x": x, "y": y, "stroke": {"value": None}, "fill": _fill(line),
-                             "opacity": spec.opacity(line, 1)}}  # fmt: skip
+                "encoding": {"x": x, "y": y, "color": _color(line), "opacity": spec.opacity(line, 1)}}  # fmt: skip
     training = {"filter": "datum.loss === 'training'"}
     marks = [
         *({**mark, "transform": [training]} for mark in _band_and_line(line, x, y)),
@@ -174,34 +182,31 @@ def _line_menu(line: Column) -> list[Spec]:
     return [spec.alone_menu(line)] if len(line.values) > 1 else []
 
 
-def _fill(line: Column) -> Spec:
-    return spec.name(line.name, scale=spec.colors(line, line_styles(line.values)), legend=None)
+def _color(line: Column) -> Spec:
+    scale = spec.colors(line, line_styles(line.values))
+    return spec.name(line.name, scale=scale, legend=spec.legend(line.values))
 
 
 def _band_and_line(line: Column, x: Spec, y: Spec) -> list[Spec]:
-    styles = line_styles(line.values)
-    legend = spec.legend(line.values)
-    color = spec.name(line.name, scale=spec.colors(line, styles), legend=legend)
-    dash = spec.name(line.name, scale=spec.dashes(line, styles), legend=legend)
+    dash = _color(line) | {"scale": spec.dashes(line, line_styles(line.values))}
     params = [spec.zoom(), *([spec.legend_choice(line)] if len(line.values) > 1 else [])]
     return [
         {"mark": {"type": "area", "clip": True, "aria": False},
-         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "fill": _fill(line),
-                      "opacity": spec.opacity(line, 0.18)}},
+         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                      "color": _color(line), "opacity": spec.band_opacity(line)}},
         {"mark": {"type": "line", "clip": True}, "params": params,
-         "encoding": {"x": x, "y": y, "stroke": color, "strokeDash": dash, "opacity": spec.opacity(line, 1)}},
+         "encoding": {"x": x, "y": y, "color": _color(line), "strokeDash": dash, "opacity": spec.opacity(line, 1)}},
     ]  # fmt: skip
 
 
 def _line_marks(line: Column, x: Spec, y: Spec, tooltip: Sequence[Spec], table: pd.DataFrame) -> list[Spec]:
-    color = spec.name(line.name, scale=spec.colors(line, line_styles(line.values)), legend=None)
-    whole: Spec = {"condition": {"test": "datum.whole", **_fill(line)}, "value": "white"}
-    points = {
-        "mark": {"type": "point", "clip": True, "size": 20, "strokeWidth": 1, "opacity": 1, "aria": False},
-        "encoding": {"x": x, "y": y, "stroke": color, "fill": whole if not table["whole"].all() else _fill(line),
-                     "opacity": spec.opacity(line, 1)},
-    }  # fmt: skip
-    return [*_band_and_line(line, x, y), points, _hover_mark(line, {"x": x, "y": y}, tooltip)]
+    encoding = {"x": x, "y": y, "color": _color(line), "opacity": spec.opacity(line, 1)}
+    mark = {"type": "point", "clip": True, "aria": False}
+    points: list[Spec] = [{"mark": mark | {"filled": True, "size": 26}, "encoding": encoding}]
+    if not table["whole"].all():
+        some = {"mark": mark | {"fill": "white", "size": 20, "strokeWidth": 1}, "encoding": encoding}
+        points.append(some | {"transform": [{"filter": "!datum.whole"}]})
+    return [*_band_and_line(line, x, y), *points, _hover_mark(line, {"x": x, "y": y}, tooltip)]
 
 
 def _hover_mark(line: Column, where: Spec, tooltip: Sequence[Spec]) -> Spec:
@@ -226,7 +231,7 @@ def _band_text(form: str = ".2f") -> Spec:
 
 def _percent_axis(lowest: float) -> Spec:
     scale = {"domain": [100 * percent_bottom(lowest), 101], "nice": False, "zero": False}
-    return spec.quantity("accuracy", "Accuracy (%)", scale=scale)
+    return spec.quantity("accuracy", "Accuracy (%)", scale=scale, axis={"grid": True})
 
 
 def _log_scale(low: float, high: float) -> Spec:
@@ -238,9 +243,16 @@ def _token_axis(axis: TokenAxis) -> Spec:
     before = f"datum.value < {axis.first * 0.999:.5g}"
     return {
         "scale": _log_scale(axis.zero, axis.last),
-        "axis": {"labelExpr": f"{before} ? '' : {_TOKENS}", "tickCount": 8,
-                 **{name: {"condition": {"test": before, "value": 0}, "value": 1}
-                    for name in ("gridOpacity", "tickOpacity")}},
+        "axis": _log_axis(_TOKENS, before)
+        | {"tickOpacity": {"condition": {"test": before, "value": 0}, "value": 1}},
+    }
+
+
+def _log_axis(label: str, never: str = "false") -> Spec:
+    """Return a log axis with labels and grid lines where there is room for them: at 1, at 1, 2 and 5, or everywhere."""
+    return {
+        "labelExpr": f"{never} || !({_HAS_ROOM}) ? '' : {label}", "labelOverlap": True,
+        "gridOpacity": {"condition": {"test": f"{never} || {_DIGIT} !== 1", "value": 0}, "value": 1},
     }  # fmt: skip
 
 
@@ -261,7 +273,7 @@ def _untrained(axis: TokenAxis, table: pd.DataFrame) -> list[Spec]:
     return [
         {"data": data, "mark": {"type": "rule", "color": "#999", "strokeDash": [4, 3], "clip": True, "aria": False},
          "encoding": {"x": at}},
-        {"data": data, "mark": {"type": "text", "text": "untrained", "y": {"expr": "height + 13"}, "fontSize": 11.5,
+        {"data": data, "mark": {"type": "text", "text": "untrained", "clip": False, "y": {"expr": "height + 13"}, "fontSize": 11.5,
                                 "color": "#333", "aria": False},
          "encoding": {"x": at, "opacity": inside}},
     ]  # fmt: skip

@@ -19,6 +19,8 @@ HEIGHT = 340  # CSS pixels of the panel
 PICKED, ALONE, HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
+_BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
+_BESIDE = 60  # CSS pixels beside the panel: labels and title of the vertical axis
 _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a line's sample with its margins
 _DASHES: Mapping[Any, list[float]] = dict(
     zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True)
@@ -80,7 +82,7 @@ def chart(title: str, note: str, data: list[Spec], layers: Sequence[Spec], **par
     """
     return {
         "description": f"{title}. {note}", "width": "container", "height": HEIGHT,
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "autosize": {"type": "fit-x", "contains": "padding", "resize": True},
         "datasets": {"curves": data}, "data": {"name": "curves"}, **parts, "layer": list(layers), "config": _CONFIG,
     }  # fmt: skip
 
@@ -120,6 +122,14 @@ def opacity(lines: Column, value: float) -> Spec:
     return {"condition": {"test": chosen(lines), "value": value}, "value": value * _PALE}
 
 
+def band_opacity(lines: Column) -> Spec:
+    """Return the opacity of bands: among many lines they are faint until a line is picked."""
+    if len(lines.values) <= _FEW:
+        return opacity(lines, _BAND)
+    picked = {"or": [{"param": PICKED, "empty": False}, f"datum.{lines.name} === {ALONE}"]}
+    return {"condition": {"test": {"and": [picked, chosen(lines)]}, "value": _BAND}, "value": _BAND * _PALE}
+
+
 def zoom() -> Spec:
     """Return zoom and pan: the control key with the wheel, or a drag; a double click resets.
 
@@ -148,11 +158,12 @@ def dashes(lines: Column, styles: Mapping[str, LineStyle]) -> Spec:
 
 def legend(names: Iterable[str], **more: Any) -> Spec:
     """Return a legend below the chart, in as many columns as the page has room for."""
-    longest = max(map(len, names))
-    columns = {"expr": f"max(1, floor(width / {_SYMBOL + _LETTER * longest:g}))"}
+    # The panel's own width is not asked for: it follows from the layout, after the height of the legend is taken.
+    room = f"((containerSize()[0] || width + {_BESIDE}) - {_BESIDE})"
+    columns = {"expr": f"max(1, floor({room} / {_SYMBOL + _LETTER * max(map(len, names)):g}))"}
     return {
-        "orient": "bottom", "direction": "horizontal", "columns": columns, "title": None, "symbolSize": 300,
-        "symbolStrokeWidth": 2.5, "labelLimit": {"expr": "max(120, width - 30)"}, **more,
+        "orient": "bottom", "direction": "horizontal", "columns": columns, "title": None, "symbolType": "stroke",
+        "symbolSize": 300, "symbolStrokeWidth": 2.5, "symbolOpacity": 1, "labelLimit": {"expr": f"max(120, {room} - 30)"}, **more,
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 document.querySelectorAll(".chart").forEach(place => {
   vegaEmbed(place, JSON.parse(place.nextElementSibling.textContent), {
     mode: "vega-lite", ast: true, renderer: "svg", downloadFileName: place.dataset.name,
+    bind: place.previousElementSibling,
     actions: {export: true, source: false, compiled: false, editor: false},
   }).then(() => {
     place.parentElement.querySelector(".hint").hidden = false;
