@@ -60,7 +60,7 @@ def learning_chart(
     ]  # fmt: skip
     tooltip = [
         *(spec.name(name, title=_TITLES[name]) for name in names), *_values_of_accuracy(),
-        spec.quantity("runs", "Runs", format=","), spec.quantity("step", "Step", format=","),
+        spec.quantity("runs", "Number of runs", format=","), spec.quantity("step", "Step", format=","),
         spec.quantity("tokens", "Tokens", format=","),
     ]  # fmt: skip
     marks = [_chance(), *_untrained(axis, drawn), *_line_marks(line, x, y, tooltip, drawn)]
@@ -93,7 +93,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
     transform = [*map(spec.keep_chosen, menus), spec.flatten(numbers), _band_text()]
     tooltip = [
         spec.name("group", title="Runs"), line_field := spec.name("model", title="Model"),
-        spec.name("phenomenon", title="Phenomenon"), *_values_of_accuracy(), spec.quantity("runs", "Runs", format=","),
+        spec.name("phenomenon", title="Phenomenon"), *_values_of_accuracy(), spec.quantity("runs", "Number of runs", format=","),
         spec.quantity("flops", "FLOPs", format=".3~e"), spec.quantity("tokens", "Tokens", format=","),
         spec.quantity("step", "Step", format=","),
     ]  # fmt: skip
@@ -133,14 +133,14 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
     tooltip = [
         spec.name("group", title="Runs"), spec.name("loss", title="Loss"),
         spec.quantity("bits_per_byte", "Bits per byte", format=".4~f"), spec.name("band", title="Band"),
-        spec.quantity("runs", "Runs", format=","), spec.quantity("steps", "Mean over steps", format=","),
+        spec.quantity("runs", "Number of runs", format=","), spec.quantity("steps", "Mean over steps", format=","),
         spec.quantity("tokens", "Tokens", format=","),
     ]  # fmt: skip
     held_out = {"mark": {"type": "point", "filled": True, "size": 22}, "transform": [{"filter": "datum.loss === 'held-out'"}],
                 "encoding": {"x": x, "y": y, "color": _color(line), "opacity": spec.opacity(line, 1)}}  # fmt: skip
     training = {"filter": "datum.loss === 'training'"}
     marks = [
-        *({**mark, "transform": [training]} for mark in _band_and_line(line, x, y)),
+        *({**mark, "transform": [training]} for mark in _band_and_line(line, x, y, drawn)),
         *([held_out] if drawn["loss"].eq("held-out").any() else []), _hover_mark(line, {"x": x, "y": y}, tooltip),
     ]  # fmt: skip
     transform = [spec.flatten(numbers), _band_text(".4~f")]
@@ -187,16 +187,19 @@ def _color(line: Column) -> Spec:
     return spec.name(line.name, scale=scale, legend=spec.legend(line.values))
 
 
-def _band_and_line(line: Column, x: Spec, y: Spec) -> list[Spec]:
+def _band_and_line(line: Column, x: Spec, y: Spec, table: pd.DataFrame) -> list[Spec]:
     dash = _color(line) | {"scale": spec.dashes(line, line_styles(line.values))}
     params = [spec.zoom(), *([spec.legend_choice(line)] if len(line.values) > 1 else [])]
-    return [
-        {"mark": {"type": "area", "clip": True, "aria": False},
-         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
-                      "color": _color(line), "opacity": spec.band_opacity(line)}},
-        {"mark": {"type": "line", "clip": True}, "params": params,
-         "encoding": {"x": x, "y": y, "color": _color(line), "strokeDash": dash, "opacity": spec.opacity(line, 1)}},
-    ]  # fmt: skip
+    band = {
+        "mark": {"type": "area", "clip": True, "aria": False},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": _color(line),
+                     "opacity": spec.band_opacity(line)},
+    }  # fmt: skip
+    mean = {
+        "mark": {"type": "line", "clip": True}, "params": params,
+        "encoding": {"x": x, "y": y, "color": _color(line), "strokeDash": dash, "opacity": spec.opacity(line, 1)},
+    }  # fmt: skip
+    return [band, mean] if table["low"].notna().any() else [mean]
 
 
 def _line_marks(line: Column, x: Spec, y: Spec, tooltip: Sequence[Spec], table: pd.DataFrame) -> list[Spec]:
@@ -206,16 +209,17 @@ def _line_marks(line: Column, x: Spec, y: Spec, tooltip: Sequence[Spec], table: 
     if not table["whole"].all():
         some = {"mark": mark | {"fill": "white", "size": 20, "strokeWidth": 1}, "encoding": encoding}
         points.append(some | {"transform": [{"filter": "!datum.whole"}]})
-    return [*_band_and_line(line, x, y), *points, _hover_mark(line, {"x": x, "y": y}, tooltip)]
+    return [*_band_and_line(line, x, y, table), *points, _hover_mark(line, {"x": x, "y": y}, tooltip)]
 
 
 def _hover_mark(line: Column, where: Spec, tooltip: Sequence[Spec]) -> Spec:
-    """Return a ring around the point nearest to the pointer, with what it stands for."""
+    """Return the rings around points: seen under the pointer, with what the point stands for, and said by readers."""
     ring = {"condition": {"param": spec.HOVER, "empty": False, "value": 1}, "value": 0}
     transform = [{"filter": spec.chosen(line)}] if len(line.values) > 1 else []
+    fields = [one["field"] for one in tooltip if one["field"] != "band"]
+    mark = {"type": "point", "clip": True, "size": 150, "fill": "transparent", "stroke": "#1b1b1b", "strokeWidth": 1.4}
     return {
-        "mark": {"type": "point", "clip": True, "size": 110, "stroke": "#1b1b1b", "strokeWidth": 1.4, "filled": False},
-        "params": [spec.hover()], "transform": transform,
+        "mark": mark | {"opacity": 1}, "params": [spec.hover(fields)], "transform": transform,
         "encoding": {**where, "strokeOpacity": ring, "tooltip": list(tooltip)},
     }  # fmt: skip
 

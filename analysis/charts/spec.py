@@ -82,7 +82,7 @@ def chart(title: str, note: str, data: list[Spec], layers: Sequence[Spec], **par
     """
     return {
         "description": f"{title}. {note}", "width": "container", "height": HEIGHT,
-        "autosize": {"type": "fit-x", "contains": "padding", "resize": True},
+        "autosize": {"type": "fit-x", "contains": "padding"},
         "datasets": {"curves": data}, "data": {"name": "curves"}, **parts, "layer": list(layers), "config": _CONFIG,
     }  # fmt: skip
 
@@ -140,9 +140,9 @@ def zoom() -> Spec:
     }  # fmt: skip
 
 
-def hover() -> Spec:
-    """Return the choice of the point nearest to the pointer."""
-    select = {"type": "point", "nearest": True, "on": "pointermove", "clear": "pointerout"}
+def hover(fields: Sequence[str]) -> Spec:
+    """Return the choice of the point under the pointer; the fields tell it from all others."""
+    select = {"type": "point", "fields": list(fields), "on": "pointerover", "clear": "pointerout"}
     return {"name": HOVER, "select": select}
 
 
