@@ -15,8 +15,8 @@ from analysis.plotting.style import DASHES, LineStyle
 
 Spec = dict[str, Any]
 
-HEIGHT = 340  # CSS pixels of the panel
-PICKED, ALONE, HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
+_HEIGHT = 340  # CSS pixels of the panel
+_PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
 _BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
@@ -50,7 +50,7 @@ def nest(table: pd.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> l
     ``flatten`` makes rows of them again, in the browser. Numbers have 5 significant digits, whole ones and truth values
     are exact, and what is missing is null.
     """
-    groups = table.groupby(list(names), sort=False, observed=True)
+    groups = table.groupby(list(names), sort=False, observed=True, dropna=False)
     return [
         {name: str(value) for name, value in zip(names, key, strict=True)}
         | {name: [_short(value) for value in rows[name].tolist()] for name in numbers}
@@ -81,16 +81,17 @@ def chart(title: str, note: str, data: list[Spec], layers: Sequence[Spec], **par
         parts: further members of the chart: ``params`` and ``transform``.
     """
     return {
-        "description": f"{title}. {note}", "width": "container", "height": HEIGHT,
+        "description": f"{title}. {note}", "width": "container", "height": _HEIGHT,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "datasets": {"curves": data}, "data": {"name": "curves"}, **parts, "layer": list(layers), "config": _CONFIG,
     }  # fmt: skip
 
 
-def menu(column: Column, value: str) -> Spec:
-    """Return a menu above the chart that chooses one name of a column."""
+def menu(column: Column) -> Spec:
+    """Return a menu above the chart that chooses one name of a column, at first its first."""
     options = list(column.values)
-    return {"name": column.name, "value": value, "bind": {"input": "select", "name": f"{column.title} ", "options": options}}
+    bind = {"input": "select", "name": f"{column.title} ", "options": options}
+    return {"name": column.name, "value": options[0], "bind": bind}
 
 
 def keep_chosen(column: Column) -> Spec:
@@ -98,80 +99,94 @@ def keep_chosen(column: Column) -> Spec:
     return {"filter": f"datum.{column.name} === {column.name}"}
 
 
-def alone_menu(lines: Column) -> Spec:
-    """Return the menu that isolates one line, for readers who use no pointer: a legend has no keys."""
-    bind = {"input": "select", "name": f"Only {lines.title.lower()} ", "options": [None, *lines.values],
-            "labels": ["all", *lines.values]}  # fmt: skip
-    return {"name": ALONE, "value": None, "bind": bind}
+def alone_menu(lines: Column) -> list[Spec]:
+    """Return the menu that isolates one of several lines, for readers who use no pointer: a legend takes no keys."""
+    options, labels = [None, *lines.values], ["all", *lines.values]
+    bind = {"input": "select", "name": f"Only {lines.title.lower()} ", "options": options, "labels": labels}
+    return [{"name": _ALONE, "value": None, "bind": bind}] if _are_several(lines) else []
 
 
-def legend_choice(lines: Column) -> Spec:
-    """Return the choice of lines by clicks on the legend; with the shift key a click adds a line."""
-    return {"name": PICKED, "select": {"type": "point", "fields": [lines.name]}, "bind": "legend"}
+def legend_choice(lines: Column) -> list[Spec]:
+    """Return the choice among several lines by clicks on the legend; with the shift key a click adds a line."""
+    choice = {"name": _PICKED, "select": {"type": "point", "fields": [lines.name]}, "bind": "legend"}
+    return [choice] if _are_several(lines) else []
 
 
-def chosen(lines: Column) -> Spec:
-    """Return the test whether a row's line is picked, by legend and menu."""
-    return {"and": [{"param": PICKED}, f"{ALONE} === null || datum.{lines.name} === {ALONE}"]}
+def keep_picked(lines: Column) -> list[Spec]:
+    """Return the transform that keeps the lines picked by legend and menu."""
+    return [{"filter": _picked(lines)}] if _are_several(lines) else []
 
 
-def opacity(lines: Column, value: float) -> Spec:
-    """Return the opacity of a mark: full while its line is picked, else pale."""
-    if len(lines.values) == 1:
+def opacity(lines: Column, value: float = 1) -> Spec:
+    """Return the opacity of a mark: ``value`` while its line is picked, else pale."""
+    if not _are_several(lines):
         return {"value": value}
-    return {"condition": {"test": chosen(lines), "value": value}, "value": value * _PALE}
+    return {"condition": {"test": _picked(lines), "value": value}, "value": value * _PALE}
 
 
 def band_opacity(lines: Column) -> Spec:
     """Return the opacity of bands: among many lines they are faint until a line is picked."""
     if len(lines.values) <= _FEW:
         return opacity(lines, _BAND)
-    picked = {"or": [{"param": PICKED, "empty": False}, f"datum.{lines.name} === {ALONE}"]}
-    return {"condition": {"test": {"and": [picked, chosen(lines)]}, "value": _BAND}, "value": _BAND * _PALE}
+    one = {"or": [{"param": _PICKED, "empty": False}, f"datum.{lines.name} === {_ALONE}"]}
+    return {"condition": {"test": {"and": [one, _picked(lines)]}, "value": _BAND}, "value": _BAND * _PALE}
 
 
 def zoom() -> Spec:
-    """Return zoom and pan: the control key with the wheel, or a drag; a double click resets.
+    """Return zoom and pan: the control key with the wheel, and a drag; a double click resets.
 
-    The wheel alone belongs to the page, which would not scroll past a chart otherwise.
+    The wheel alone belongs to the page, which would otherwise not scroll past a chart.
     """
-    return {
-        "name": "zoom", "bind": "scales", "select": {"type": "interval", "zoom": "wheel![event.ctrlKey || event.metaKey]"},
-    }  # fmt: skip
+    select = {"type": "interval", "zoom": "wheel![event.ctrlKey || event.metaKey]"}
+    return {"name": "zoom", "bind": "scales", "select": select}
 
 
 def hover(fields: Sequence[str]) -> Spec:
     """Return the choice of the point under the pointer; the fields tell it from all others."""
     select = {"type": "point", "fields": list(fields), "on": "pointerover", "clear": "pointerout"}
-    return {"name": HOVER, "select": select}
+    return {"name": _HOVER, "select": select}
+
+
+def hovered() -> Spec:
+    """Return the opacity of what only the point under the pointer has."""
+    return {"condition": {"param": _HOVER, "empty": False, "value": 1}, "value": 0}
 
 
 def colors(lines: Column, styles: Mapping[str, LineStyle]) -> Spec:
     """Return a scale that gives every line its color."""
-    return {"domain": list(lines.values), "range": [styles[name].color for name in lines.values]}
+    return {"domain": list(lines.values), "range": [styles[line].color for line in lines.values]}
 
 
 def dashes(lines: Column, styles: Mapping[str, LineStyle]) -> Spec:
     """Return a scale that gives every line its dashes."""
-    return {"domain": list(lines.values), "range": [_DASHES[styles[name].dashes] for name in lines.values]}
+    return {"domain": list(lines.values), "range": [_DASHES[styles[line].dashes] for line in lines.values]}
 
 
-def legend(names: Iterable[str], **more: Any) -> Spec:
+def legend(names: Iterable[str]) -> Spec:
     """Return a legend below the chart, in as many columns as the page has room for."""
     # The panel's own width is not asked for: it follows from the layout, after the height of the legend is taken.
     room = f"((containerSize()[0] || width + {_BESIDE}) - {_BESIDE})"
     columns = {"expr": f"max(1, floor({room} / {_SYMBOL + _LETTER * max(map(len, names)):g}))"}
     return {
         "orient": "bottom", "direction": "horizontal", "columns": columns, "title": None, "symbolType": "stroke",
-        "symbolSize": 300, "symbolStrokeWidth": 2.5, "symbolOpacity": 1, "labelLimit": {"expr": f"max(120, {room} - 30)"}, **more,
+        "symbolSize": 300, "symbolStrokeWidth": 2.5, "symbolOpacity": 1,
+        "labelLimit": {"expr": f"max(120, {room} - 30)"},
     }  # fmt: skip
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:
-    """Return the encoding of numbers of a field."""
+    """Return the encoding of a field of numbers."""
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
 def name(field: str, **more: Any) -> Spec:
-    """Return the encoding of names of a field."""
+    """Return the encoding of a field of names."""
     return {"field": field, "type": "nominal", **more}
+
+
+def _picked(lines: Column) -> Spec:
+    return {"and": [{"param": _PICKED}, f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"]}
+
+
+def _are_several(lines: Column) -> bool:
+    return len(lines.values) > 1

@@ -99,9 +99,7 @@ def line_legend(
     return {names[name]: Line2D([], [], color=style.color, linestyle=style.dashes) for name, style in styles.items()}
 
 
-def line_names(
-    lines: Iterable[str], table: pd.DataFrame, line: str = "group", counted: str = "runs"
-) -> dict[str, str]:
+def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "group", counted: str = "runs") -> dict[str, str]:
     """Name lines for a legend, those of several ``counted`` with their number; arguments as in ``line_legend``."""
     counts = table.groupby(line, sort=False)[counted].max().dropna().astype(int).to_dict()
     return {name: f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name for name in lines}

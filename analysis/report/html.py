@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from analysis.charts.bundle import vega_script
 from analysis.plotting.figures import Drawing, render
@@ -118,7 +117,7 @@ def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[s
     if any(drawing.chart is not None for section in sections for drawing in section.drawings):
         scripts += [vega_script(), _source("charts.js")]
     return _TEMPLATES.get_template("page.html").render(
-        title=title, sections=fields, scripts=[Markup(script) for script in scripts],
+        title=title, sections=fields, scripts=scripts,
         hashes=[_script_hash(script) for script in scripts],
     )  # fmt: skip
 

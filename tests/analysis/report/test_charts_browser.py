@@ -74,7 +74,9 @@ def _points(chart: Any) -> list[tuple[float, float]]:
 def _ticks(chart: Any) -> list[tuple[str, str]]:
     """The labels of the axis of tokens and their places."""
     labels = chart.locator(".role-axis-label").first.locator("text")
-    return sorted(map(tuple, labels.evaluate_all("all => all.map(one => [one.textContent, one.getAttribute('transform')])")))
+    return sorted(
+        map(tuple, labels.evaluate_all("all => all.map(one => [one.textContent, one.getAttribute('transform')])"))
+    )
 
 
 def _point_at(page: Any, chart: Any, place: tuple[float, float]) -> str:
