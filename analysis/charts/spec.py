@@ -72,18 +72,25 @@ def flatten(numbers: Sequence[str]) -> Spec:
     return {"flatten": list(numbers)}
 
 
-def chart(title: str, note: str, data: list[Spec], layers: Sequence[Spec], **parts: Any) -> Spec:
+def chart(
+    title: str, note: str, data: list[Spec], layers: Sequence[Spec], params: Sequence[Spec], transform: Sequence[Spec]
+) -> Spec:
     """Return a whole chart, as wide as the page.
 
     Args:
         title: what it shows; screen readers say it with the note.
-        layers: its marks, the lowest first.
-        parts: further members of the chart: ``params`` and ``transform``.
+        layers: its marks, the lowest first. What a reader chooses in one (``params``) is lifted to the chart, with the
+            name of the layer, which is how Altair writes it too.
+        params: the menus.
+        transform: what is done to the data.
     """
+    marks = [{"name": f"marks{place}", **layer} for place, layer in enumerate(layers)]
+    choices = [{**one, "views": [mark["name"]]} for mark in marks for one in mark.pop("params", [])]
     return {
         "description": f"{title}. {note}", "width": "container", "height": _HEIGHT,
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "datasets": {"curves": data}, "data": {"name": "curves"}, **parts, "layer": list(layers), "config": _CONFIG,
+        "datasets": {"curves": data}, "data": {"name": "curves"}, "params": [*params, *choices],
+        "transform": list(transform), "layer": marks, "config": _CONFIG,
     }  # fmt: skip
 
 
