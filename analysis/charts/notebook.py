@@ -18,7 +18,8 @@ if (!window.vegaEmbed) { {{ script | safe }} }
 document.querySelectorAll('[data-chart="{{ key }}"]:empty').forEach(place => {
   place.style.width = "100%";
   vegaEmbed(place, {{ chart | tojson }}, {
-    mode: "vega-lite", ast: true, renderer: "svg", actions: {export: true, source: false, compiled: false, editor: false},
+    mode: "vega-lite", ast: true, renderer: "svg",
+    actions: {export: true, source: false, compiled: false, editor: false},
   });
 });
 </script>
@@ -28,7 +29,7 @@ document.querySelectorAll('[data-chart="{{ key }}"]:empty').forEach(place => {
 class NotebookChart(altair.LayerChart):
     """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
 
-    def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
+    def _repr_mimebundle_(self, *_args: Any, **_kwds: Any) -> Any:
         """Show it in a notebook; the script that draws it, of about 900 KB, is part of what is shown."""
         chart = self.to_dict(validate=False)
         key = hashlib.sha256(json.dumps(chart).encode()).hexdigest()[:16]
