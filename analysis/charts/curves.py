@@ -164,9 +164,11 @@ def _points(line: Column, where: Spec, *, partial: bool = False) -> list[Spec]:
 def _rings(line: Column, where: Spec, values: Sequence[Spec]) -> Spec:
     """Return rings around the points: seen under the pointer, with the values, which screen readers say too."""
     fields = [value["field"] for value in values if value["field"] != "band"]
-    mark = {"type": "point", "clip": True, "size": 150, "fill": "transparent", "stroke": "#1b1b1b", "strokeWidth": 1.4}
+    said = " + '; ' + ".join(f"'{value['title']}: ' + datum.{value['field']}" for value in values)
+    look = {"fill": "transparent", "stroke": "#1b1b1b", "strokeWidth": 1.4, "opacity": 1}
+    mark = {"type": "point", "clip": True, "size": 150, "description": {"expr": said}}
     return {
-        "mark": mark | {"opacity": 1}, "params": [spec.hover(fields)], "transform": spec.keep_picked(line),
+        "mark": mark | look, "params": [spec.hover(fields)], "transform": spec.keep_picked(line),
         "encoding": where | {"strokeOpacity": spec.hovered(), "tooltip": list(values)},
     }  # fmt: skip
 

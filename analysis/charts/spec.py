@@ -101,6 +101,11 @@ def menu(column: Column) -> Spec:
     return {"name": column.name, "value": options[0], "bind": bind}
 
 
+def has_menus(chart: Mapping[str, Any]) -> bool:
+    """Say whether a reader can choose something else than a chart shows at first."""
+    return any("value" in one for one in chart["params"])
+
+
 def keep_chosen(column: Column) -> Spec:
     """Return the transform that keeps what a menu chose."""
     return {"filter": f"datum.{column.name} === {column.name}"}
