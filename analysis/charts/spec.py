@@ -119,8 +119,18 @@ def alone_menu(lines: Column) -> list[Spec]:
 
 
 def legend_choice(lines: Column) -> list[Spec]:
-    """Return the choice among several lines by clicks on the legend; with the shift key a click adds a line."""
-    choice = {"name": _PICKED, "select": {"type": "point", "fields": [lines.name]}, "bind": "legend"}
+    """Return the choice among several lines by clicks on the legend.
+
+    With the shift key a click adds or takes away a line; a second click on the only one shows all again, and so does a
+    double click anywhere.
+    """
+    store = f"data('{_PICKED}_store')"
+    only = f"length({store}) === 1 && datum && {store}[0].values[0] === datum.value"
+    select = {
+        "type": "point", "fields": [lines.name], "on": "click", "clear": "dblclick",
+        "toggle": f"event.shiftKey || {only}",
+    }  # fmt: skip
+    choice = {"name": _PICKED, "select": select, "bind": {"legend": "click"}}
     return [choice] if _are_several(lines) else []
 
 

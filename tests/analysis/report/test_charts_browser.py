@@ -7,16 +7,22 @@ from typing import Any
 
 import pytest
 
-from analysis.data.settings import AnalyzeSettings
-from analysis.run import analyze
+from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
+from analysis.curves.flops import draw_flops_curves, flops_table
+from analysis.curves.learning import curve_table, draw_learning_curves
+from analysis.curves.loss import draw_loss_curves, loss_table
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.figures import Drawing, render
+from analysis.report.html import ReportSection, report_html
 from tests.analysis.report.browser import open_browser
+from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import run_maker, score_row
 
 MARKUP = "<img src=x onerror=alert(1)>"
 HOSTILE = f"70m-10M-char-demo-s0{MARKUP}"
 SCREEN = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
-OVERALL, PHENOMENA = "learning_curves_zho_overall", "learning_curves_zho_phenomena"
+OVERALL, PHENOMENA = "learning_overall", "learning_phenomena"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +33,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report on two lines of runs; one run, a phenomenon and a linking function have markup for a name."""
+    """A report on two lines of runs; one run, a phenomenon and a linking function have markup for a name."""
     folder = tmp_path_factory.mktemp("charts")
     make = run_maker(folder)
     for model, suffix, gain in (("14m", "", 0.02), ("70m", MARKUP, 0.01)):
@@ -36,23 +42,40 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for step in (0, 4, 16) for name in ("all", "BA", MARKUP) for linking in ("slln_lp", MARKUP)
         ]  # fmt: skip
         make(rows, model=model, suffix=suffix, bits={1: 8.0, 4: 7.0, 16: 6.0})
-    return analyze(AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",)))
+    drawings = _drawings(scored_of(folder))
+    images = {drawing.name: render(drawing, "png") for drawing in drawings}
+    path = folder / "report.html"
+    path.write_text(report_html("Report", [ReportSection("Curves", drawings)], images), encoding="utf-8")
+    return path
+
+
+def _drawings(scored: BenchmarkScores) -> tuple[Drawing, ...]:
+    runs, table = scored.study.runs, curve_table(scored.curve_rows(), scored.study.runs)
+    learning = draw_learning_curves(table, "learning", scored.title)
+    flops = draw_flops_curves(flops_table(table, runs), "flops", scored.title)
+    loss = draw_loss_curves(loss_table(scored.study.metrics), "loss")
+    return *add_learning_charts(learning, scored), *add_flops_charts(flops), add_loss_chart(loss)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, report: Path) -> Iterator[tuple[Any, list[str]]]:
+    """The report with its charts drawn, opened once, and all that it said or asked for."""
+    page, said = browser.new_page(viewport=SCREEN), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: (said.append("a dialog opened"), dialog.dismiss()))
+    page.on("request", lambda request: said.append(request.url) if request.url != report.as_uri() else None)
+    page.goto(report.as_uri())
+    page.locator("figure:has(.chart) .hint").last.wait_for()
+    yield page, said
+    page.close()
 
 
 @pytest.fixture
-def page(browser: Any, report: Path) -> Iterator[Any]:
-    """The report with its charts drawn; any message, request or dialog fails the test that opened it."""
-    context = browser.new_context(viewport=SCREEN)
-    opened, said = context.new_page(), []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("dialog", lambda dialog: (said.append("a dialog opened"), dialog.dismiss()))
-    opened.on("request", lambda request: said.append(request.url) if request.url != report.as_uri() else None)
-    opened.goto(report.as_uri())
-    opened.locator("figure:has(.chart) .hint").last.wait_for()
-    yield opened
-    context.close()
-    assert not said
+def page(opened: tuple[Any, list[str]]) -> Iterator[Any]:
+    """The opened report; any message, request or dialog fails the test in which it comes."""
+    yield opened[0]
+    assert not opened[1]
 
 
 def _chart(page: Any, name: str) -> Any:
@@ -90,7 +113,7 @@ def _point_at(page: Any, chart: Any, place: tuple[float, float]) -> str:
 
 def test_every_curve_is_a_chart_and_its_image_is_for_readers_without_scripts(page: Any) -> None:
     names = page.locator(".chart").evaluate_all("all => all.map(one => one.dataset.name)")
-    assert names == [OVERALL, PHENOMENA, "flops_curves_zho_overall", "flops_curves_zho_phenomena", "training_curves"]
+    assert names == [OVERALL, PHENOMENA, "flops_overall", "flops_phenomena", "loss"]
     assert page.locator(".chart svg.marks").count() == 5
     widths = page.locator(".chart svg.marks").evaluate_all("all => all.map(one => one.clientWidth)")
     assert all(width > 1000 for width in widths)
@@ -142,6 +165,13 @@ def test_a_click_on_the_legend_isolates_a_line_and_shift_adds_one(page: Any) -> 
     chart.locator(".role-legend-label text").last.click(modifiers=["Shift"])
     page.wait_for_timeout(100)
     assert len(_points(chart)) == both
+    chart.locator(".role-legend-label text").last.click()
+    page.wait_for_timeout(100)
+    assert len(_points(chart)) == both / 2
+    panel = chart.locator("svg .role-frame .background").first.bounding_box()
+    page.mouse.dblclick(panel["x"] + 300, panel["y"] + 20)
+    page.wait_for_timeout(100)
+    assert len(_points(chart)) == both
 
 
 def test_the_menus_choose_linking_function_runs_and_a_line(page: Any) -> None:
@@ -158,6 +188,10 @@ def test_the_menus_choose_linking_function_runs_and_a_line(page: Any) -> None:
     chart.get_by_role("combobox", name="Only phenomenon").select_option("BA")
     page.wait_for_timeout(100)
     assert len(_points(chart)) == len(before) / 2
+    for menu in chart.get_by_role("combobox").all():
+        menu.select_option(index=0)
+    page.wait_for_timeout(100)
+    assert _points(chart) == before
 
 
 def test_the_wheel_zooms_with_the_control_key_only_and_a_double_click_resets(page: Any) -> None:
