@@ -5,7 +5,7 @@ import pandas as pd
 from analysis.charts.spec import Spec, quantity
 from analysis.plotting.style import TokenAxis, percent_bottom
 
-_MARGIN = 1.1  # between the marks and the end of a log axis, as a factor
+_MARGIN = 0.03  # between the marks and the ends of a log axis, as a share of its length
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
 _DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
 _DECADE = "(width * LN10 / log(domain('x')[1] / domain('x')[0]))"  # CSS pixels
@@ -77,7 +77,8 @@ def _scale_of(values: pd.Series) -> Spec:
 
 
 def _log_scale(low: float, high: float) -> Spec:
-    return {"type": "log", "domain": [low / _MARGIN, high * _MARGIN], "nice": False}
+    margin = (high / low) ** _MARGIN if high > low else 2.0
+    return {"type": "log", "domain": [low / margin, high * margin], "nice": False}
 
 
 def _log_axis(label: str, never: str = "false") -> Spec:

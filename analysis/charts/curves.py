@@ -177,7 +177,7 @@ def _model_lines(models: Column, names: Sequence[str], where: Spec, points: pd.D
     """Return checkpoints on the way as pale lines, and finished runs as markers with bars and dotted lines."""
     variants = sorted(set(points["variant"].astype(str)))
     shapes = {"domain": variants, "range": [_SHAPES[place % len(_SHAPES)] for place in range(len(variants))]}
-    shape = spec.name("variant", scale=shapes, legend=spec.legend(variants) if len(variants) > 1 else None)
+    shape = spec.name("variant", scale=shapes, legend=spec.legend(variants, shapes=True) if len(variants) > 1 else None)
     colors = {"domain": list(models.values), "range": list(size_colors(names).values())}
     color = {"color": spec.name("model", scale=colors, legend=spec.legend(models.values))}
     full, finished = where | color | {"opacity": spec.opacity(models)}, {"filter": "datum.final"}

@@ -30,7 +30,7 @@ _CONFIG: Spec = {
     "view": {"stroke": None},
     "axis": {"labelColor": "#333", "titleColor": "#1b1b1b", "labelFontSize": 11.5, "titleFontSize": 12.5,
              "titleFontWeight": "normal", "gridColor": "#e6e6e6", "domainColor": "#666", "tickColor": "#666"},
-    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "titleColor": "#1b1b1b", "titleFontSize": 12},
+    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"bottom": {"direction": "vertical"}}},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
 }  # fmt: skip
 
@@ -184,14 +184,14 @@ def dashes(lines: Column, styles: Mapping[str, LineStyle]) -> Spec:
     return {"domain": list(lines.values), "range": [_DASHES[styles[line].dashes] for line in lines.values]}
 
 
-def legend(names: Iterable[str]) -> Spec:
-    """Return a legend below the chart, in as many columns as the page has room for."""
+def legend(names: Iterable[str], *, shapes: bool = False) -> Spec:
+    """Return a legend of lines, or of shapes, below the chart, in as many columns as the page has room for."""
     # The panel's own width is not asked for: it follows from the layout, after the height of the legend is taken.
     room = f"((containerSize()[0] || width + {_BESIDE}) - {_BESIDE})"
     columns = {"expr": f"max(1, floor({room} / {_SYMBOL + _LETTER * max(map(len, names)):g}))"}
-    return {
-        "orient": "bottom", "direction": "horizontal", "columns": columns, "title": None, "symbolType": "stroke",
-        "symbolSize": 300, "symbolStrokeWidth": 2.5, "symbolOpacity": 1,
+    look = {"symbolSize": 55} if shapes else {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2.5}
+    return look | {
+        "orient": "bottom", "direction": "horizontal", "columns": columns, "title": None, "symbolOpacity": 1,
         "labelLimit": {"expr": f"max(120, {room} - 30)"},
     }  # fmt: skip
 
