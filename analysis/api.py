@@ -7,6 +7,7 @@
     curves = curve_table(scored.curve_rows(), study.runs)
     drawings = draw_learning_curves(curves, "learning_curves", scored.title)
     drawings[0].save("learning_curves.pdf")
+    study.curve(by="phenomenon")  # the same as a chart to point at, zoom and choose in
 
 Frames are pandas' own. A ``Drawing`` shows itself in a notebook, and so does a ``Part`` of the report; any part of the
 report can be had alone, e.g. ``display(*scaling_of_benchmark(scored))``.
@@ -18,11 +19,13 @@ from typing import Any
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
+from analysis.curves.notebook import NotebookScores as Scored
+from analysis.curves.notebook import NotebookStudy as Study
+from analysis.curves.notebook import with_charts
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import BenchmarkScores as Scored
-from analysis.data.study import Study, read_study
+from analysis.data.study import read_study
 from analysis.linking.length_bias import length_bias_sections as length_bias_parts
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.plotting.figures import Drawing
@@ -54,4 +57,4 @@ def open_study(runs: str | Iterable[str], **settings: Any) -> Study:
     """
     patterns = runs if isinstance(runs, str) else list(runs)
     checked = check(AnalyzeSettings, {"runs": patterns, "out": "figures", **settings})
-    return read_study(find_runs(checked.runs), checked)
+    return with_charts(read_study(find_runs(checked.runs), checked))

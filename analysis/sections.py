@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
@@ -123,7 +124,7 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
     yield from paper_sections(study)
     losses = loss_table(study.metrics, study.held_out)
     if not losses.empty:
-        yield ReportSection("Training", (draw_loss_curves(losses, "training_curves"),))
+        yield ReportSection("Training", (add_loss_chart(draw_loss_curves(losses, "training_curves")),))
     yield from loss_scaling_sections(study)
     yield from length_bias_and_human_sections(study)
     unvouched = [one for run in study.runs for one in unvouched_files(run)]
@@ -144,8 +145,9 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
         )
     table = curve_table(rows, scored.study.runs)
     drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
+    drawings = add_learning_charts(drawings, scored)
     points = flops_table(table, scored.study.runs)
     if not points.empty:
         name, lines = f"flops_curves_{scored.file_name}", reference_lines(scored)
-        drawings += draw_flops_curves(points, name, scored.title, lines)
+        drawings += add_flops_charts(draw_flops_curves(points, name, scored.title, lines))
     return drawings

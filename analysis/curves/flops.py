@@ -55,11 +55,18 @@ def draw_flops_curves(
         "where there are several. A dotted line joins runs whose names are alike but for the budget; run.json does not "
         "tell whether other settings differ too. Pale lines: checkpoints on the way."
     )
+    if references is not None and not references.empty:
+        note = f"{note} {_LEVEL}."
+    return overall_and_phenomena(with_references(table, references), name, "FLOPs curves", note, _draw_curves)
+
+
+def with_references(table: pd.DataFrame, references: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Add what is drawn as a level line to the rows of ``flops_table``, which get an empty ``reference``."""
+    points = table.assign(reference="")
     if references is None or references.empty:
-        return overall_and_phenomena(table.assign(reference=""), name, "FLOPs curves", note, _draw_curves)
+        return points
     lines = references[references["phenomenon"].isin(set(table["phenomenon"]))]  # in panels that have points
-    joined = pd.concat([table.assign(reference=""), lines.assign(final=False)], ignore_index=True)
-    return overall_and_phenomena(joined, name, "FLOPs curves", f"{note} {_LEVEL}.", _draw_curves)
+    return pd.concat([points, lines.assign(final=False)], ignore_index=True)
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:

@@ -43,7 +43,7 @@ class Study:
     settings: AnalyzeSettings
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
 
-    def benchmarks(self) -> list["BenchmarkScores"]:
+    def benchmarks(self) -> Sequence["BenchmarkScores"]:
         """Return every benchmark with each way it was scored."""
         return self._benchmarks
 

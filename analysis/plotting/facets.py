@@ -95,13 +95,14 @@ def line_legend(
         line: the column of ``table`` with the names of the lines.
         counted: its column with the numbers.
     """
-    counts = {} if table is None else table.groupby(line, sort=False)[counted].max().astype(int).to_dict()
-    return {
-        f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name: Line2D(
-            [], [], color=style.color, linestyle=style.dashes
-        )
-        for name, style in styles.items()
-    }
+    names = {name: name for name in styles} if table is None else line_names(styles, table, line, counted)
+    return {names[name]: Line2D([], [], color=style.color, linestyle=style.dashes) for name, style in styles.items()}
+
+
+def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "group", counted: str = "runs") -> dict[str, str]:
+    """Name lines for a legend, those of several ``counted`` with their number; arguments as in ``line_legend``."""
+    counts = table.groupby(line, sort=False)[counted].max().dropna().astype(int).to_dict()
+    return {name: f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name for name in lines}
 
 
 def overall_and_phenomena(

@@ -3,10 +3,10 @@
 import io
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -36,6 +36,7 @@ class Drawing:
     Attributes:
         title: what it shows, in a few words.
         note: how to read it, the meaning of its band included.
+        chart: the same as an interactive chart of Vega-Lite, for pages; None where there is none.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Drawing:
     note: str
     figure: Figure = field(repr=False)
     table: pd.DataFrame = field(repr=False)
+    chart: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def pixels_wide(self) -> int:

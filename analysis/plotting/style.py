@@ -102,14 +102,16 @@ class TokenAxis:
 
     Attributes:
         zero: where 0 is drawn, in the units of the axis.
+        first: the first count above 0.
+        last: the last count.
     """
 
     def __init__(self, tokens: Iterable[float]) -> None:
         """Lay the axis out for the token counts that will be drawn (0 or more, NaN ignored)."""
         positive = sorted({float(value) for value in tokens if value > 0}) or [1.0]
-        self._first, self._last = positive[0], positive[-1]
-        decades = math.log10(self._last / self._first)
-        self.zero = self._first / 10 ** max(0.3, 0.12 * decades)
+        self.first, self.last = positive[0], positive[-1]
+        decades = math.log10(self.last / self.first)
+        self.zero = self.first / 10 ** max(0.3, 0.12 * decades)
 
     def places(self, tokens: Iterable[float]) -> NDArray[np.float64]:
         """Return where token counts are drawn: themselves, and ``zero`` for 0."""
@@ -118,11 +120,11 @@ class TokenAxis:
 
     def apply(self, axes: Axes, most_ticks: int, *, minor: bool) -> None:
         """Set scale, limits, ticks and the break mark of one panel; the arguments are those of ``log_axis``."""
-        _set_log_scale(axes, self.zero, self._last)
-        ticks = log_ticks(self._first, self._last, most_ticks)
+        _set_log_scale(axes, self.zero, self.last)
+        ticks = log_ticks(self.first, self.last, most_ticks)
         labels = ["0", *(token_label(tick) for tick in ticks)]
-        _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self._first, self._last) if minor else [])
-        middle = math.sqrt(self.zero * self._first)
+        _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self.first, self.last) if minor else [])
+        middle = math.sqrt(self.zero * self.first)
         axes.text(
             middle, 0, "//", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=6,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
@@ -189,11 +191,15 @@ def _minor_ticks(low: float, high: float) -> list[float]:
 
 
 def percent_axis(axes: Axes, lowest: float) -> None:
-    """Show fractions as percent, from just below ``lowest`` (at most 45) to 100, with a line at chance (50)."""
-    bottom = min(0.45, math.floor(20 * lowest) / 20) if math.isfinite(lowest) else 0.45
-    axes.set_ylim(max(0.0, bottom), 1.01)
+    """Show fractions as percent, from ``percent_bottom`` to 100, with a line at chance (50)."""
+    axes.set_ylim(percent_bottom(lowest), 1.01)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
     axes.axhline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+
+
+def percent_bottom(lowest: float) -> float:
+    """Return where an axis of fractions begins: just below the lowest one drawn, at most at 0.45."""
+    return max(0.0, min(0.45, math.floor(20 * lowest) / 20)) if math.isfinite(lowest) else 0.45
 
 
 def readable(name: str) -> str:

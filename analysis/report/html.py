@@ -1,15 +1,19 @@
 """The report: sections of texts, tables and figures, and the one HTML file for screen, phone and paper they make."""
 
 import base64
+import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from analysis.charts.bundle import vega_script
+from analysis.charts.spec import has_menus
 from analysis.plotting.figures import Drawing, render
 from analysis.plotting.style import ONE_COLUMN
 
@@ -24,6 +28,7 @@ _TEMPLATES = Environment(
     loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
+_TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False, "sort_keys": False}
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,22 @@ def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[s
     """
     anchors = _anchors(section.heading for section in sections)
     fields = [_section_fields(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
-    return _TEMPLATES.get_template("page.html").render(title=title, sections=fields)
+    scripts = [_source("sort.js")]
+    if any(drawing.chart is not None for section in sections for drawing in section.drawings):
+        scripts += [vega_script(), _source("charts.js")]
+    return _TEMPLATES.get_template("page.html").render(
+        title=title, sections=fields, scripts=scripts,
+        hashes=[_script_hash(script) for script in scripts],
+    )  # fmt: skip
+
+
+def _source(name: str) -> str:
+    return (resources.files("analysis.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _script_hash(script: str) -> str:
+    """Return what a Content Security Policy names a script by, so that the page runs no other one."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _anchors(headings: Iterable[str]) -> list[str]:
@@ -143,6 +163,7 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
+            "chart": item.chart, "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
     numbers = f" Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
     names = list(item.table.columns)

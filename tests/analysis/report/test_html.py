@@ -1,3 +1,7 @@
+import base64
+import hashlib
+import re
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -41,6 +45,25 @@ def test_a_figure_is_embedded_with_its_title_and_note() -> None:
     (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
     assert image["src"] == "data:image/png;base64,iVBORw=="
     assert image["alt"] == "Title. How to read it"
+
+
+def test_a_figure_with_a_chart_has_its_image_for_readers_without_scripts() -> None:
+    chart = {"description": "</script><img>", "params": []}
+    drawing = Drawing("name", "Title", "How to read it", Figure(), pd.DataFrame(), chart)
+    text = report_html("t", [ReportSection("s", (drawing,))], {"name": b"\x89PNG"})
+    assert '"\\u003c/script\\u003e\\u003cimg\\u003e"' in text
+    page = Page(text)
+    assert [attributes["data-name"] for _, attributes in page.tags if attributes.get("class") == "chart"] == ["name"]
+    tags = [tag for tag, _ in page.tags]
+    assert tags[tags.index("noscript") :][:3] == ["noscript", "div", "img"]
+
+
+def test_the_page_runs_the_scripts_it_was_written_with_and_no_other() -> None:
+    text = report_html("t", [ReportSection("s", ("text",))], {})
+    (script,) = re.findall("<script>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = re.findall('Content-Security-Policy" content="([^"]*)"', text)
+    assert re.search(r"script-src ([^;]*)", policy)[1].split() == [f"'sha256-{digest}'"]
 
 
 def test_every_heading_sorts_by_keyboard_too() -> None:

@@ -1,0 +1,42 @@
+"""Charts as Altair's own objects, which show themselves in a notebook without network."""
+
+import hashlib
+import json
+from typing import Any
+
+import altair
+from jinja2 import Environment
+
+from analysis.charts.bundle import vega_script
+from analysis.charts.spec import Spec
+
+# Altair's own pages write names into a script as they are, and load Vega from a server unless told otherwise.
+_PAGE = Environment(autoescape=True).from_string("""\
+<div data-chart="{{ key }}"></div>
+<script>
+if (!window.vegaEmbed) { {{ script | safe }} }
+document.querySelectorAll('[data-chart="{{ key }}"]:empty').forEach(place => {
+  place.style.width = "100%";
+  vegaEmbed(place, {{ chart | tojson }}, {
+    mode: "vega-lite", ast: true, renderer: "svg",
+    actions: {export: true, source: false, compiled: false, editor: false},
+  });
+});
+</script>
+""")
+
+
+class NotebookChart(altair.LayerChart):
+    """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
+
+    def _repr_mimebundle_(self, *_args: Any, **_kwds: Any) -> Any:
+        """Show it in a notebook; the script that draws it, of about 900 KB, is part of what is shown."""
+        chart = self.to_dict(validate=False)
+        key = hashlib.sha256(json.dumps(chart).encode()).hexdigest()[:16]
+        return {"text/html": _PAGE.render(key=key, script=vega_script(), chart=chart), "text/plain": repr(self)[:200]}
+
+
+def notebook_chart(chart: Spec, title: str) -> NotebookChart:
+    """Make a chart, with its title above it, one that shows itself."""
+    made: NotebookChart = NotebookChart.from_dict({**chart, "title": title})
+    return made

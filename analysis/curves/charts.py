@@ -1,0 +1,65 @@
+"""Interactive charts of a benchmark's curves and of the loss, from the same tables as the figures for papers."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
+from analysis.charts.spec import Spec
+from analysis.curves.learning import curve_table
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.figures import Drawing
+
+MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
+_LINES: tuple[Lines, ...] = ("group", "phenomenon")  # of the overall figure, and of the one by phenomenon
+
+
+def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.DataFrame:
+    """Return ``curve_table`` for every linking function of a benchmark, named in a column ``linking``.
+
+    Args:
+        linking: the one that comes first; that of the figures where it is not given. It is the only one where the rows
+            of all would be more than ``MOST_ROWS``.
+    """
+    rows = scored.rows
+    rows = rows[(rows["split"] == "all") & (rows["step"] >= 0)]
+    first = linking or scored.linking
+    others = sorted(set(rows["linking"].astype(str)) - {first})
+    functions = [first, *(others if len(rows) <= MOST_ROWS else [])]
+    tables = [curve_table(rows[rows["linking"] == name], scored.study.runs).assign(linking=name) for name in functions]
+    return pd.concat(tables, ignore_index=True)
+
+
+def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> Spec:
+    """Return the chart of the rows of ``curve_tables`` with the lines asked for."""
+    table = table[table["phenomenon"] != ""]
+    overall = table["phenomenon"] == "all"
+    if lines == "phenomenon":
+        table = table[~overall]
+    elif table["group"].nunique() == 1:
+        table = table[overall]
+    # Several lines of runs can be compared within a phenomenon too, as in the panels of the figure on paper.
+    return learning_chart(table, title, note, lines)
+
+
+def add_learning_charts(drawings: Iterable[Drawing], scored: BenchmarkScores) -> list[Drawing]:
+    """Give the drawings of ``draw_learning_curves``, overall and by phenomenon, the chart of each."""
+    table, more = curve_tables(scored), ""
+    if table["linking"].nunique() < scored.rows["linking"].nunique():
+        more = f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
+    noted = [replace(drawing, note=drawing.note + more) for drawing in drawings]
+    return [
+        replace(drawing, chart=curve_chart(table, drawing.title, drawing.note, lines))
+        for drawing, lines in zip(noted, _LINES, strict=False)
+    ]
+
+
+def add_flops_charts(drawings: Iterable[Drawing]) -> list[Drawing]:
+    """Give the drawings of ``draw_flops_curves`` the chart of each."""
+    return [replace(one, chart=flops_chart(one.table, one.title, one.note)) for one in drawings]
+
+
+def add_loss_chart(drawing: Drawing) -> Drawing:
+    """Give the drawing of ``draw_loss_curves`` its chart."""
+    return replace(drawing, chart=loss_chart(drawing.table, drawing.title, drawing.note))

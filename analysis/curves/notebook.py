@@ -1,0 +1,115 @@
+"""A study whose curves show themselves in a notebook, as the charts of the report."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from analysis.charts.curves import Lines, flops_chart, loss_chart
+from analysis.charts.notebook import NotebookChart, notebook_chart
+from analysis.curves.charts import curve_chart, curve_tables
+from analysis.curves.flops import flops_table, with_references
+from analysis.curves.learning import band_note, curve_table
+from analysis.curves.loss import loss_table
+from analysis.data.frames import targets
+from analysis.data.study import BenchmarkScores, Study
+from ucurve.errors import UserError, unknown_name
+
+By = Literal["run", "phenomenon"]
+_LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
+
+
+@dataclass(frozen=True, eq=False)
+class NotebookScores(BenchmarkScores):
+    """A benchmark of a study, scored in one way, with charts."""
+
+    def curve(self, by: By = "run", linking: str | None = None) -> NotebookChart:
+        """Draw accuracy against training tokens.
+
+        Args:
+            by: a line for each group of runs that differ in the seed only, or for each phenomenon.
+            linking: the linking function that the chart begins with, by default that of the study.
+
+        Raises:
+            UserError: when a name is unknown, or the benchmark has no scored checkpoints or no phenomena.
+        """
+        functions = set(self.rows["linking"].astype(str))
+        if linking is not None and linking not in functions:
+            raise unknown_name("linking function", linking, functions, "linking")
+        if by not in _LINES:
+            raise unknown_name("kind of lines", by, get_args(By), "by")
+        self._check_checkpoints()
+        table = curve_tables(self, linking)
+        if by == "phenomenon" and not set(table["phenomenon"]) - {"all", ""}:
+            raise UserError(f"{self.benchmark} has no phenomena; draw it with by='run'")
+        return notebook_chart(curve_chart(table, self.benchmark, band_note(table), _LINES[by]), self._headline)
+
+    def flops_curve(self) -> NotebookChart:
+        """Draw accuracy against training FLOPs, with a color for each model.
+
+        Raises:
+            UserError: when no checkpoint after step 0 is scored.
+        """
+        self._check_checkpoints()
+        points = flops_table(curve_table(self.curve_rows(), self.study.runs), self.study.runs)
+        if points.empty:
+            raise UserError(f"{self.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
+        return notebook_chart(flops_chart(with_references(points), self.benchmark, band_note(points)), self.title)
+
+    @property
+    def _headline(self) -> str:
+        return f"{self.benchmark} (scored by {self.scorer}, ties counted {self.ties_rule})"
+
+    def _check_checkpoints(self) -> None:
+        if self.curve_rows().empty:
+            raise UserError(
+                f"{self.benchmark}: no checkpoints of a training run were scored on it, so it has no curves"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class NotebookStudy(Study):
+    """A study with charts: ``open_study("runs/*").curve(by="phenomenon")``."""
+
+    def benchmarks(self) -> list[NotebookScores]:
+        """Return every benchmark with each way it was scored."""
+        return self._charted
+
+    @cached_property
+    def _charted(self) -> list[NotebookScores]:
+        return [NotebookScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+
+    def curve(self, benchmark: str | None = None, by: By = "run", linking: str | None = None) -> NotebookChart:
+        """Draw accuracy against training tokens; see ``NotebookScores.curve``.
+
+        Args:
+            benchmark: which one, by default the first.
+        """
+        return self._scored(benchmark).curve(by, linking)
+
+    def flops_curve(self, benchmark: str | None = None) -> NotebookChart:
+        """Draw accuracy against training FLOPs; see ``NotebookScores.flops_curve``."""
+        return self._scored(benchmark).flops_curve()
+
+    def loss_curve(self) -> NotebookChart:
+        """Draw the loss in bits per byte against training tokens.
+
+        Raises:
+            UserError: when no run has training metrics with bits per byte.
+        """
+        table = loss_table(self.metrics, self.held_out)
+        if table.empty:
+            raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
+        return notebook_chart(loss_chart(table, "Training curves", "Loss in bits per byte."), "Training curves")
+
+    def _scored(self, benchmark: str | None) -> NotebookScores:
+        found = [one for one in self.benchmarks() if benchmark in (None, one.benchmark)]
+        if not found and benchmark is not None:
+            raise unknown_name("benchmark", benchmark, {one.benchmark for one in self.benchmarks()}, "benchmark")
+        if not found:
+            raise UserError("no run of the study was scored, so there are no curves")
+        return found[0]
+
+
+def with_charts(study: Study) -> NotebookStudy:
+    """Make a study one with charts."""
+    return NotebookStudy(study.runs, study.scores, study.metrics, study.held_out, study.settings)
