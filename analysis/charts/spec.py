@@ -30,7 +30,7 @@ _CONFIG: Spec = {
     "view": {"stroke": None},
     "axis": {"labelColor": "#333", "titleColor": "#1b1b1b", "labelFontSize": 11.5, "titleFontSize": 12.5,
              "titleFontWeight": "normal", "gridColor": "#e6e6e6", "domainColor": "#666", "tickColor": "#666"},
-    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"bottom": {"direction": "vertical"}}},
+    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"expr": "{bottom: {direction: 'vertical'}}"}},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
 }  # fmt: skip
 

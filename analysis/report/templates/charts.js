@@ -6,5 +6,6 @@ document.querySelectorAll(".chart").forEach(place => {
     actions: {export: true, source: false, compiled: false, editor: false},
   }).then(() => {
     place.parentElement.querySelector(".hint").hidden = false;
+    place.querySelector("summary")?.setAttribute("aria-label", `Save ${place.dataset.name} as SVG or PNG`);
   }).catch(error => { place.textContent = `The chart was not drawn: ${error.message}`; });
 });
