@@ -4,6 +4,7 @@ A page of another origin can make a browser send requests to this machine, and a
 rebinding). So the host that was asked for must be known, and what changes something must come from our own pages.
 """
 
+import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ STATIC = "/static/"
 _COOKIE = "ucurve-workbench"
 _READING = ("GET", "HEAD")
 _LARGEST_FORM = 10_000  # bytes of the form with the password
+_WRONG_SECONDS = 1.0  # before a wrong password is answered, so that guessing takes long
 
 _POLICY = "; ".join([
     "default-src 'none'",
@@ -93,6 +95,7 @@ class Gate(BaseHTTPMiddleware):
         fields = parse_qs((await request.body()).decode(errors="replace"))
         given, expected = fields.get("password", [""])[0], self._settings.password or ""
         if not hmac.compare_digest(given.encode(), expected.encode()):
+            await asyncio.sleep(_WRONG_SECONDS)
             return RedirectResponse(f"{LOGIN}?wrong=1", 303)
         reply = RedirectResponse("/", 303)
         reply.set_cookie(_COOKIE, self._ticket, httponly=True, samesite="strict")

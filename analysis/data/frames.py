@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+import numpy as np
 import pandas as pd
 import pyarrow.compute
 import pyarrow.dataset
@@ -94,9 +95,10 @@ def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
         row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's
         tokens and FLOPs per step.
     """
-    grid = [_checkpoints(frame[frame["run"] == run.label], run) for run in runs]
+    of_runs = dict(iter(frame.groupby(frame["run"].astype(str), sort=False)))
+    grid = [_checkpoints(of_runs[run.label], run) for run in runs if run.label in of_runs]
     phenomena = frame[["run", "phenomenon"]].drop_duplicates().astype(str)
-    rows = pd.concat([part for part in grid if not part.empty], ignore_index=True).merge(phenomena, on="run")
+    rows = pd.concat(grid, ignore_index=True).merge(phenomena, on="run")
     values = frame[["run", "phenomenon", "step", "accuracy", "ci_low", "ci_high"]]
     values = values.astype({"run": str, "phenomenon": str})
     merged = rows.merge(values, on=["run", "phenomenon", "step"], how="left")
@@ -187,12 +189,13 @@ def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.D
 
 def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
     """Return every checkpoint of a run, scored or not, with its tokens and FLOPs; both grow evenly with the steps."""
-    if rows.empty:
-        return pd.DataFrame()
-    known = rows.drop_duplicates("step").set_index("step")[["tokens", "flops"]]
-    trained = known[known.index > 0]
-    per_step = trained.iloc[-1] / trained.index[-1] if len(trained) else known.iloc[-1] * float("nan")
-    steps = pd.Index(sorted({*run.planned, *run.saved, *known.index}), name="step")
-    derived = pd.DataFrame({name: steps * per_step[name] for name in known.columns}, index=steps)
-    whole = known.reindex(steps).fillna(derived).reset_index()
-    return whole.assign(run=run.label, group=run.group)
+    scored, first = np.unique(rows["step"].to_numpy(np.int64), return_index=True)
+    known = rows[["tokens", "flops"]].to_numpy(np.float64)[first]  # [scored steps, 2]
+    per_step = known[-1] / scored[-1] if scored[-1] > 0 else np.full(2, np.nan)
+    steps = np.array(sorted({*run.planned, *run.saved, *scored.tolist()}), dtype=np.int64)
+    whole = steps[:, None] * per_step
+    places = np.searchsorted(steps, scored)
+    whole[places] = np.where(np.isnan(known), whole[places], known)
+    return pd.DataFrame({
+        "step": steps, "tokens": whole[:, 0], "flops": whole[:, 1], "run": run.label, "group": run.group
+    })  # fmt: skip

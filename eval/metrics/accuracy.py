@@ -119,9 +119,23 @@ def decide(good: Array, bad: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
     Returns:
         Which pairs are right, and which are ties.
     """
-    magnitude = np.maximum(1.0, np.maximum(np.abs(good), np.abs(bad)))
-    ties = np.abs(good - bad) <= TIE_TOLERANCE * magnitude
-    return (good > bad) & ~ties, ties
+    difference = np.asarray(good - bad)
+    # No tie is farther apart than the largest magnitude allows; the few pairs within that are looked at one by one.
+    most = TIE_TOLERANCE * np.maximum(_largest_magnitude(good), _largest_magnitude(bad))
+    right = difference > most
+    ties = ~right & (difference >= -most) if np.isfinite(most) else np.ones(difference.shape, dtype=bool)
+    near = np.nonzero(ties)
+    if len(near[0]):
+        good_near, bad_near = (np.broadcast_to(side, difference.shape)[near] for side in (good, bad))
+        magnitude = np.maximum(1.0, np.maximum(np.abs(good_near), np.abs(bad_near)))
+        ties[near] = np.abs(good_near - bad_near) <= TIE_TOLERANCE * magnitude
+        right[near] = (good_near > bad_near) & ~ties[near]
+    return right, ties
+
+
+def _largest_magnitude(values: Array) -> float:
+    """Return the largest absolute value, at least 1; NaN where one is NaN."""
+    return float(np.maximum(np.max(values, initial=1.0), -np.min(values, initial=-1.0)))
 
 
 def split_masks(n_good: npt.NDArray[np.int64], n_bad: npt.NDArray[np.int64]) -> dict[Split, npt.NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+ALPHAS = ("0.0", "0.25", "0.75")  # under which the run is scored, besides the usual linking functions
 
 
 class Server:
@@ -61,3 +62,13 @@ def demo_run(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     (run,) = (folder / "runs").glob("tiny*")
     return run
+
+
+@pytest.fixture(scope="session")
+def scored_run(demo_run):
+    """The run, scored on the demo's pairs under several alphas."""
+    names = ",".join(["lp", *(f"slln_lp:{alpha}" for alpha in ALPHAS)])
+    command = [sys.executable, str(ROOT / "score.py"), f"run={demo_run}", "benchmarks=[demo]", f"linking=[{names}]"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=demo_run.parent, env=environment, capture_output=True, check=True)
+    return demo_run

@@ -1,30 +1,16 @@
 """The room Explore in a real browser, on a trained and scored run."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
 from tests.analysis.report.browser import open_browser
-from tests.workbench.conftest import ROOT
+from tests.workbench.conftest import ALPHAS
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
-ALPHAS = ("0.0", "0.25", "0.75")
-
-
-@pytest.fixture(scope="module")
-def scored_run(demo_run):
-    """The run, scored on the demo's pairs under several alphas."""
-    names = ",".join(["lp", *(f"slln_lp:{alpha}" for alpha in ALPHAS)])
-    command = [sys.executable, str(ROOT / "score.py"), f"run={demo_run}", "benchmarks=[demo]", f"linking=[{names}]"]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=demo_run.parent, env=environment, capture_output=True, check=True)
-    return demo_run
 
 
 def test_curves_pairs_and_tokens(serve, scored_run, tmp_path):

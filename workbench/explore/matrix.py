@@ -30,7 +30,7 @@ from ucurve.storage.files import new_folder
 from workbench.explore.groups import Ids, Mask, Pairs
 
 WRONG, TIE, RIGHT = 0, 1, 2  # verdicts on a pair
-_STEPS_AT_ONCE, _PAIRS_AT_ONCE = 16, 4096  # decided together, so that all of it stays in the processor's cache
+_STEPS_AT_ONCE, _PAIRS_AT_ONCE = 12, 12_288  # decided together, so that all of it stays in the processor's cache
 _THREADS = 2
 _CHECKPOINTS = "checkpoints.json"
 _FORMAT = 1  # of the copies; a change makes older ones be made again

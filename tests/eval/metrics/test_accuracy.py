@@ -188,6 +188,23 @@ def test_a_tie_near_zero_is_absolute():
     assert wins.tolist() == [False, True]
 
 
+magnitudes = st.sampled_from([0.0, 5e-7, 1e-6, 1.0, 1.0000005, 60.0, 60.00005, 1e300, np.inf, np.nan])
+linked = st.tuples(magnitudes, st.sampled_from([-1.0, 1.0]))
+
+
+@given(st.lists(st.tuples(linked, linked), max_size=12))
+def test_pairs_are_decided_as_each_pair_alone_also_beside_missing_values(pairs):
+    good, bad = (
+        np.array([size * sign for size, sign in side]) for side in (list(zip(*pairs, strict=True)) or [(), ()])
+    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        wins, ties = decide(good, bad)
+    for place in np.flatnonzero(np.isfinite(good) & np.isfinite(bad)):
+        one, other = good[place].item(), bad[place].item()
+        tied = abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other))
+        assert (wins[place], ties[place]) == (one > other and not tied, tied)
+
+
 def test_splits_partition_the_pairs():
     masks = split_masks(np.array([1, 2, 3]), np.array([1, 3, 2]))
     assert {name: np.flatnonzero(mask).tolist() for name, mask in masks.items()} == {

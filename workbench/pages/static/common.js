@@ -83,7 +83,7 @@ export function table(columns, rows, onRow) {
     });
     return make("tr", {}, ...cells, onRow ? make("td", {}, onRow(row)) : null);
   });
-  if (onRow) head.append(make("th", {scope: "col"}, ""));
+  if (onRow) head.append(make("td"));
   return make("div", {class: "table", tabindex: "0"},
     make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
 }
