@@ -124,7 +124,7 @@ def decide(good: Array, bad: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
     most = TIE_TOLERANCE * np.maximum(_largest_magnitude(good), _largest_magnitude(bad))
     right = difference > most
     ties = ~right & (difference >= -most) if np.isfinite(most) else np.ones(difference.shape, dtype=bool)
-    near = np.nonzero(ties)
+    near = np.unravel_index(np.flatnonzero(ties), ties.shape)  # much faster than nonzero of two dimensions
     if len(near[0]):
         good_near, bad_near = (np.broadcast_to(side, difference.shape)[near] for side in (good, bad))
         magnitude = np.maximum(1.0, np.maximum(np.abs(good_near), np.abs(bad_near)))

@@ -195,6 +195,15 @@ def test_the_chinese_babylm_challenge_on_own_text_plans_without_a_network(tmp_pa
     assert "at most, for 102,000,000 words (jieba) at 1.85 a word" in plan_text(settings)
 
 
+def test_the_study_of_small_tokenizers_has_three_of_like_size_with_three_seeds(tmp_path):
+    (tmp_path / "texts.txt").write_text("我来到北京清华大学。\n" * 10, encoding="utf-8")
+    grid = settings_of("experiment=tokenizers_small", f"data.path={tmp_path / 'texts.txt'}")
+    assert [settings.run_name for settings in grid] == [
+        f"14m-10M-{tokenizer}-texts-s{seed}" for tokenizer in ("char", "word", "bpe") for seed in range(3)
+    ]
+    assert {settings.tokenizer.vocab_size for settings in grid} == {8192}
+
+
 def test_every_experiment_has_its_test():
-    tested = {"demo", "zh_pythia", "chinese_babylm"}
+    tested = {"demo", "zh_pythia", "chinese_babylm", "tokenizers_small"}
     assert {file.stem for file in (CONFIGURATION / "experiment").glob("*.yaml")} == tested
