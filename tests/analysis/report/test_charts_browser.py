@@ -14,7 +14,6 @@ from analysis.curves.loss import draw_loss_curves, loss_table
 from analysis.data.study import BenchmarkScores
 from analysis.plotting.figures import Drawing, render
 from analysis.report.html import ReportSection, report_html
-from tests.analysis.report.browser import open_browser
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import run_maker, score_row
 
@@ -23,12 +22,6 @@ HOSTILE = f"70m-10M-char-demo-s0{MARKUP}"
 SCREEN = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 OVERALL, PHENOMENA = "learning_overall", "learning_phenomena"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

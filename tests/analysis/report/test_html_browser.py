@@ -13,19 +13,12 @@ import pytest
 from analysis.data.settings import AnalyzeSettings
 from analysis.report.html import Column, ReportSection, TableView, report_html
 from analysis.run import analyze
-from tests.analysis.report.browser import open_browser
 from tests.analysis.synthetic import run_maker, score_row
 from tests.axe import axe_findings
 
 PHONE = {"width": 375, "height": 667}
 SCREEN = {"width": 1280, "height": 900}
 RUNS = 11
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
