@@ -39,11 +39,7 @@ def test_curves_pairs_and_tokens(serve, scored_run, tmp_path):
             assert shown["accuracy"].tolist() == pytest.approx(
                 known.sort_values("step")["accuracy"].tolist(), abs=1e-12
             )
-        assert (
-            "rising" in page.inner_text("#shapes")
-            or "undetermined" in page.inner_text("#shapes")
-            or "not tested" in page.inner_text("#shapes")
-        )
+        expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"), timeout=60_000)
 
         page.select_option("#by", "phenomenon")
         expect(page.locator("#chart svg .mark-line path")).to_have_count(12)
