@@ -5,13 +5,15 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("ucurve", "train", "eval", "analysis", "launch", "conf")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FOLDERS = sorted({name.split(".")[0] for name in PROJECT["tool"]["setuptools"]["packages"]} | {"conf"})
 TINY = ["experiment=demo", "tokens=8K", "seed=0", "schedule.count=3", "batch.sequences=8", "eval.subset=2"]
 
 
