@@ -1,0 +1,70 @@
+"""The page of the study: every number on it is in one of its CSV files."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ucurve.storage.files import write_text
+
+MISSING = "–"
+_DIGITS = 6  # significant ones in the CSV files; more would differ between machines
+
+
+def write_study(tables: Mapping[str, pd.DataFrame], docs: Path) -> Path:
+    """Write the tables to ``docs/data/study_*.csv``, and the page, made of these files, to ``docs/study.md``."""
+    for name, table in tables.items():
+        text = table.to_csv(index=False, float_format=f"%.{_DIGITS}g", lineterminator="\n")
+        write_text(_csv_of(docs, name), text)
+    page = docs / "study.md"
+    write_text(page, study_page(docs))
+    return page
+
+
+def study_page(docs: Path) -> str:
+    """Make the page of the CSV files in ``docs/data``."""
+    environment = Environment(  # noqa: S701 - Markdown, of our own tables
+        loader=PackageLoader("analysis.tokenizer_study"), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"percent": _percent, "number": _number, "count": _count, "interval": _interval}
+    tables = {
+        path.stem.removeprefix("study_"): pd.read_csv(path, keep_default_na=True).to_dict("records")
+        for path in sorted((docs / "data").glob("study_*.csv"))
+    }
+    return environment.get_template("study.md").render(tables)
+
+
+def _csv_of(docs: Path, name: str) -> Path:
+    return docs / "data" / f"study_{name}.csv"
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return MISSING if _missing(value) else f"{100 * value:.{digits}f}"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return MISSING if _missing(value) else f"{value:.{digits}f}"
+
+
+def _count(value: float) -> str:
+    """Write a whole number, a large one in thousands or millions as tokens are."""
+    if _missing(value):
+        return MISSING
+    return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k" if value >= 1e4 else f"{value:,.0f}"
+
+
+def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float = 1.0) -> str:
+    """Write a number with its interval: ``name`` with ``low`` and ``high``, or ``name_low`` and ``name_high``."""
+    low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
+    if _missing(row[name]):
+        return MISSING
+    texts = [f"{scale * row[key]:.{digits}f}" for key in (name, low, high) if not _missing(row[key])]
+    return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
