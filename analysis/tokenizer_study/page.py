@@ -6,40 +6,45 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
 
+from analysis.linking.tables import SPLITS
 from ucurve.storage.files import write_text
 
 MISSING = "–"
 _DIGITS = 6  # significant ones in the CSV files; more would differ between machines
 
 
-def write_study(tables: Mapping[str, pd.DataFrame], docs: Path) -> Path:
+def write_study(tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
     """Write the tables to ``docs/data/study_*.csv``, and the page, made of these files, to ``docs/study.md``."""
     for name, table in tables.items():
         text = table.to_csv(index=False, float_format=f"%.{_DIGITS}g", lineterminator="\n")
-        write_text(_csv_of(docs, name), text)
-    page = docs / "study.md"
-    write_text(page, study_page(docs))
+        write_text(Path(docs) / "data" / f"study_{name}.csv", text)
+    page = Path(docs) / "study.md"
+    write_text(page, study_page(Path(docs)))
     return page
 
 
 def study_page(docs: Path) -> str:
-    """Make the page of the CSV files in ``docs/data``."""
-    environment = Environment(  # noqa: S701 - Markdown, of our own tables
-        loader=PackageLoader("analysis.tokenizer_study"), undefined=StrictUndefined, trim_blocks=True,
+    """Make the page of the CSV files in ``docs/data``.
+
+    What people wrote about them stands in ``docs/data/study_findings.jinja``, with the numbers as places to fill from
+    the same files; without that file the page has the tables alone.
+    """
+    own, data = PackageLoader("analysis.tokenizer_study"), docs / "data"
+    environment = SandboxedEnvironment(
+        loader=ChoiceLoader([own, FileSystemLoader(data)]), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    environment.filters |= {"percent": _percent, "number": _number, "count": _count, "interval": _interval}
+    environment.filters |= {
+        "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
+        "text": _text,
+    }  # fmt: skip
     tables = {
-        path.stem.removeprefix("study_"): pd.read_csv(path, keep_default_na=True).to_dict("records")
-        for path in sorted((docs / "data").glob("study_*.csv"))
+        path.stem.removeprefix("study_"): pd.read_csv(path).to_dict("records") for path in data.glob("study_*.csv")
     }
     return environment.get_template("study.md").render(tables)
-
-
-def _csv_of(docs: Path, name: str) -> Path:
-    return docs / "data" / f"study_{name}.csv"
 
 
 def _missing(value: object) -> bool:
@@ -68,3 +73,12 @@ def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float =
         return MISSING
     texts = [f"{scale * row[key]:.{digits}f}" for key in (name, low, high) if not _missing(row[key])]
     return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _splits(row: Mapping[str, Any], whose: str, digits: int = 1) -> str:
+    values = [row[f"{whose}_{split}"] for split in SPLITS]
+    return MISSING if all(map(_missing, values)) else " / ".join(_percent(value, digits) for value in values)
+
+
+def _text(value: object) -> str:
+    return MISSING if _missing(value) else str(value)
