@@ -1,6 +1,7 @@
 """The page of the study: every number on it is in one of its CSV files."""
 
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,23 @@ import pandas as pd
 from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
 from analysis.linking.tables import SPLITS
+from analysis.tokenizer_study.tables import study_tables
+from ucurve.config import check
 from ucurve.storage.files import write_text
 
 MISSING = "–"
 _DIGITS = 6  # significant ones in the CSV files; more would differ between machines
+
+
+def tokenizer_study_command(values: dict[str, Any]) -> None:
+    """Make the page of the runs that a composed configuration names, and print where it is."""
+    settings = check(AnalyzeSettings, values)
+    study = read_study(find_runs(settings.runs), settings)
+    sys.stdout.write(f"page: {write_study(study_tables(study), Path(settings.out))}\n")
 
 
 def write_study(tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:

@@ -14,6 +14,7 @@ from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, a
 from analysis.tokenizer_study.at_equal_loss import accuracy_at_levels, first_learners, onsets_in_bits, tokenizer_of
 from analysis.tokenizer_study.dips import dip_table, shapes_by_linking
 from analysis.tokenizer_study.seeds import mean_over_seeds
+from ucurve.errors import UserError
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
@@ -22,8 +23,12 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     Raises:
         UserError: when no checkpoint was scored, or the runs hold no loss.
     """
+    if not study.benchmarks():
+        raise UserError("no run has a score; write some with: python score.py run='RUNS' benchmarks=[...]")
     scored = study.benchmarks()[0]
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
+    if bits.empty or scored.curve_rows().empty:
+        raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
     shapes = shapes_by_linking(scored)
     onsets = onsets_in_bits(shapes[scored.linking].run_onsets, bits, study.runs)
     alphas = alpha_by_checkpoint(scored)
