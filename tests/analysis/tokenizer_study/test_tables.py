@@ -72,9 +72,9 @@ def test_chance_is_the_share_of_orders_of_runs_that_put_one_tokenizer_first():
     random = np.random.default_rng(0)
     found = [
         first_learners(onsets(**dict(zip(("a", "b", "c"), random.random((3, 3)), strict=True))))["first"].iloc[0] != ""
-        for _ in range(400)
+        for _ in range(200)
     ]
-    assert np.mean(found) == pytest.approx(3 / 84, abs=0.03)
+    assert np.mean(found) == pytest.approx(3 / 84, abs=0.04)
 
 
 def test_the_slope_of_the_best_alpha_is_over_the_last_decade():
