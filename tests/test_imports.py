@@ -56,6 +56,7 @@ ORDER = {
         "report",
         "curves shape scaling linking models",
         "paradigms pairs languages summary",
+        "tokenizer_study",
         "api sections",
         "run",
     ],

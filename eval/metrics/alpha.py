@@ -12,6 +12,7 @@ from eval.metrics.bootstrap import SAMPLES, bootstrap_sums
 from eval.metrics.levels import Array, levels_of
 
 ALPHAS = tuple(round(step / 20, 2) for step in range(21))
+_SIGNS = {"accuracy": 1, "accuracy_unequal": 1, "delta_acc": -1}  # -1: to be low
 _SPLITS: tuple[Split, ...] = ("all", "equal", "good_longer", "bad_longer")
 
 
@@ -45,6 +46,12 @@ def alpha_curve(
     _, values = _by_split(merged, alphas, ties_rule)
     curve = _curves(values.sum(axis=0), len(alphas))
     return pd.DataFrame({"alpha": list(alphas), **curve})
+
+
+def best_of_curve(curve: pd.DataFrame) -> dict[str, float]:
+    """Return the alpha of a curve of ``alpha_curve`` that does best by each criterion of ``BestAlpha``."""
+    curves = {name: curve[name].to_numpy(dtype=np.float64) for name in _SIGNS}
+    return {name: float(alpha) for name, alpha in _best(curves, curve["alpha"].tolist()).items()}
 
 
 def best_alpha(
@@ -95,10 +102,9 @@ def _curves(sums: Array, size: int) -> dict[str, Array]:
 
 
 def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]:
-    signs = {"accuracy": 1, "accuracy_unequal": 1, "delta_acc": -1}
     grid = np.asarray(alphas, dtype=np.float64)
     best = {}
-    for name, sign in signs.items():
+    for name, sign in _SIGNS.items():
         curve = sign * curves[name]
         defined = ~np.isnan(curve).any(axis=-1)
         best[name] = np.where(defined, grid[np.where(np.isnan(curve), -np.inf, curve).argmax(axis=-1)], np.nan)

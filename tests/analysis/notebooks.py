@@ -10,7 +10,7 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[2] / "analysis" / "notebooks"
-_PATH = 'RUNS = "../../runs/demo/*"'
+_PATH, _OUT = 'RUNS = "../../runs/demo/*"', 'OUT = "../../figures'
 
 
 def source_of(notebook: Any) -> str:
@@ -33,5 +33,5 @@ def run_on(name: str, runs: str, kernel: KernelManager) -> Any:
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     assert first.source.startswith(_PATH)
     assert source_of(notebook).count("RUNS =") == 1
-    first.source = first.source.replace(_PATH, f"RUNS = {runs!r}")
+    first.source = first.source.replace(_PATH, f"RUNS = {runs!r}").replace(_OUT, f'OUT = "{Path(runs).parents[1]}')
     return NotebookClient(notebook, km=kernel, timeout=60).execute()

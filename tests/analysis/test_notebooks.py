@@ -15,7 +15,7 @@ from tests.analysis.synthetic import run_maker
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 MOST_COLUMNS = 12  # of a table: more do not fit on a screen
-NAMES = ("flops_curves", "learning_curves", "length_bias", "u_shape")
+NAMES = ("flops_curves", "learning_curves", "length_bias", "tokenizer_study", "u_shape")
 _PLAIN = (
     ast.Assign, ast.Attribute, ast.BinOp, ast.BitAnd, ast.Call, ast.Compare, ast.Constant, ast.Eq, ast.Expr,
     ast.FormattedValue, ast.ImportFrom, ast.JoinedStr, ast.List, ast.Load, ast.Module, ast.Name, ast.Starred,

@@ -1,0 +1,97 @@
+"""The best alpha of SLLN-LP at every checkpoint, and whether it falls with training (ZhoBLiMP, section 4.5)."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.files import stored_scores
+from analysis.data.study import BenchmarkScores
+from analysis.tokenizer_study.at_equal_loss import tokenizer_of
+from analysis.tokenizer_study.seeds import Estimate, difference_over_seeds, mean_over_seeds
+from eval.linking import parse_linking
+from eval.metrics.alpha import alpha_curve, best_of_curve
+
+CRITERIA = ("delta_acc", "accuracy")
+_LAST_TOKENS = 0.1  # the slope is over the checkpoints of the last decade of tokens
+
+
+def alpha_by_checkpoint(scored: BenchmarkScores) -> pd.DataFrame:
+    """Find the best alpha of each run at each scored checkpoint, on the pairs that it is evaluated on.
+
+    Returns:
+        ``run, tokenizer, step, tokens`` and for each criterion ``alpha_<criterion>``: where the length bias
+        (``delta_acc``) is lowest, and where accuracy is highest.
+    """
+    tokenizers, reads = tokenizer_of(scored.study.runs), parse_linking("slln_lp")
+    known = scored.curve_rows()[["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    found = []
+    for run in scored.study.runs:
+        pairs = scored.study.pairs(run, scored.benchmark)
+        for step, tokens in known.loc[known["run"] == run.label, ["step", "tokens"]].itertuples(index=False):
+            scores = stored_scores(run.folder, scored.benchmark, scored.scorer, int(step))
+            if pairs is None or scores is None or reads.missing(scores):
+                continue
+            best = best_of_curve(alpha_curve(pairs, scores, ties_rule=scored.ties_rule))
+            found.append((run.label, tokenizers[run.label], step, tokens, *(best[name] for name in CRITERIA)))
+    names = ["run", "tokenizer", "step", "tokens", *(f"alpha_{name}" for name in CRITERIA)]
+    return pd.DataFrame(found, columns=names)
+
+
+def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
+    """Average the best alphas of the seeds of a tokenizer at each checkpoint.
+
+    Returns:
+        ``criterion, tokenizer, step, tokens, runs, alpha, low, high`` (95 %, Student's t over seeds).
+    """
+    table = []
+    for name in CRITERIA:
+        for (tokenizer, step), part in alphas.groupby(["tokenizer", "step"], sort=False):
+            alpha, low, high = mean_over_seeds(part[f"alpha_{name}"].tolist())
+            row = {"criterion": name, "tokenizer": tokenizer, "step": step, "tokens": part["tokens"].iloc[0]}
+            table.append({**row, "runs": len(part), "alpha": alpha, "low": low, "high": high})
+    return pd.DataFrame(table)
+
+
+def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
+    """Say how the best alpha changes over the last decade of tokens, and how tokenizers differ in it.
+
+    The slope of a run is that of least squares of its best alphas on the decimal logarithm of tokens.
+
+    Returns:
+        One row per criterion and tokenizer, or pair of tokenizers (``char - word``): ``slope`` (per decade of tokens)
+        and ``end`` (best alpha at the last checkpoint), each with ``_low`` and ``_high``: 95 % over seeds, Student's t
+        for a tokenizer and Welch's interval for a difference.
+    """
+    table = []
+    for name in CRITERIA:
+        slopes, ends = _slopes_and_ends(alphas, f"alpha_{name}")
+        for of in slopes:
+            estimates = mean_over_seeds(slopes[of]), mean_over_seeds(ends[of])
+            table.append({"criterion": name, "of": of, **_columns(*estimates)})
+        for one, other in combinations(slopes, 2):
+            estimates = (
+                difference_over_seeds(slopes[one], slopes[other]),
+                difference_over_seeds(ends[one], ends[other]),
+            )
+            table.append({"criterion": name, "of": f"{one} - {other}", **_columns(*estimates)})
+    return pd.DataFrame(table)
+
+
+def _slopes_and_ends(alphas: pd.DataFrame, name: str) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    slopes: dict[str, list[float]] = {}
+    ends: dict[str, list[float]] = {}
+    for (tokenizer, _), part in alphas.groupby(["tokenizer", "run"], sort=False):
+        late = part[part["tokens"] >= _LAST_TOKENS * part["tokens"].max()].dropna(subset=[name])
+        slope = np.polyfit(np.log10(late["tokens"]), late[name], 1)[0] if len(late) > 1 else np.nan
+        slopes.setdefault(str(tokenizer), []).append(float(slope))
+        ends.setdefault(str(tokenizer), []).append(float(part.sort_values("tokens")[name].iloc[-1]))
+    return slopes, ends
+
+
+def _columns(slope: Estimate, end: Estimate) -> dict[str, float]:
+    return {
+        f"{name}{part}": number
+        for name, estimate in (("slope", slope), ("end", end))
+        for part, number in zip(("", "_low", "_high"), estimate, strict=True)
+    }

@@ -1,0 +1,97 @@
+"""The page of the study: every number on it is in one of its CSV files."""
+
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
+
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
+from analysis.linking.tables import SPLITS
+from analysis.tokenizer_study.tables import study_tables
+from ucurve.config import check
+from ucurve.storage.files import write_text
+
+MISSING = "–"
+_DIGITS = 6  # significant ones in the CSV files; more would differ between machines
+
+
+def tokenizer_study_command(values: dict[str, Any]) -> None:
+    """Make the page of the runs that a composed configuration names, and print where it is."""
+    settings = check(AnalyzeSettings, values)
+    study = read_study(find_runs(settings.runs), settings)
+    sys.stdout.write(f"page: {write_study(study_tables(study), Path(settings.out))}\n")
+
+
+def write_study(tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
+    """Write the tables to ``docs/data/study_*.csv``, and the page, made of these files, to ``docs/study.md``."""
+    for name, table in tables.items():
+        text = table.to_csv(index=False, float_format=f"%.{_DIGITS}g", lineterminator="\n")
+        write_text(Path(docs) / "data" / f"study_{name}.csv", text)
+    page = Path(docs) / "study.md"
+    write_text(page, study_page(Path(docs)))
+    return page
+
+
+def study_page(docs: Path) -> str:
+    """Make the page of the CSV files in ``docs/data``.
+
+    What people wrote about them stands in ``docs/data/study_findings.jinja``, with the numbers as places to fill from
+    the same files; without that file the page has the tables alone.
+    """
+    own, data = PackageLoader("analysis.tokenizer_study"), docs / "data"
+    environment = SandboxedEnvironment(
+        loader=ChoiceLoader([own, FileSystemLoader(data)]), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
+        "text": _text,
+    }  # fmt: skip
+    tables = {
+        path.stem.removeprefix("study_"): pd.read_csv(path).to_dict("records") for path in data.glob("study_*.csv")
+    }
+    return environment.get_template("study.md").render(tables)
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return MISSING if _missing(value) else f"{100 * value:.{digits}f}"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return MISSING if _missing(value) else f"{value:.{digits}f}"
+
+
+def _count(value: float) -> str:
+    """Write a whole number, a large one in thousands or millions as tokens are."""
+    if _missing(value):
+        return MISSING
+    return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k" if value >= 1e4 else f"{value:,.0f}"
+
+
+def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float = 1.0) -> str:
+    """Write a number with its interval: ``name`` with ``low`` and ``high``, or ``name_low`` and ``name_high``."""
+    low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
+    if _missing(row[name]):
+        return MISSING
+    texts = [f"{scale * row[key]:.{digits}f}" for key in (name, low, high) if not _missing(row[key])]
+    return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _splits(row: Mapping[str, Any], whose: str, digits: int = 1) -> str:
+    values = [row[f"{whose}_{split}"] for split in SPLITS]
+    return MISSING if all(map(_missing, values)) else " / ".join(_percent(value, digits) for value in values)
+
+
+def _text(value: object) -> str:
+    return MISSING if _missing(value) else str(value)

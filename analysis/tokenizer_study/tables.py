@@ -1,0 +1,89 @@
+"""Every table of the study, from the run folders."""
+
+from collections.abc import Sequence
+from importlib import resources
+
+import pandas as pd
+
+from analysis.data.runs import Run
+from analysis.data.study import Study
+from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
+from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
+from analysis.scaling.points import checkpoint_bits
+from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
+from analysis.tokenizer_study.at_equal_loss import accuracy_at_levels, first_learners, onsets_in_bits, tokenizer_of
+from analysis.tokenizer_study.dips import dip_table, shapes_by_linking
+from analysis.tokenizer_study.seeds import mean_over_seeds
+from ucurve.errors import UserError
+
+
+def study_tables(study: Study) -> dict[str, pd.DataFrame]:
+    """Make the tables of the study of the first benchmark, by the name of their file.
+
+    Raises:
+        UserError: when no checkpoint was scored, or the runs hold no loss.
+    """
+    if not study.benchmarks():
+        raise UserError("no run has a score; write some with: python score.py run='RUNS' benchmarks=[...]")
+    scored = study.benchmarks()[0]
+    bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
+    if bits.empty or scored.curve_rows().empty:
+        raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
+    shapes = shapes_by_linking(scored)
+    onsets = onsets_in_bits(shapes[scored.linking].run_onsets, bits, study.runs)
+    alphas = alpha_by_checkpoint(scored)
+    cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
+    of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
+    return {
+        "runs": run_table(study.runs, bits),
+        "accuracy_at_equal_loss": accuracy_at_levels(scored.curve_rows(), bits, study.runs),
+        "onsets": onsets,
+        "learned_first": first_learners(onsets),
+        "best_alpha": alpha_over_seeds(alphas),
+        "best_alpha_changes": alpha_changes(alphas),
+        "dips": dip_table(shapes, of_line),
+        "linking_functions": beside_the_paper(cells),
+        "pairs_by_length": pairs_by_tokenizer(cells),
+    }
+
+
+def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
+    """Describe the runs of each tokenizer.
+
+    Returns:
+        One row per tokenizer: ``vocabulary``, ``parameters``, ``tokens`` (trained on), ``runs``, ``checkpoints`` (the
+        fewest of a run), ``status`` of them all, and ``bits_per_byte`` at the last checkpoint with ``low`` and ``high``
+        (95 %, Student's t over seeds), of the text that ``loss`` names.
+    """
+    tokenizers = tokenizer_of(runs)
+    last = bits.sort_values("step").groupby("run", observed=True)["bits_per_byte"].last()
+    table = []
+    for name in dict.fromkeys(tokenizers.values()):
+        own = [run for run in runs if tokenizers[run.label] == name]
+        estimate = mean_over_seeds([float(last[run.label]) for run in own])
+        table.append({
+            "tokenizer": name, "vocabulary": own[0].record.get("vocabulary"), "parameters": own[0].parameters,
+            "tokens": bits.loc[bits["run"].isin([run.label for run in own]), "tokens"].max(), "runs": len(own),
+            "checkpoints": min(len(run.saved) for run in own),
+            "status": ", ".join(dict.fromkeys(run.status for run in own)), "loss": bits["loss"].iloc[0],
+            "bits_per_byte": estimate.value, "low": estimate.low, "high": estimate.high,
+        })  # fmt: skip
+    return pd.DataFrame(table)
+
+
+def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the accuracies of linking functions by tokenizer and length split beside those that were published.
+
+    Args:
+        cells: from ``average_by_tokenizer``.
+
+    Returns:
+        One row per linking function: ``<tokenizer>_<split>``, ``<tokenizer>_accuracy`` (all pairs) and
+        ``<tokenizer>_delta_acc`` of each tokenizer, and ``paper_<tokenizer>_<split>`` of the models of 160 million
+        parameters in ZhoBLiMP's Table 5, where it has the function.
+    """
+    wide = cells.pivot(index="linking", columns="tokenizer", values=[*SPLITS, "accuracy", "delta_acc"])
+    wide.columns = wide.columns.map(lambda one: f"{one[1]}_{one[0]}")
+    with resources.files("analysis.tokenizer_study").joinpath("table5.csv").open(encoding="utf-8") as file:
+        table = wide.reset_index().merge(pd.read_csv(file), on="linking", how="left")
+    return order_by_linking(table.assign(line=""), "line", after=()).drop(columns="line", errors="ignore")

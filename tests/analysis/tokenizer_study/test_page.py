@@ -1,0 +1,92 @@
+"""The page of a study: made of its CSV files alone, from runs with planted curves."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from jinja2.exceptions import SecurityError
+
+from analysis.tokenizer_study.page import study_page
+from tests.analysis.item_runs import make_item_run, pair_table
+from tests.analysis.synthetic import run_maker
+from ucurve.cli import run
+
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+LEARNED = {"char": 8, "word": 64}  # the step from which passive is right: char learns it first
+N = 30
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two tokenizers with three seeds each and equal loss curves: char learns the passive earlier."""
+    folder = tmp_path_factory.mktemp("study")
+    pairs, random = pair_table({"passive_1": "passive", "BA_1": "BA"}, N), np.random.default_rng(0)
+    for tokenizer, learned in LEARNED.items():
+        for seed in range(3):
+            half_points = {
+                step: 2 * random.binomial(1, np.repeat([0.95 if step >= learned else 0.5, 0.5], N)) for step in STEPS
+            }
+            bits = {step: 6 - np.log2(step) / 2 for step in STEPS[1:]}
+            make_item_run(
+                run_maker(folder), pairs, half_points, seed=seed, tokenizer=tokenizer, bits=bits, held_out=bits
+            )
+    return folder / "runs"
+
+
+def make_page(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["tokenizer_study", *map(str, arguments)])
+    run("tokenizer_study")
+
+
+@pytest.fixture(scope="module")
+def docs(runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        make_page(patch, f"runs={runs}/*", f"out={out}")
+    return out
+
+
+def test_the_tables_say_what_was_planted(docs):
+    first = pd.read_csv(docs / "data/study_learned_first.csv", keep_default_na=False).set_index("phenomenon")
+    assert first["first"].to_dict() == {"passive": "char", "BA": ""}
+    assert float(first.loc["passive", "char"]) > float(first.loc["passive", "word"])
+    table = pd.read_csv(docs / "data/study_runs.csv").set_index("tokenizer")
+    assert table["bits_per_byte"].to_dict() == {"char": 2.5, "word": 2.5}
+    assert (table["runs"] == 3).all()
+    levels = pd.read_csv(docs / "data/study_accuracy_at_equal_loss.csv")
+    assert sorted(levels["bits_per_byte"].unique()) == [2.5, 2.75, 3.0]
+    last = levels.query("bits_per_byte == 2.5 and phenomenon == 'passive'")
+    assert last["accuracy"].tolist() == pytest.approx([0.95, 0.95], abs=0.05)
+
+
+def test_the_page_is_made_of_the_files_alone(docs, tmp_path):
+    (tmp_path / "data").mkdir()
+    for path in (docs / "data").iterdir():
+        (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
+    page = (docs / "study.md").read_text(encoding="utf-8")
+    assert study_page(tmp_path) == page
+    assert "| passive |" in page
+    path = tmp_path / "data/study_runs.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("2.5", "7.125"), encoding="utf-8")
+    assert "7.125 (7.125 to 7.125)" in study_page(tmp_path)
+
+
+def test_findings_are_filled_from_the_files_and_run_nothing(docs, tmp_path):
+    (tmp_path / "data").mkdir()
+    for path in (docs / "data").iterdir():
+        (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
+    findings = tmp_path / "data/study_findings.jinja"
+    findings.write_text("# Found\n\n{{ runs[0].bits_per_byte | number(1) }} bits.\n", encoding="utf-8")
+    assert study_page(tmp_path).startswith("# Found\n\n2.5 bits.\n")
+    findings.write_text("{{ ''.__class__.__mro__ }}", encoding="utf-8")
+    with pytest.raises(SecurityError):
+        study_page(tmp_path)
+
+
+def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
+    run_maker(tmp_path)(bits={1: 5.0, 2: 4.0}, planned=[1, 2])
+    with pytest.raises(SystemExit, match="2"):
+        make_page(monkeypatch, f"runs={tmp_path}/runs/*", f"out={tmp_path / 'docs'}")
+    assert "no run has a score" in capsys.readouterr().err
+    assert not (tmp_path / "docs").exists()
