@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from eval.run import score_command as score_with
 from eval.scoring.ngram.training_tokens import provide_training_tokens
 from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    from train.data.order import Batches
 
 
 def score_command(values: dict[str, Any]) -> None:
@@ -79,7 +82,7 @@ class RunTokens:
         }
 
     @cached_property
-    def _batches(self) -> Any:
+    def _batches(self) -> "Batches":
         from train.data.order import Batches
         from train.replay import open_batches
 

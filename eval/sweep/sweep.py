@@ -191,7 +191,7 @@ class Sweep:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
     def _load_first(self, jobs: Sequence[Job], due: Sequence[Job]) -> None:
-        """Load the first model and the first training tokens that are due, so that what is wrong with them shows now."""
+        """Load the first model and open the first training tokens that are due, so that what is wrong shows now."""
         self._counted = {job.scorer.sentences for job in jobs if isinstance(job.scorer, Ngram)}
         for job in {isinstance(job.scorer, Ngram): job for job in reversed(due)}.values():
             self._model(job)
@@ -284,7 +284,9 @@ class Sweep:
             with self._together(job, size), _counting(job, bar, self.crew) as advance:
                 return job.score(model, size, advance)
 
-        return attempt(0) if isinstance(job.scorer, Ngram) else within_memory(self.settings.batch_tokens, model, attempt)
+        if isinstance(job.scorer, Ngram):
+            return attempt(0)
+        return within_memory(self.settings.batch_tokens, model, attempt)
 
     @contextmanager
     def _together(self, job: Job, size: int) -> Iterator[None]:

@@ -71,10 +71,10 @@ class NgramCounts:
 
 
 class GrowingSet:
-    """A set of numbers to which many are added at once, kept as sorted arrays each less than half as long as the one before.
+    """A set of numbers to which many are added at once.
 
-    An array is merged with the one before it when it has become too long, so that every number is moved a logarithmic
-    number of times.
+    It is kept as sorted arrays, each at most half as long as the one before. An array that has become longer is merged
+    with the one before it, so that every number is moved a logarithmic number of times.
     """
 
     def __init__(self) -> None:

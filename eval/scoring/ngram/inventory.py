@@ -38,7 +38,7 @@ class Inventory:
         vocabulary: one more than the largest token id.
         unigrams: int64[vocabulary], the number of each token; -1 for a token that no sentence has.
         keys: of the orders from 2, int64[n-grams], sorted.
-        continued: of the orders from 1, bool[n-grams]: whether a token follows it in a sentence, so that it is a context.
+        continued: of the orders from 1, bool[n-grams]: whether a token follows it in a sentence: it is a context.
         sentences: where the n-grams stand.
     """
 
@@ -99,5 +99,7 @@ def _join(sentences: Sequence[Sentences], start: int | None) -> tuple[Ids, Ids, 
 
 def _standing(grams: Sequence[Ids], place: Ids) -> SentenceNgrams:
     numbers = tuple(gram[place].astype(np.int32) for gram in grams)
-    contexts = tuple(np.where(gram[place] < 0, -1, shorter[place - 1]).astype(np.int32) for shorter, gram in pairwise(grams))
+    contexts = tuple(
+        np.where(gram[place] < 0, -1, shorter[place - 1]).astype(np.int32) for shorter, gram in pairwise(grams)
+    )
     return SentenceNgrams(numbers, contexts)

@@ -1,4 +1,4 @@
-"""The scorers ``ngram-1`` to ``ngram-5``: models of the tokens that a run had seen at a checkpoint, without its weights."""
+"""The scorers ``ngram-1`` to ``ngram-5``: models of the tokens that a run had seen at a checkpoint."""
 
 from collections.abc import Collection
 from typing import Any, ClassVar

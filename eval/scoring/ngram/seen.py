@@ -43,7 +43,7 @@ class SeenNgrams:
         self._inventory = list_ngrams(sentences, start, vocabulary)
         self._counted = np.ones(vocabulary, dtype=bool)
         self._counted[list(excluded)] = False
-        self._reset()
+        self._step, self._counts = 0, self._none()
 
     def covers(self, sentences: Collection[Sentences]) -> bool:
         """Tell whether the n-grams of all these sentences are counted."""
@@ -52,7 +52,7 @@ class SeenNgrams:
     def up_to(self, step: int) -> "SeenNgrams":
         """Count on to a step; from the beginning where the step is behind what is counted."""
         if step < self._step:
-            self._reset()
+            self._step, self._counts = 0, self._none()
         last_line = time.monotonic()
         for block in self._training.blocks(self._step, step, _BLOCK):
             self._counts.add(block)
@@ -67,5 +67,5 @@ class SeenNgrams:
         ngrams = self._inventory.sentences[sentences]
         return log_probabilities(self._counts, ngrams, sentences.tokens, order, self._excluded, add_k)
 
-    def _reset(self) -> None:
-        self._step, self._counts = 0, NgramCounts(self._inventory, self._counted)
+    def _none(self) -> NgramCounts:
+        return NgramCounts(self._inventory, self._counted)
