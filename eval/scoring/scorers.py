@@ -31,7 +31,7 @@ SEVERAL = {"ngram": tuple(scorer.name for scorer in NGRAMS)}  # names that stand
 
 def expand_scorers(names: Any) -> Any:
     """Put the names of all that it stands for in the place of a name such as ``ngram``; what is no list stays."""
-    if not isinstance(names, tuple):
+    if not isinstance(names, list | tuple):
         return names
     return tuple(one for name in names for one in (SEVERAL.get(name, (name,)) if isinstance(name, str) else (name,)))
 

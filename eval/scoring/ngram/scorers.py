@@ -1,6 +1,7 @@
 """The scorers ``ngram-1`` to ``ngram-5``: models of the tokens that a run had seen at a checkpoint."""
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -12,6 +13,8 @@ from eval.scoring.ngram.training_tokens import open_training_tokens
 from eval.scoring.ngram.witten_bell import SMOOTHING
 from eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.errors import UserError
+from ucurve.huggingface.tokenizer_files import tokenizer_sha256
+from ucurve.storage.run_folder import TOKENIZER
 
 
 class Ngram(TokenScorer):
@@ -25,12 +28,14 @@ class Ngram(TokenScorer):
     fits_parameters = False
 
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
-        if info.target.run is None:
+        run = info.target.run
+        if run is None:
             raise UserError(
                 f"{info.target.folder}: the scorer {self.name!r} counts the training tokens of a run, in the order in "
                 "which it saw them; it goes with run=RUN, not with model="
             )
-        self.training = open_training_tokens(info.target.run)
+        _check_tokenizer(info, run)
+        self.training = open_training_tokens(run)
         super().__init__(info, pairs, settings, encode)
 
     def key_settings(self) -> dict[str, Any]:
@@ -65,6 +70,16 @@ class Ngram(TokenScorer):
         if advance is not None:
             advance(self.size)
         return scores
+
+
+def _check_tokenizer(info: ModelInfo, run: Path) -> None:
+    """Refuse a checkpoint whose token ids may not be those of the training tokens."""
+    of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), info.target.tokenizer_sha256()
+    if of_run != of_checkpoint:
+        raise UserError(
+            f"{info.target.folder}: its tokenizer, {of_checkpoint[:16]}, is not the one that the training tokens are "
+            f"made with, {of_run[:16]} in {run / TOKENIZER}; n-grams can be counted with that one alone"
+        )
 
 
 class Ngram1(Ngram):

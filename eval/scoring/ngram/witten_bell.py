@@ -36,7 +36,8 @@ def log_probabilities(
     probabilities = np.exp(log_unigrams(counts.unigrams, excluded, add_k))[tokens]
     for level in range(order - 1):
         gram, context = ngrams.grams[level + 1], ngrams.contexts[level]
-        seen = np.flatnonzero((context >= 0) & (counts.followed[level][context] > 0))
+        seen = np.flatnonzero(context >= 0)
+        seen = seen[counts.followed[level][context[seen]] > 0]
         followed, distinct = counts.followed[level][context[seen]], counts.distinct[level][context[seen]]
         share = counts.grams[level][gram[seen]] + distinct * probabilities[seen]
         probabilities[seen] = share / (followed + distinct)
