@@ -17,7 +17,7 @@ from eval.pairs import Subset, parse_subset
 from eval.presets import Preset, find_preset
 from eval.scoring.base import PromptSettings, Scorer
 from eval.scoring.loading import Device, Dtype
-from eval.scoring.scorers import find_scorer
+from eval.scoring.scorers import expand_scorers, find_scorer
 from ucurve.errors import UserError
 from ucurve.fields import as_tuple
 from ucurve.huggingface.foreign_code import Weights
@@ -52,7 +52,9 @@ def _none_without(key: str) -> BeforeValidator:
 
 
 Names = Annotated[
-    tuple[Annotated[str, _named(find_scorer)], ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)
+    tuple[Annotated[str, _named(find_scorer)], ...] | None,
+    BeforeValidator(lambda given: expand_scorers(as_tuple(given))),
+    AfterValidator(_some),
 ]
 Linkings = Annotated[
     tuple[Annotated[str, _named(parse_linking)], ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)

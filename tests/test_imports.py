@@ -37,7 +37,7 @@ ORDER = {
         "loading",
         "base",
         "mink",
-        "causal masked prompt",
+        "causal masked prompt ngram",
         "scorers",
     ],
     "train": [
@@ -47,7 +47,7 @@ ORDER = {
         "engine plan",
         "run_folder",
         "run replay",
-        "verify grid",
+        "verify grid training_tokens",
         "cli batches",
     ],
     "analysis": [

@@ -52,7 +52,7 @@ COMMANDS = {
         launched=True,
     ),
     "score": Command(
-        "eval.run.score_command",
+        "train.training_tokens.score_command",
         "score checkpoints of runs, or other models, on minimal pairs",
         kept="scores made so far are kept, the same command goes on",
     ),

@@ -37,6 +37,7 @@ class ModelInfo:
     Attributes:
         config: its ``config.json``.
         tokenizer_files: hash of all files that its token ids depend on.
+        vocabulary: one more than the largest token id.
         special: ids that never stand for text of a sentence.
         unigrams: of the training tokens, or published.
         hashes: of weights, configuration and tokenizer, in the order of ``eval.store.scores.Key``.
@@ -47,6 +48,7 @@ class ModelInfo:
     kind: Kind
     tokenizer: Any
     tokenizer_files: str
+    vocabulary: int
     special: frozenset[int]
     unigrams: Unigrams
     hashes: tuple[str, str, str]
@@ -66,8 +68,9 @@ def read_model_info(
     """
     config, special = read_config(target.folder), _special_ids(tokenizer)
     hashes = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
-    unigrams = _read_unigrams(target, tokenizer, special, published, add_k)
-    return ModelInfo(target, config, model_kind(config), tokenizer, tokenizer_files, special, unigrams, hashes)
+    size = 1 + max(tokenizer.get_vocab().values())
+    unigrams = _read_unigrams(target, tokenizer, size, special, published, add_k)
+    return ModelInfo(target, config, model_kind(config), tokenizer, tokenizer_files, size, special, unigrams, hashes)
 
 
 def _special_ids(tokenizer: Any) -> frozenset[int]:
@@ -77,9 +80,8 @@ def _special_ids(tokenizer: Any) -> frozenset[int]:
 
 
 def _read_unigrams(
-    target: Target, tokenizer: Any, special: frozenset[int], published: UnigramSettings | None, add_k: float
+    target: Target, tokenizer: Any, size: int, special: frozenset[int], published: UnigramSettings | None, add_k: float
 ) -> Unigrams:
-    size = 1 + max(tokenizer.get_vocab().values())
     if published is not None:
         probabilities = published_probabilities(published, size, target.tokenizer_sha256())
         return Unigrams(smooth(probabilities, special, published.path), probabilities, sha256_file(published.path))

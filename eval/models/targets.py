@@ -42,6 +42,7 @@ class Target:
         manifest: the checkpoint's manifest; empty for a model that is not this suite's.
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
         revision: the name of the revision that was asked for.
+        run: the run folder whose checkpoint it was asked for as; None for a model alone.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Target:
     counts: Path
     revision: str | None = None
     weights: Weights = "safetensors"
+    run: Path | None = None
 
     @property
     def ours(self) -> bool:
@@ -96,7 +98,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     counts = _find_counts(run)
     wanted = sorted(folders if steps is None else set(steps))
     manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
-    return [Target(run.resolve().name, step, folders[step], manifests[step], counts) for step in wanted]
+    name = run.resolve().name
+    return [Target(name, step, folders[step], manifests[step], counts, run=run) for step in wanted]
 
 
 def _manifest_of_step(folder: Path, step: int) -> dict[str, Any]:

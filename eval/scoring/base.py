@@ -61,6 +61,10 @@ class ScorerSettings(Protocol):
     def prompt(self) -> PromptSettings:
         """How the scorer ``prompt`` asks."""
 
+    @property
+    def add_k(self) -> float:
+        """What is added to every count of a single token."""
+
     def start(self) -> Bos:
         """Return the policy for the token before every sentence."""
 

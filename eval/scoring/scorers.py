@@ -1,11 +1,13 @@
 """The ways to score, by name."""
 
 from pathlib import Path
+from typing import Any
 
 from eval.models.folder import Kind
 from eval.scoring.base import Scorer
 from eval.scoring.causal.scorers import Conditional, MinK, Region, Sentence
 from eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, PseudoMinK, WithinWords
+from eval.scoring.ngram.scorers import NGRAMS
 from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
 
@@ -21,8 +23,17 @@ SCORERS: dict[str, type[Scorer]] = {
         ConditionalWithinWords,
         PseudoMinK,
         Prompt,
+        *NGRAMS,
     )
 }
+SEVERAL = {"ngram": tuple(scorer.name for scorer in NGRAMS)}  # names that stand for several ways
+
+
+def expand_scorers(names: Any) -> Any:
+    """Put the names of all that it stands for in the place of a name such as ``ngram``; what is no list stays."""
+    if not isinstance(names, list | tuple):
+        return names
+    return tuple(one for name in names for one in (SEVERAL.get(name, (name,)) if isinstance(name, str) else (name,)))
 
 
 def find_scorer(name: str) -> type[Scorer]:
@@ -32,7 +43,7 @@ def find_scorer(name: str) -> type[Scorer]:
         UserError: when there is none of the name.
     """
     if name not in SCORERS:
-        raise unknown_name("scorer", name, SCORERS)
+        raise unknown_name("scorer", name, (*SCORERS, *SEVERAL))
     return SCORERS[name]
 
 

@@ -17,7 +17,9 @@ from eval.metrics.significance import statistics_table
 from eval.models.targets import Target
 from eval.scoring.batching import within_memory
 from eval.scoring.loading import load_model
+from eval.scoring.ngram.scorers import Ngram
 from eval.scoring.sharing import Crew, agreeing, sharing
+from eval.scoring.text.sentences import Sentences
 from eval.settings import ScoreSettings
 from eval.store.checksums import is_summed, score_fault
 from eval.store.ratings import keep_ratings
@@ -92,6 +94,7 @@ class Sweep:
     cache: SweepCache = field(default_factory=SweepCache)
     crew: Crew | None = None
     _loaded: tuple[Path, Any] | None = None
+    _counted: set[Sentences] = field(default_factory=set)  # the sentences whose n-grams are counted
     _known: pd.DataFrame = field(default_factory=pd.DataFrame)  # rows of statistics.csv that need not be computed
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
@@ -135,8 +138,7 @@ class Sweep:
         mended = mended_tables(self.folder, targets)
         tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
-        if due:
-            self._model(due[0])
+        self._load_first(jobs, due)
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
         for job in due:
@@ -188,8 +190,16 @@ class Sweep:
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
+    def _load_first(self, jobs: Sequence[Job], due: Sequence[Job]) -> None:
+        """Load the first model and open the first training tokens that are due, so that what is wrong shows now."""
+        self._counted = {job.scorer.sentences for job in jobs if isinstance(job.scorer, Ngram)}
+        for job in {isinstance(job.scorer, Ngram): job for job in reversed(due)}.values():
+            self._model(job)
+
     def _model(self, job: Job) -> Any:
-        """Load a model, or return the one that was loaded last."""
+        """Load a model, or return the one that was loaded last; n-grams are counted up to the step instead."""
+        if isinstance(job.scorer, Ngram):
+            return self.cache.seen_ngrams(job.scorer, self._counted)
         target = job.target
         if self._loaded is None or self._loaded[0] != target.folder:
             self._loaded = None  # one model at a time in memory
@@ -274,6 +284,8 @@ class Sweep:
             with self._together(job, size), _counting(job, bar, self.crew) as advance:
                 return job.score(model, size, advance)
 
+        if isinstance(job.scorer, Ngram):
+            return attempt(0)
         return within_memory(self.settings.batch_tokens, model, attempt)
 
     @contextmanager

@@ -1,6 +1,7 @@
 """The order of the training sequences: a pure function of data hash, data seed and sequence length."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,3 +89,10 @@ class Batches:
     def of_step(self, step: int) -> NDArray[np.int64]:
         """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target."""
         return self.store.windows(self.order.batch(step - 1, self.sequences), self.order.length + 1)
+
+    def between(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the windows of the steps ``after + 1`` to ``to``, in blocks of about ``tokens`` tokens."""
+        rows = max(1, tokens // self.order.length)
+        for first in range(after * self.sequences, to * self.sequences, rows):
+            count = min(rows, to * self.sequences - first)
+            yield self.store.windows(self.order.starts(first, count), self.order.length + 1)

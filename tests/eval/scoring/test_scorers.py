@@ -5,9 +5,11 @@ import pytest
 from eval.linking import parse_linking
 from eval.scoring.masked.scorers import WithinWords
 from eval.scoring.scorers import SCORERS, check_kind, find_scorer
+from eval.settings import ScoreSettings
 from ucurve.errors import UserError
 
-CAUSAL = ("sentence", "conditional", "region", "mink", "prompt")
+NGRAMS = ("ngram-1", "ngram-2", "ngram-3", "ngram-4", "ngram-5")
+CAUSAL = ("sentence", "conditional", "region", "mink", "prompt", *NGRAMS)
 MASKED = ("pll", "pll_l2r", "pll_conditional", "pll_mink")
 
 
@@ -16,7 +18,16 @@ def test_names_of_the_contract():
     assert {name: scorer.name for name, scorer in SCORERS.items()} == {name: name for name in SCORERS}
 
 
+def test_one_name_stands_for_the_ngrams_of_all_orders():
+    assert ScoreSettings(scorer="ngram").scorer == NGRAMS
+    asked = ScoreSettings(scorer=["sentence", "ngram", "ngram-2"])
+    assert asked.scorer == ("sentence", *NGRAMS)
+    assert ScoreSettings(scorer="ngram-3").scorer == ("ngram-3",)
+
+
 def test_unknown_name():
+    with pytest.raises(UserError, match=r"unknown scorer 'ngrams'; .*Did you mean 'ngram'\?"):
+        find_scorer("ngrams")
     with pytest.raises(UserError, match=r"unknown scorer 'pll-l2r'; .*Did you mean 'pll_l2r'\?"):
         find_scorer("pll-l2r")
 

@@ -1,0 +1,1 @@
+"""N-gram models of the tokens that a run had seen: counted once in training order, scored like models."""

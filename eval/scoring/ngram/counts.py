@@ -1,0 +1,99 @@
+"""Counts of the n-grams of an inventory in a growing corpus, with the number of different tokens after each context."""
+
+import numpy as np
+
+from eval.scoring.ngram.inventory import ORDERS, Inventory
+from eval.scoring.text.sentences import Flags, Ids
+
+
+class NgramCounts:
+    """Counts in the training sequences that were added so far.
+
+    The tokens of a sequence but the first are the ones that a model predicts; each is counted after the tokens before
+    it in the same sequence, never across sequences. A token that no sentence is made of, such as the document
+    separator, is a context and is not counted itself, as in the project's unigram probabilities.
+
+    Time is linear in the tokens. Memory is that of the inventory, and 8 bytes for each different token after each
+    context: at most contexts times vocabulary, in a corpus far fewer.
+
+    Attributes:
+        unigrams: int64[vocabulary], of every token, also of those that are not counted in what follows.
+        grams: c(h w) of the orders from 2, int64[n-grams].
+        followed: c(h), how many counted tokens follow the contexts of these orders, int64[contexts].
+        distinct: N1+(h, .), how many different ones.
+        tokens: how many tokens were added, each once, as a prediction.
+    """
+
+    def __init__(self, inventory: Inventory, counted: Flags) -> None:
+        """Begin with no tokens.
+
+        Args:
+            counted: bool[vocabulary], the tokens that sentences are made of.
+        """
+        self._inventory, self._counted = inventory, counted
+        sizes = [len(one) for one in inventory.continued]
+        self.tokens = 0
+        self.unigrams = np.zeros(inventory.vocabulary, dtype=np.int64)
+        self.grams = [np.zeros(size, dtype=np.int64) for size in sizes[1:]]
+        self.followed = [np.zeros(size, dtype=np.int64) for size in sizes[:-1]]
+        self.distinct = [np.zeros(size, dtype=np.int64) for size in sizes[:-1]]
+        self._followers = [GrowingSet() for _ in ORDERS[1:]]
+
+    def add(self, sequences: Ids) -> None:
+        """Count training sequences, int64[sequences, length + 1], the inputs and their last target."""
+        self.unigrams += np.bincount(sequences[:, 1:].ravel(), minlength=self._inventory.vocabulary)
+        self.tokens += sequences[:, 1:].size
+        width, tokens = sequences.shape[1], sequences.ravel()
+        ends, numbers = np.arange(len(tokens)), self._inventory.unigrams[tokens]
+        for level in range(len(ORDERS) - 1):
+            ends, numbers = self._contexts(level, ends, numbers, width)
+            ends, numbers = self._extend(level, ends + 1, numbers, tokens[ends + 1])
+
+    def _contexts(self, level: int, ends: Ids, numbers: Ids, width: int) -> tuple[Ids, Ids]:
+        """Keep those n-grams that are contexts in a sentence and before another token of their sequence."""
+        alive = (numbers >= 0) & (ends % width != width - 1)
+        ends, numbers = ends[alive], numbers[alive]
+        alive = self._inventory.continued[level][numbers]
+        return ends[alive], numbers[alive]
+
+    def _extend(self, level: int, ends: Ids, contexts: Ids, tokens: Ids) -> tuple[Ids, Ids]:
+        """Count the tokens after contexts and return where which n-grams of the next order end."""
+        keys = contexts * self._inventory.vocabulary + tokens
+        counted = self._counted[tokens]
+        self.followed[level] += np.bincount(contexts[counted], minlength=len(self.followed[level]))
+        new = self._followers[level].add(keys[counted])
+        self.distinct[level] += np.bincount(new // self._inventory.vocabulary, minlength=len(self.distinct[level]))
+        known = self._inventory.keys[level]
+        numbers = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
+        there = known[numbers] == keys if len(known) else np.zeros(len(keys), dtype=bool)
+        self.grams[level] += np.bincount(numbers[there & counted], minlength=len(known))
+        return ends[there], numbers[there]
+
+
+class GrowingSet:
+    """A set of numbers to which many are added at once.
+
+    It is kept as sorted arrays, each at most half as long as the one before. An array that has become longer is merged
+    with the one before it, so that every number is moved a logarithmic number of times.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Ids] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def add(self, numbers: Ids) -> Ids:
+        """Add numbers and return those that were not in the set, sorted, each once."""
+        new = np.unique(numbers)
+        for part in self._parts:
+            place = np.minimum(np.searchsorted(part, new), len(part) - 1)
+            new = new[part[place] != new]
+        if len(new):
+            self._parts.append(new)
+        while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
+            last = self._parts.pop()
+            merged = np.concatenate([self._parts[-1], last])
+            merged.sort(kind="stable")
+            self._parts[-1] = merged
+        return new

@@ -1,0 +1,115 @@
+"""The scorers ``ngram-1`` to ``ngram-5``: models of the tokens that a run had seen at a checkpoint."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from eval.models.model_info import ModelInfo
+from eval.scoring.base import Encode, ScorerSettings, TokenScorer
+from eval.scoring.ngram.seen import SeenNgrams
+from eval.scoring.ngram.training_tokens import open_training_tokens
+from eval.scoring.ngram.witten_bell import SMOOTHING
+from eval.scoring.text.sentences import Advance, Scores, Sentences
+from ucurve.errors import UserError
+from ucurve.huggingface.tokenizer_files import tokenizer_sha256
+from ucurve.storage.run_folder import TOKENIZER
+
+
+class Ngram(TokenScorer):
+    """The log probability of the whole sentence by an n-gram model of the training tokens so far.
+
+    Attributes:
+        order: how many tokens an n-gram has.
+    """
+
+    order: ClassVar[int]
+    fits_parameters = False
+
+    def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
+        run = info.target.run
+        if run is None:
+            raise UserError(
+                f"{info.target.folder}: the scorer {self.name!r} counts the training tokens of a run, in the order in "
+                "which it saw them; it goes with run=RUN, not with model="
+            )
+        _check_tokenizer(info, run)
+        self.training = open_training_tokens(run)
+        super().__init__(info, pairs, settings, encode)
+
+    def key_settings(self) -> dict[str, Any]:
+        """Return what n-grams depend on: the training tokens up to the step, and not how a model is computed."""
+        return {
+            "scorer": self.name,
+            "revision": self.revision,
+            "smoothing": SMOOTHING,
+            "order": self.order,
+            "training_tokens": self.training.key(),
+            "step": self.info.target.step,
+            "start_id": self.start.id,
+            "start_rule": self.start.rule,
+            "unk_id": self.info.tokenizer.unk_token_id,
+            "ids_without_unigram": sorted(self.info.special),
+            "unigrams_sha256": self.unigrams.sha256,
+            "unigrams_add_k": self.unigrams.add_k,
+            "add_k": self.settings.add_k,
+        }
+
+    def seen_ngrams(self, sentences: Collection[Sentences]) -> SeenNgrams:
+        """Return counts of the n-grams of sentences, those of this scorer among them, in none of the training tokens.
+
+        Raises:
+            UserError: when the training tokens cannot be had.
+        """
+        return SeenNgrams(self.training, sentences, self.start.id, self.info.vocabulary, self.info.special)
+
+    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:  # noqa: ARG002
+        """Score every token given the tokens before it; ``model`` is a ``SeenNgrams``."""
+        scores: Scores = model.log_probabilities(self.sentences, self.order, self.settings.add_k)
+        if advance is not None:
+            advance(self.size)
+        return scores
+
+
+def _check_tokenizer(info: ModelInfo, run: Path) -> None:
+    """Refuse a checkpoint whose token ids may not be those of the training tokens."""
+    of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), info.target.tokenizer_sha256()
+    if of_run != of_checkpoint:
+        raise UserError(
+            f"{info.target.folder}: its tokenizer, {of_checkpoint[:16]}, is not the one that the training tokens are "
+            f"made with, {of_run[:16]} in {run / TOKENIZER}; n-grams can be counted with that one alone"
+        )
+
+
+class Ngram1(Ngram):
+    """Single tokens."""
+
+    name, order = "ngram-1", 1
+
+
+class Ngram2(Ngram):
+    """Bigrams."""
+
+    name, order = "ngram-2", 2
+
+
+class Ngram3(Ngram):
+    """Trigrams."""
+
+    name, order = "ngram-3", 3
+
+
+class Ngram4(Ngram):
+    """N-grams of 4 tokens."""
+
+    name, order = "ngram-4", 4
+
+
+class Ngram5(Ngram):
+    """N-grams of 5 tokens."""
+
+    name, order = "ngram-5", 5
+
+
+NGRAMS = (Ngram1, Ngram2, Ngram3, Ngram4, Ngram5)

@@ -1,0 +1,71 @@
+"""The n-grams that a run had seen at a step, counted from step to step as far as scores are asked for."""
+
+import time
+from collections.abc import Collection
+
+import numpy as np
+
+from eval.scoring.ngram.counts import NgramCounts
+from eval.scoring.ngram.inventory import list_ngrams
+from eval.scoring.ngram.training_tokens import TrainingTokens
+from eval.scoring.ngram.witten_bell import log_probabilities
+from eval.scoring.text.sentences import Scores, Sentences
+from ucurve.progress import say
+
+_BLOCK = 2**20  # tokens that are counted at once
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class SeenNgrams:
+    """Counts of the n-grams of sentences in the tokens of a run up to a step; takes the place of a loaded model."""
+
+    def __init__(
+        self,
+        training: TrainingTokens,
+        sentences: Collection[Sentences],
+        start: int | None,
+        vocabulary: int,
+        excluded: Collection[int],
+    ) -> None:
+        """Count nothing yet.
+
+        Args:
+            sentences: all that are going to be scored.
+            start: the token that sentences are read after; None for none.
+            vocabulary: one more than the largest token id.
+            excluded: ids that no sentence is made of.
+
+        Raises:
+            UserError: when the training tokens cannot be had.
+        """
+        training.check()
+        self._training, self._excluded = training, excluded
+        self._inventory = list_ngrams(sentences, start, vocabulary)
+        self._counted = np.ones(vocabulary, dtype=bool)
+        self._counted[list(excluded)] = False
+        self._step, self._counts = 0, self._none()
+
+    def covers(self, sentences: Collection[Sentences]) -> bool:
+        """Tell whether the n-grams of all these sentences are counted."""
+        return self._inventory.sentences.keys() >= set(sentences)
+
+    def up_to(self, step: int) -> "SeenNgrams":
+        """Count on to a step; from the beginning where the step is behind what is counted."""
+        if step < self._step:
+            self._step, self._counts = 0, self._none()
+        last_line = time.monotonic()
+        for block in self._training.blocks(self._step, step, _BLOCK):
+            self._counts.add(block)
+            if time.monotonic() - last_line > _SECONDS_BETWEEN_LINES:
+                last_line = time.monotonic()
+                say(f"n-grams counted in {self._counts.tokens:,} training tokens, on the way to step {step}")
+        self._step = step
+        return self
+
+    def log_probabilities(self, sentences: Sentences, order: int, add_k: float) -> Scores:
+        """Compute natural log probabilities of the tokens of sentences by the model of an order, float64[tokens]."""
+        ngrams = self._inventory.sentences[sentences]
+        return log_probabilities(self._counts, ngrams, sentences.tokens, order, self._excluded, add_k)
+
+    def _none(self) -> NgramCounts:
+        return NgramCounts(self._inventory, self._counted)

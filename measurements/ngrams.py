@@ -1,0 +1,148 @@
+"""Time the count of a benchmark's n-grams in the training tokens of a run.
+
+python measurements/ngrams.py --root BENCHMARKS --benchmark NAME [--corpus PATH] [--tokenizer char] [--tokens 21000000]
+
+The tokens are those of a corpus, or else random characters of the benchmark, common and rare ones as in text (Zipf).
+They are written to shards, read back in the order of a training, and counted in a process of its own on one core, with
+a stop after a quarter, half and all of them. The line of half gives the seconds since the beginning, and so on.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from eval.benchmarks.load import load_benchmark
+from eval.scoring.ngram.inventory import ORDERS
+from eval.scoring.ngram.seen import SeenNgrams
+from eval.scoring.text.sentences import encode
+from measurements.processes import peak, run_alone
+from train.corpus.corpus import Corpus, CorpusSettings
+from train.data.order import Batches, DataOrder
+from train.data.store import build_token_store, open_store
+from train.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.huggingface.pretrained import load_tokenizer
+
+SIZES = {"char": None, "word": 6000, "bpe": 6000}
+LENGTH, SEQUENCES = 128, 64  # of a batch
+DOCUMENT = 600  # characters of a made document
+BILLIONS = 3  # tokens, of a large run
+
+
+@dataclass
+class MadeTokens:
+    """The tokens of a stream in the order of a training (``eval.scoring.ngram.training_tokens.TrainingTokens``)."""
+
+    batches: Batches
+
+    def key(self) -> dict[str, Any]:
+        """Return what tokens and order depend on."""
+        return {"data_sha256": self.batches.store.sha256}
+
+    def check(self) -> None:
+        """Do nothing, as the stream is open."""
+
+    def blocks(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the sequences of some steps."""
+        return self.batches.between(after, to, tokens)
+
+
+def make_text(benchmark: str, root: Path, characters: int, file: Path) -> None:
+    """Write documents of random characters of a benchmark, the n-th most common with a share of about 1 / n."""
+    pairs = load_benchmark(benchmark, root)
+    counts = Counter("".join([*pairs["good"], *pairs["bad"]]))
+    letters = np.array([letter for letter, _ in counts.most_common() if not letter.isspace()])
+    draw = np.random.default_rng(0)
+    with file.open("w", encoding="utf-8") as lines:
+        for _ in range(-(-characters // DOCUMENT)):
+            ranks = (len(letters) ** draw.random(DOCUMENT)).astype(np.int64)
+            lines.write("".join(letters[ranks - 1]) + "\n")
+
+
+def count(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Count in this process, and say how long that took and how much memory."""
+    tokenizer = load_tokenizer(arguments.folder / "tokenizer")
+    [stream] = (arguments.folder / "cache").glob("tokens-*")
+    store = open_store(stream)
+    order = DataOrder.over(store.sha256, 0, LENGTH, store.length)
+    pairs = load_benchmark(arguments.benchmark, arguments.root)
+    sentences = encode(pairs, tokenizer)
+    before, begun = peak(), time.perf_counter()
+    training, size = MadeTokens(Batches(store, order, SEQUENCES)), 1 + max(tokenizer.get_vocab().values())
+    seen = SeenNgrams(training, [sentences], tokenizer.eos_token_id, size, [tokenizer.eos_token_id])
+    listed = time.perf_counter() - begun
+    steps = arguments.tokens // (LENGTH * SEQUENCES)
+    begun, lines = time.perf_counter(), []
+    for step in (steps // 4, steps // 2, steps):
+        seen.up_to(step)
+        lines.append((step * LENGTH * SEQUENCES, time.perf_counter() - begun))
+    begun = time.perf_counter()
+    for length in ORDERS:
+        seen.log_probabilities(sentences, length, 1.0)
+    return {
+        "pairs": len(pairs),
+        "vocabulary": size,
+        "epoch": order.sequences * LENGTH,
+        "listed": listed,
+        "lines": lines,
+        "scored": time.perf_counter() - begun,
+        "before": before,
+        "peak": peak(),
+    }
+
+
+def measure(arguments: argparse.Namespace, folder: Path) -> None:
+    """Make tokenizer and stream, count in a process of its own and print the figures."""
+    corpus = arguments.corpus
+    if corpus is None:
+        corpus = folder / "made.txt"
+        make_text(arguments.benchmark, arguments.root, arguments.tokens, corpus)
+    settings = CorpusSettings(kind="text", path=str(corpus), name="measured")
+    chosen = TokenizerSettings(
+        kind=arguments.tokenizer, name=arguments.tokenizer, vocab_size=SIZES[arguments.tokenizer]
+    )
+    build_tokenizer(chosen, settings, folder).rename(folder / "tokenizer")
+    build_token_store(Corpus(settings), folder / "tokenizer", folder / "cache", processes=1)
+    given = {key: getattr(arguments, key) for key in ("root", "benchmark", "tokens")} | {"folder": folder}
+    facts = run_alone(__file__, folder / "out.json", given, threads=1)
+    print(f"{facts['pairs']:,} pairs, vocabulary {facts['vocabulary']:,}, epochs of {facts['epoch']:,} tokens")
+    print(f"{facts['listed']:.1f} s to number the n-grams")
+    for tokens, seconds in facts["lines"]:
+        print(f"{tokens:12,} tokens  {seconds:7.1f} s  {tokens / seconds:11,.0f} tokens/s")
+    tokens, seconds = facts["lines"][-1]
+    print(f"{facts['scored']:.1f} s for the scores of all orders")
+    print(f"peak {facts['peak']:,.0f} MB, {facts['before']:,.0f} MB of it before the n-grams are numbered")
+    print(f"{BILLIONS}e9 tokens at this rate: {BILLIONS * 1e9 / tokens * seconds / 3600:.1f} hours")
+
+
+def main() -> None:
+    """Read the command line; ``--folder`` is for the process this one starts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--corpus", type=Path, help="file or folder of text")
+    parser.add_argument("--tokenizer", choices=SIZES, default="char")
+    parser.add_argument("--tokens", type=int, default=21_000_000)
+    for name in ("folder", "out"):
+        parser.add_argument(f"--{name}", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.folder:
+        arguments.out.write_text(json.dumps(count(arguments)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        measure(arguments, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

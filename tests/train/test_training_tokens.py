@@ -1,0 +1,196 @@
+"""``scorer=ngram``: the n-grams of exactly the tokens that a run had seen at each checkpoint."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eval.models.targets import run_targets
+from eval.run import score_run
+from eval.settings import ScoreSettings
+from eval.store.tables import ACCURACY, read_table
+from eval.sweep.cache import SweepCache
+from tests.eval.scoring.ngram.plain import Plain
+from train.cli import train_command
+from train.config import read_settings
+from train.replay import open_batches
+from train.run.run import train_cell
+from train.training_tokens import RunTokens, enable_ngrams, score_command
+from train.verify import run_findings
+from ucurve.config import Composed, compose
+from ucurve.errors import UserError
+from ucurve.huggingface.pretrained import load_tokenizer
+
+LETTERS = "天地玄黄宇宙洪荒天地"
+NGRAMS = [f"ngram-{order}" for order in range(1, 6)]
+BENCHMARKS = ("zhoblimp", "blimp")
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Two small benchmarks that share some sentences; one has a character that training never saw."""
+    for name, sizes, more in (("zhoblimp", range(2, 8), ""), ("blimp", range(5, 9), "龘天")):
+        pairs = [
+            {"UID": "a", "phenomenon": "p", "sentence_good": LETTERS[:size] + more, "sentence_bad": LETTERS[size::-1]}
+            for size in sizes
+        ]
+        pairs = [pair | {"field": "syntax", "linguistics_term": "p", "pairID": n} for n, pair in enumerate(pairs)]
+        folder = tmp_path / "benchmarks" / name
+        folder.mkdir(parents=True)
+        (folder / "a.jsonl").write_text("\n".join(map(json.dumps, pairs)) + "\n")
+    return tmp_path / "benchmarks"
+
+
+@pytest.fixture
+def train(settings_of):
+    """Train 8 steps of 64 x 16 tokens, one and a half epochs, and return the run folder."""
+
+    def make(*more):
+        size = ["tokens=8192", "batch.sequences=64", "engine.micro_batch=64", "data.max_epochs=2", "schedule.count=4"]
+        settings = settings_of(*size, "eval.when=never", *more)
+        train_cell(settings)
+        return settings.folder
+
+    return make
+
+
+@pytest.fixture
+def score(root):
+    def call(run, *more, benchmarks=BENCHMARKS, scorer="ngram"):
+        given = [f"run={run}", f"benchmarks=[{','.join(benchmarks)}]", f"benchmark_root={root}", f"scorer={scorer}"]
+        score_command(compose("score", [*given, "linking=[lp]", *more]))
+
+    return call
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """The steps from which and to which training tokens were read."""
+    seen, read = [], RunTokens.blocks
+
+    def blocks(self, after, to, tokens):
+        seen.append((after, to))
+        return read(self, after, to, tokens)
+
+    monkeypatch.setattr(RunTokens, "blocks", blocks)
+    return seen
+
+
+def stored(run, benchmark, order, step):
+    return pd.read_parquet(run / "eval" / benchmark / f"ngram-{order}" / f"step{step:08d}.parquet")
+
+
+def steps_of(run):
+    return [target.step for target in run_targets(run)]
+
+
+def check_prefix(run, step):
+    """Compare all stored scores of a step with a plain count of the batches up to it."""
+    sequences = [one.ids for one in open_batches(run).between(0, step)]
+    tokenizer = load_tokenizer(run / "tokenizer")
+    plain = Plain(sequences, len(tokenizer), {tokenizer.eos_token_id}, 1.0)
+    for benchmark in BENCHMARKS:
+        pairs = pd.read_parquet(run / "eval" / benchmark / "pairs.parquet")
+        for order in range(1, 6):
+            scores = stored(run, benchmark, order, step)
+            for side in ("good", "bad"):
+                ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in pairs[side]]
+                wanted = [sum(plain.score(one, tokenizer.eos_token_id, order)) for one in ids]
+                assert scores[f"lp_{side}"].tolist() == pytest.approx(wanted, abs=1e-6), (step, benchmark, order)
+                assert scores[f"n_{side}"].tolist() == [len(one) for one in ids]
+    return plain
+
+
+def test_every_checkpoint_has_the_ngrams_of_its_prefix(train, score, passes):
+    run = train("seeds.data=3")
+    score(run)
+    steps = steps_of(run)
+    assert [one for one in passes if one[0] != one[1]] == list(pairwise(steps)), "one pass"
+    tokens = [sum(plain.after[()].values()) for plain in (check_prefix(run, step) for step in steps)]
+    assert tokens[0] == 0
+    assert tokens == sorted(tokens)
+    uniform = -np.log(len(load_tokenizer(run / "tokenizer")) - 1)
+    first = stored(run, "zhoblimp", 5, 0)
+    assert first["lp_good"].tolist() == pytest.approx((first["n_good"] * uniform).tolist())
+    table = read_table(ACCURACY, ACCURACY.path(run))
+    rows = table[["step", "benchmark", "scorer"]].drop_duplicates()
+    assert len(rows) == len(steps) * len(BENCHMARKS) * len(NGRAMS)
+    assert set(rows["scorer"]) == set(NGRAMS)
+    assert run_findings(run).faults == []
+
+
+def test_what_is_scored_is_kept_and_what_is_asked_for_is_added(train, score, passes, root):
+    run = train("schedule.count=3")
+    last = steps_of(run)[-1]
+    score(run, f"steps=[{last}]", benchmarks=["zhoblimp"], scorer="ngram-2")
+    assert [path.name for path in run.glob("eval/zhoblimp/ngram-*/*.parquet")] == [f"step{last:08d}.parquet"]
+    whole = (run / "eval/zhoblimp/ngram-2" / f"step{last:08d}.parquet").read_bytes()
+    passes.clear()
+    score(run, f"steps=[{last}]", benchmarks=["zhoblimp"], scorer="ngram-2")
+    assert passes == [], "nothing is due"
+    score(run, f"steps=[{last}]", "add_k=0.5", benchmarks=["zhoblimp"], scorer="ngram-2")
+    assert (run / "eval/zhoblimp/ngram-2" / f"step{last:08d}.parquet").read_bytes() != whole
+    score(run, benchmarks=["zhoblimp"])
+    assert (run / "eval/zhoblimp/ngram-2" / f"step{last:08d}.parquet").read_bytes() == whole, "in another order"
+
+
+def test_a_step_behind_the_last_one_is_counted_from_the_beginning(train, root):
+    run = train("schedule.count=3")
+    _, middle, last = steps_of(run)
+    settings, cache = ScoreSettings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"), SweepCache()
+    enable_ngrams()
+    for step in (last, middle):
+        score_run(run, settings, steps=[step], cache=cache)
+        check_prefix(run, step)
+    assert cache.made["n-grams"] == 1, "the sentences are listed once"
+    assert not any(name.startswith("model") for name in cache.made), "no weights are loaded"
+
+
+def test_a_training_scores_by_what_it_has_seen(overrides, root):
+    given = ["eval.benchmarks=[zhoblimp,blimp]", f"benchmark_root={root}", "eval.linking=[lp]", "+eval.scorer=ngram"]
+    composed = Composed(compose("train", [*overrides, "schedule.count=2", *given]), ())
+    train_command([composed])
+    run = read_settings(composed.values).folder
+    for step in (0, 12):
+        check_prefix(run, step)
+
+
+def test_a_model_alone_has_no_training_tokens(train, root, tmp_path):
+    run = train("schedule.count=2")
+    model, out = run / "checkpoints" / "step00000008", tmp_path / "alone"
+    with pytest.raises(UserError, match=r"step00000008: the scorer 'ngram-1' counts .*run=RUN, not with model="):
+        score_command(compose("score", [f"model={model}", f"out={out}", "benchmarks=[demo]", "scorer=ngram"]))
+    assert not out.exists()
+
+
+def test_training_tokens_that_are_gone_are_named_with_what_makes_them_again(train, score, corpus, tmp_path):
+    run = train("schedule.count=2")
+    corpus.rename(tmp_path / "away")
+    cache = (tmp_path / "cache").rename(tmp_path / "moved")
+    command = rf"python -m train.batches run={run} from=0 to=1 data_path=PATH"
+    with pytest.raises(UserError, match=rf"^scorer=ngram: {run}: .* not in {tmp_path}/cache (.|\n)*{command}"):
+        score(run)
+    assert not (run / "eval").exists()
+    cache.rename(tmp_path / "cache")
+    score(run)
+    check_prefix(run, 8)
+
+
+def test_another_tokenizer_is_refused(train, score):
+    run = train("schedule.count=2")
+    file = run / "tokenizer" / "tokenizer.json"
+    file.write_text(file.read_text() + " ")
+    with pytest.raises(
+        UserError, match=r"step00000000: its tokenizer, \w+, is not the one .* in .*/tokenizer; n-grams"
+    ):
+        score(run)
+    assert not (run / "eval").exists()
+
+
+def test_scoring_that_does_not_know_training_says_so(train, root, monkeypatch):
+    run = train("schedule.count=2")
+    monkeypatch.setattr("eval.scoring.ngram.training_tokens._provided", [])
+    with pytest.raises(UserError, match=r"or call train\.training_tokens\.enable_ngrams\(\) first"):
+        score_run(run, ScoreSettings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"))
