@@ -27,7 +27,7 @@ from ucurve.progress import say
 from ucurve.provenance import versions
 from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.locks import Claims
-from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEPS, STEP_TOKENS, parse_step, step_name
+from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEP_TOKENS, STEPS, parse_step, step_name
 from ucurve.storage.sealed import KEY
 
 PAIRS = "pairs.parquet"
