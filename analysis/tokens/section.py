@@ -17,6 +17,7 @@ from analysis.tokens.table import region_table
 
 _MEMBERS = {"critical_good": ("good sentence", DASHES[0]), "critical_bad": ("bad sentence", DASHES[1])}
 _PARTS = {"margin_critical": ("critical region", DASHES[0]), "margin_after": ("after it", DASHES[1])}
+_BEFORE = {"margin_before": ("before it", DASHES[3])}  # of models that read both ways
 _SHOWN = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
     Column("length_good", "Tokens, good", "number"), Column("length_bad", "bad", "number"),
@@ -37,6 +38,7 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     table = region_table(scored)
     if table.empty:
         return
+    parts = _PARTS | (_BEFORE if table["margin_before"].any() else {})
     surprisal = overall_and_phenomena(
         table, f"critical_region_{scored.file_name}", "Surprisal of the critical region",
         f"Surprisal of the critical region in bits, mean over pairs, {scored.title}. {_REGION} {_band(table)}",
@@ -46,7 +48,7 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         table, f"critical_margin_{scored.file_name}", "Margin inside and after the critical region",
         "Surprisal of the bad sentence minus that of the good one in bits, mean over pairs: in the critical region, "
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
-        lambda rows, panels: _draw(rows, panels, _PARTS, "Margin (bits)"),
+        lambda rows, panels: _draw(rows, panels, parts, "Margin (bits)"),
     )  # fmt: skip
     heading = f"Critical regions on {scored.benchmark} (scored by {scored.scorer})"
     yield ReportSection(heading, (*surprisal, *margins, _last_view(table, scored.file_name)))
