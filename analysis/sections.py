@@ -34,6 +34,7 @@ from analysis.report.html import ReportSection
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 from analysis.shape.section import shape_sections
 from analysis.summary import headline, headline_section, linking_section, missing, provenance, runs_section
+from analysis.tokens.section import token_sections
 from ucurve.progress import say
 
 
@@ -117,6 +118,7 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
         curves = tuple(_draw_curves(scored)) or nothing
         yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
         yield from shape_sections(scored)
+        yield from token_sections(scored)
         yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
         yield from accuracy_scaling_sections(scored)
         yield from accuracy_by_bits_sections(scored)

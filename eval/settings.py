@@ -81,6 +81,8 @@ class ScoreSettings:
     linking: Linkings = None
     ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)] = None
     unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
+    tokens: bool = False
+    words: bool = False
     add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     fit: Annotated[FitSettings | None, _none_without("on")] = None
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
@@ -110,6 +112,11 @@ class ScoreSettings:
             if name not in scored:
                 raise ValueError(f"benchmark_revision: {name!r} is not among benchmarks={list(self.benchmarks)}")
         return self
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether the log probability of each token is stored; sums over words are made of them."""
+        return self.tokens or self.words
 
     def pairs_kept(self) -> Subset | None:
         """Return which pairs of each paradigm are scored; None for all."""

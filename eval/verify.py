@@ -12,10 +12,11 @@ from eval.scoring.scorers import SCORERS
 from eval.store.checksums import check_summed, read_key, read_sums, score_fault, sums_path
 from eval.store.scores import PAIRS
 from eval.store.tables import TABLES, TableFile, read_table
+from eval.store.tokens import token_fault, token_path
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
-from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, STEPS, parse_step
+from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, SENTENCES, STEPS, parse_step
 from ucurve.storage.sealed import KEY
 
 _SCORE = {".parquet", ".json"}  # and its key
@@ -72,7 +73,7 @@ def _to_be_summed(root: Path) -> Iterator[str]:
     for kind in TABLES:
         if (root / kind.name).exists():
             yield kind.name
-    for path in (*root.rglob(PAIRS), *root.rglob(RATINGS)):
+    for path in (*root.rglob(PAIRS), *root.rglob(RATINGS), *root.rglob(SENTENCES)):
         yield path.relative_to(root).as_posix()
 
 
@@ -113,6 +114,8 @@ def _verify_score(
     if key is None:
         found.unvouched.append(f"{path}: has no key")
         return
+    if problem := token_fault(folder, path):
+        found.faults.append(problem)
     key_file = path.with_suffix(".json")
     if not KEY.is_on(key_file):
         found.unvouched.append(f"{key_file}: does not say {KEY.key}; an older version wrote it")
@@ -149,12 +152,14 @@ def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is neither a table, a lock, pairs nor a score; folders count by what is in them."""
     known = {root / name for name in (*EVAL_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
     known |= {place / name for place in benchmarks for name in (PAIRS, RATINGS)}
+    known |= {path for place in benchmarks for path in place.glob(SENTENCES)}
     known |= {
         path
         for place in benchmarks
         for path in place.glob(f"*/{STEPS}")
         if path.parent.name in SCORERS and _is_of_step(path)
     }
+    known |= {token_path(path) for path in known if path.suffix == ".parquet"}
     paths = sorted(root.rglob("*"))
     return [
         foreign_fault(path, "not part of the scores")

@@ -54,6 +54,7 @@ ORDER = {
         "data plotting",
         "charts",
         "report",
+        "tokens",
         "curves shape scaling linking models",
         "paradigms pairs languages summary",
         "tokenizer_study",

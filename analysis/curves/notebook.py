@@ -1,8 +1,11 @@
 """A study whose curves show themselves in a notebook, as the charts of the report."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
+
+import pandas as pd
 
 from analysis.charts.curves import Lines, flops_chart, loss_chart
 from analysis.charts.notebook import NotebookChart, notebook_chart
@@ -12,6 +15,7 @@ from analysis.curves.learning import band_note, curve_table
 from analysis.curves.loss import loss_table
 from analysis.data.frames import targets
 from analysis.data.study import BenchmarkScores, Study
+from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, unknown_name
 
 By = Literal["run", "phenomenon"]
@@ -89,6 +93,30 @@ class NotebookStudy(Study):
     def flops_curve(self, benchmark: str | None = None) -> NotebookChart:
         """Draw accuracy against training FLOPs; see ``NotebookScores.flops_curve``."""
         return self._scored(benchmark).flops_curve()
+
+    def tokens(
+        self, benchmark: str | None = None, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
+    ) -> pd.DataFrame:
+        """List the tokens of pairs with their surprisal over training; see ``analysis.tokens.table.token_frame``.
+
+        Args:
+            benchmark: which one, by default the first.
+            pairs: their numbers, by default all.
+            steps: of the checkpoints, by default all.
+        """
+        return token_frame(self._scored(benchmark), pairs, steps)
+
+    def critical_regions(self, benchmark: str | None = None) -> pd.DataFrame:
+        """Average the critical regions of a benchmark by phenomenon over training (``region_table``).
+
+        Raises:
+            UserError: when no log probabilities of tokens are stored.
+        """
+        scored = self._scored(benchmark)
+        table = region_table(scored)
+        if table.empty:
+            raise not_stored(scored)
+        return table
 
     def loss_curve(self) -> NotebookChart:
         """Draw the loss in bits per byte against training tokens.

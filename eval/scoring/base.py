@@ -20,6 +20,7 @@ from eval.models.model_info import ModelInfo, Unigrams
 from eval.models.unigram import unseen
 from eval.pairs import identical
 from eval.scoring.loading import Device, Dtype, check_vocabulary, int8_method
+from eval.scoring.text.layout import TokenLayout, make_layout
 from eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
 from eval.scoring.text.spans import Part
 from eval.scoring.text.tokenize import WORD_MARKS
@@ -227,6 +228,12 @@ class TokenScorer(Scorer):
         self, model: Any, batch_tokens: int, advance: Advance | None = None
     ) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Score all pairs by the sums over the tokens of their sentences."""
+        return self.score_tokens(model, batch_tokens, advance)[:2]
+
+    def score_tokens(
+        self, model: Any, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, Any], Scores]:
+        """Score all pairs, and return what was added up as well, from ``token_log_probabilities``."""
         try:
             values = self.token_log_probabilities(model, batch_tokens, advance)
             columns = self.sentence_columns(values, model, batch_tokens)
@@ -235,7 +242,11 @@ class TokenScorer(Scorer):
             raise RunError(f"{self.info.target.folder}: the score is not finite; {item}") from error
         sides = {"good": self.sentences.good, "bad": self.sentences.bad}
         taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
-        return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes()
+        return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes(), values
+
+    def token_layout(self) -> TokenLayout:
+        """Return what the tokens of the sentences are, made once for all models with one tokenizer."""
+        return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer))
 
     def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
         """Compute what is stored of every sentence."""

@@ -27,7 +27,7 @@ from ucurve.progress import say
 from ucurve.provenance import versions
 from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.locks import Claims
-from ucurve.storage.run_folder import EVAL, RECORD, STEPS, parse_step, step_name
+from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEP_TOKENS, STEPS, parse_step, step_name
 from ucurve.storage.sealed import KEY
 
 PAIRS = "pairs.parquet"
@@ -150,8 +150,11 @@ def _stored_hash(path: Path) -> str | None:
 
 
 def _forget(folder: Path, benchmark: str) -> None:
-    for file in (folder / EVAL / benchmark).glob(f"*/{STEPS}.*"):
+    place = folder / EVAL / benchmark
+    for file in (*place.glob(f"*/{STEPS}.*"), *place.glob(f"*/{STEP_TOKENS}")):
         file.unlink()
+    for file in place.glob(SENTENCES):
+        remove_summed(folder, file)
     for kind in TABLES:
         drop_benchmark(kind, folder, benchmark)
     remove_summed(folder, ratings_path(folder, benchmark))

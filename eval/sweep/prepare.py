@@ -15,9 +15,9 @@ from eval.models.folder import Kind
 from eval.models.model_info import ModelInfo, read_model_info
 from eval.models.targets import Target
 from eval.pairs import data_hash, full_name
-from eval.scoring.base import Scorer
+from eval.scoring.base import Scorer, TokenScorer
 from eval.scoring.scorers import check_kind, find_scorer
-from eval.scoring.text.sentences import Advance, Sentences
+from eval.scoring.text.sentences import Advance, Scores, Sentences
 from eval.settings import ScoreSettings
 from eval.store.scores import Key, score_path
 from eval.sweep.cache import SweepCache
@@ -64,6 +64,13 @@ class Job:
     ) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Score the pairs with the loaded model (``Scorer.score``)."""
         return self.scorer.score(model, batch_tokens, advance)
+
+    def score_tokens(
+        self, model: Any, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, Any], Scores]:
+        """Score the pairs and return the log probabilities of tokens as well (``TokenScorer.score_tokens``)."""
+        assert isinstance(self.scorer, TokenScorer)
+        return self.scorer.score_tokens(model, batch_tokens, advance)
 
 
 def choose_scorers(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> list[type[Scorer]]:

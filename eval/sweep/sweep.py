@@ -19,7 +19,7 @@ from eval.scoring.batching import within_memory
 from eval.scoring.loading import load_model
 from eval.scoring.ngram.scorers import Ngram
 from eval.scoring.sharing import Crew, agreeing, sharing
-from eval.scoring.text.sentences import Sentences
+from eval.scoring.text.sentences import Scores, Sentences
 from eval.settings import ScoreSettings
 from eval.store.checksums import is_summed, score_fault
 from eval.store.ratings import keep_ratings
@@ -39,10 +39,12 @@ from eval.store.tables import (
     read_table,
     without_scores,
 )
+from eval.store.tokens import token_path
 from eval.sweep.cache import SweepCache
 from eval.sweep.checks import check_asked, check_fit, log_equal_revisions, log_left_out
 from eval.sweep.messages import log_benchmarks, log_score
 from eval.sweep.prepare import Job, prepare, rated_job, rated_pairs
+from eval.sweep.tokens import TokenStore, check_tokens
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.locks import Claims, holding_tables, score_claims, scoring_into
 
@@ -123,6 +125,10 @@ class Sweep:
         finally:
             self.crew.broadcast(None)
 
+    @property
+    def _tokens(self) -> TokenStore:
+        return TokenStore(self.folder, self.settings)
+
     def _prepare(self, targets: Sequence[Target]) -> list[Job]:
         """Check everything that can be checked before anything is written, and make the jobs."""
         check_asked(targets, self.benchmarks, self.settings)
@@ -130,6 +136,7 @@ class Sweep:
             self.cache.ratings(pairs, self.settings.benchmark_root)  # a mistake in them shows now
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_fit(jobs, self.settings, self.cache)
+        check_tokens(jobs, self.settings)
         return jobs
 
     def _score_jobs(self, targets: Sequence[Target], jobs: Sequence[Job]) -> list[StoredScores]:
@@ -138,7 +145,9 @@ class Sweep:
         mended = mended_tables(self.folder, targets)
         tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
-        self._load_first(jobs, due)
+        outdated = {job.identity for job in due}
+        lacking = [job for job in jobs if job.identity not in outdated and self._tokens.lacks(job)]
+        self._load_first(jobs, [*due, *lacking])
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
         for job in due:
@@ -151,7 +160,7 @@ class Sweep:
             self._keep_ratings()
             has_rows = {score for table in tables.values() for score in list_scores(table)}
             self._invalidate([job for job in due if job.identity in has_rows or self._key_file(job).exists()], claims)
-            self._known = without_scores(self._current(tables[STATISTICS]), {job.identity for job in due})
+            self._known = without_scores(self._current(tables[STATISTICS]), outdated)
             self._score_all(jobs, claims)
         log_benchmarks(jobs, self.cache.logged)
         return self._stored(jobs)
@@ -187,6 +196,7 @@ class Sweep:
     def _delete(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
             self._key_file(job).unlink(missing_ok=True)
+            token_path(job.path(self.folder)).unlink(missing_ok=True)
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
@@ -223,16 +233,21 @@ class Sweep:
     def _scores(self, job: Job, bar: ProgressBar | None = None) -> pd.DataFrame:
         """Read the scores of a job, or make and store them."""
         path = job.path(self.folder)
-        scores = read_scores(path, job.key)
-        if scores is not None:
-            if bar is not None:
+        stored = read_scores(path, job.key)
+        if stored is not None:
+            self._tokens.mend(job)
+            if self._tokens.lacks(job):
+                scores, _, values = self._compute(job, bar)
+                assert values is not None
+                self._tokens.add(job, values, scores, stored)
+            elif bar is not None:
                 bar.advance(job.scorer.size)
-            return scores
+            return stored
         self._known = without_scores(self._known, {job.identity})
-        scores, notes = self._compute(job, bar)
+        scores, notes, values = self._compute(job, bar)
         if self._key_file(job).exists():  # another process has stored scores of other settings in the meantime
             self._delete([job])
-        write_scores(path, scores, job.key, notes)
+        write_scores(path, scores, job.key, notes | self._tokens.write(job, values))
         return scores
 
     def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:
@@ -277,12 +292,14 @@ class Sweep:
         claims.give(str(rated.identity))
         return scores.assign(rating=read_ratings(self.settings.fit.ratings)["rating"])
 
-    def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any], Scores | None]:
         model = self._model(job)
 
-        def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any]]:
+        def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any], Scores | None]:
             with self._together(job, size), _counting(job, bar, self.crew) as advance:
-                return job.score(model, size, advance)
+                if self._tokens.wanted(job):
+                    return job.score_tokens(model, size, advance)
+                return (*job.score(model, size, advance), None)
 
         if isinstance(job.scorer, Ngram):
             return attempt(0)

@@ -35,12 +35,14 @@ EVAL = "eval"
 RATINGS = "ratings.parquet"  # beside the pairs of a benchmark: judgments of people, with one of these two schemas
 RATING_COLUMNS = ("pair", "side", "person", "value")
 CHOICE_COLUMNS = ("pair", "person", "right")
+SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
 MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
 
 FILES = "files"  # of run.json: the SHA-256 of config.yaml, of held_out.csv and of every file of tokenizer/
 _BEFORE = "files_before"  # while a file is replaced: what is accepted in its place as well
 METRICS_SHA256 = "metrics_sha256"  # of all lines in run.json when the run is finished; of those so far in a state
 STEPS = "step*"  # what finds the names of steps
+STEP_TOKENS = f"tokens-{STEPS}.parquet"  # beside the scores of a step: the log probability of each token
 _STEP = re.compile(r"step(-?\d+)")
 
 

@@ -1,6 +1,7 @@
-"""The log probability of each token of both members of a pair, from the checkpoint itself."""
+"""The log probability of each token of both members of a pair, as it is stored, or from the checkpoint itself."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from eval.scoring.text.sentences import Sentences
 from eval.settings import ScoreSettings
 from eval.store.checksums import read_key
 from eval.store.scores import score_path
+from eval.store.tokens import StoredSentences, read_sentences, read_tokens
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import Job, prepare
 from ucurve.config import check
@@ -23,6 +25,7 @@ from workbench.explore.matrix import ScoreMatrix
 from workbench.explore.pairs import row_of, whole
 from workbench.replies import Values, text_of
 
+_SIDES = ("good", "bad")
 _BATCH = 4096
 
 
@@ -34,17 +37,26 @@ class TokenTables:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def table(self, library: Library, asked: Asked, values: Values) -> dict[str, Any]:
-        """Score the tokens of a pair with a checkpoint of a run, under the settings of the stored scores.
+        """Read the tokens of a pair, or score them with a checkpoint under the settings of the stored scores.
 
         Returns:
             ``good`` and ``bad``, each a list of ``token``, ``logprob`` (natural log; None where a token has none) and
             ``scored``; ``sums``, what the scored tokens add up to; ``stored``, the sums that the scores hold.
 
         Raises:
-            UserError: when the checkpoint is not there, or the way to score has no log probabilities of tokens.
+            UserError: when nothing is stored and the checkpoint is not there, or the way to score has no log
+                probabilities of tokens.
         """
         matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
         row, step = row_of(matrix, values), whole(values, "step")
+        at = int((matrix.steps == step).argmax())
+        stored = {side: float(_at(matrix.columns[f"lp_{side}"], at, row)) for side in _SIDES}
+        found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)
+        sums = {side: sum(one["logprob"] for one in found[side] if one["scored"]) for side in _SIDES}
+        return {**found, "sums": sums, "stored": stored}
+
+    def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> dict[str, Any]:
+        """Score the tokens of both members of a pair with the model."""
         target = _checkpoint(matrix, step)
         with self._lock:
             job = self._job(matrix, row, target, step)
@@ -54,23 +66,14 @@ class TokenTables:
             model = _load(str(target.folder), scorer.kind)
             found = scorer.token_log_probabilities(model, _BATCH, None)
         sentences, tokenizer = scorer.sentences, scorer.info.tokenizer
-        places = {"good": int(sentences.good[0]), "bad": int(sentences.bad[0])}
-        sums = sentences.sums(found)
-        at = int((matrix.steps == step).argmax())
-        stored = {side: float(_at(matrix.columns[f"lp_{side}"], at, row)) for side in places}
-        reply: dict[str, Any] = {
-            side: [
-                {"token": _shown(tokenizer, int(token)), "logprob": float(value), "scored": bool(counts)}
-                for token, value, counts in zip(
-                    sentences.ids(place),
-                    _of(sentences, place, found),
-                    _of(sentences, place, sentences.scored),
-                    strict=True,
-                )
-            ]
-            for side, place in places.items()
+        return {
+            side: _listed(
+                [_shown(tokenizer, int(token)) for token in sentences.ids(place)],
+                _of(sentences, place, found),
+                _of(sentences, place, sentences.scored),
+            )
+            for side, place in (("good", int(sentences.good[0])), ("bad", int(sentences.bad[0])))
         }
-        return {**reply, "sums": {side: float(sums[place]) for side, place in places.items()}, "stored": stored}
 
     def _job(self, matrix: ScoreMatrix, row: int, target: Target, step: int) -> Job:
         key = read_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step).with_suffix(".json")) or {}
@@ -79,6 +82,35 @@ class TokenTables:
         given = {"scorer": [matrix.scorer], **({"bos": rule} if rule in get_args(Bos) else {})}
         (job,) = prepare(target, [pairs], check(ScoreSettings, given), self._cache)
         return job
+
+
+def _read(matrix: ScoreMatrix, pair: int, step: int) -> dict[str, Any] | None:
+    """Read the tokens of both members of a pair; None where they are not stored, or not with their characters."""
+    folder = matrix.run.folder
+    stored = read_tokens(folder, matrix.benchmark, matrix.scorer, step)
+    sentences = None if stored is None else _described(folder, matrix.benchmark, stored.sentences)
+    if stored is None or sentences is None or sentences.places is None:
+        return None
+    members = sentences.members.loc[sentences.members["pair"] == pair]
+    found = {}
+    for side in _SIDES:
+        place = int(members[side].iloc[0])
+        characters = _of(sentences, place, sentences.places).tolist()
+        texts = [sentences.texts[place][first:end] for first, end in characters]
+        found[side] = _listed(texts, _of(sentences, place, stored.values), _of(sentences, place, sentences.scored))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _described(folder: Path, benchmark: str, name: str) -> StoredSentences:
+    return read_sentences(folder, benchmark, name)
+
+
+def _listed(texts: Iterable[str], values: Iterable[Any], scored: Iterable[Any]) -> list[dict[str, Any]]:
+    return [
+        {"token": text, "logprob": float(value), "scored": bool(counts)}
+        for text, value, counts in zip(texts, values, scored, strict=True)
+    ]
 
 
 def _checkpoint(matrix: ScoreMatrix, step: int) -> Target:
@@ -95,7 +127,7 @@ def _load(folder: str, kind: Kind) -> Any:
     return load_model(Path(folder), kind)
 
 
-def _of(sentences: Sentences, place: int, per_token: Any) -> Any:
+def _of(sentences: Sentences | StoredSentences, place: int, per_token: Any) -> Any:
     """Return a value of each token of one sentence."""
     return per_token[sentences.starts[place] : sentences.starts[place + 1]]
 

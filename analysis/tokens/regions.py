@@ -1,0 +1,103 @@
+"""The critical region of a pair: the tokens in which its members differ, between what both begin and end with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eval.store.tokens import StoredSentences
+
+SIDES = ("good", "bad")
+Ids = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Where the parts of a pair's members lie among the tokens of all sentences, each int64[pairs].
+
+    Attributes:
+        start: first token of the member.
+        critical: first token of its critical region, after the tokens that both members begin with.
+        after: first token after the region; as many tokens follow in both members, and they are the same.
+        end: end of the member.
+    """
+
+    start: Ids
+    critical: Ids
+    after: Ids
+    end: Ids
+
+
+def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str, Regions]:
+    """Find the critical regions of pairs.
+
+    The tokens that both members begin with are the longest such part; those that both end with are the longest part
+    of what is left. Where one member only lacks tokens of the other, its region is empty.
+
+    Args:
+        members: ``good`` and ``bad``, the sentence that is each member, a row for each pair.
+
+    Returns:
+        The regions of ``good`` and of ``bad``.
+    """
+    numbers = {side: members[side].to_numpy() for side in SIDES}
+    starts = {side: sentences.starts[each] for side, each in numbers.items()}
+    ends = {side: sentences.starts[each + 1] for side, each in numbers.items()}
+    shortest = np.minimum(*(ends[side] - starts[side] for side in SIDES))
+    width = int(shortest.max(initial=0))
+    offsets = np.arange(width)
+    inside = offsets < shortest[:, None]
+    last = len(sentences.tokens) - 1
+
+    def equal(places: dict[str, Ids]) -> Ids:
+        good, bad = (sentences.tokens[np.clip(places[side], 0, last)] for side in SIDES)
+        same: Ids = np.logical_and.accumulate((good == bad) & inside, axis=1).sum(axis=1)
+        return same
+
+    before = equal({side: starts[side][:, None] + offsets for side in SIDES})
+    after = equal({side: ends[side][:, None] - 1 - offsets for side in SIDES})
+    after = np.minimum(after, shortest - before)
+    return {side: Regions(starts[side], starts[side] + before, ends[side] - after, ends[side]) for side in SIDES}
+
+
+def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
+    """Add up the surprisal of the parts of each pair's members.
+
+    Args:
+        surprisal: float64[tokens]; 0 for a token that does not count.
+
+    Returns:
+        A row for each pair: ``critical``, ``first`` (the first token that differs; NaN for a member that ends before
+        it), ``after`` (what follows the region) and ``length`` (tokens of the region), each as ``_good`` and
+        ``_bad``; and ``margin``, by how much the bad member is less probable, as the sum of ``margin_before``,
+        ``margin_critical`` and ``margin_after``. The unit is that of ``surprisal``.
+    """
+    columns: dict[str, Values | Ids] = {}
+    margins: dict[str, Values] = {}
+    for sign, side in ((-1, "good"), (1, "bad")):
+        region = regions[side]
+        there = region.critical < region.end
+        first = surprisal[np.minimum(region.critical, len(surprisal) - 1)]
+        parts = {
+            "before": _sums(surprisal, region.start, region.critical),
+            "critical": _sums(surprisal, region.critical, region.after),
+            "after": _sums(surprisal, region.after, region.end),
+        }
+        columns |= {
+            f"critical_{side}": parts["critical"],
+            f"first_{side}": np.where(there, first, np.nan),
+            f"after_{side}": parts["after"],
+            f"length_{side}": region.after - region.critical,
+        }
+        for part, value in parts.items():
+            margins[f"margin_{part}"] = margins.get(f"margin_{part}", 0.0) + sign * value
+    return pd.DataFrame({**columns, "margin": sum(margins.values()), **margins})
+
+
+def _sums(values: Values, first: Ids, end: Ids) -> Values:
+    """Sum values from one place to another, each sum by itself, so that equal values have equal sums."""
+    places = np.stack([first, end], axis=1).ravel()
+    sums = np.add.reduceat(np.append(values, 0.0), places)[::2]
+    return np.where(first < end, sums, 0.0)

@@ -1,0 +1,190 @@
+"""The stored log probabilities of tokens as tables: by phenomenon over training, and token by token."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.runs import Run
+from analysis.data.study import BenchmarkScores
+from analysis.tokens.regions import SIDES, Ids, Regions, Values, find_regions, sum_regions
+from eval.pairs import in_accuracies
+from eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
+from ucurve.errors import UserError
+
+OF_MEMBERS = ("critical", "first", "after", "length")
+MARGINS = ("margin", "margin_before", "margin_critical", "margin_after")
+VALUES = (*(f"{part}_{side}" for part in OF_MEMBERS for side in SIDES), *MARGINS)
+_LINE = ["group", "phenomenon", "step"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint of which the log probabilities of tokens are stored.
+
+    Attributes:
+        tokens: training tokens.
+    """
+
+    run: Run
+    step: int
+    tokens: float
+    stored: StoredTokens
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The columns that say which checkpoint a row is about."""
+        return {"run": self.run.label, "group": self.run.group, "step": self.step, "tokens": self.tokens}
+
+
+@dataclass(eq=False)
+class TokenReader:
+    """Reads the tokens of one benchmark; what checkpoints and runs share is read once."""
+
+    scored: BenchmarkScores
+    _sentences: dict[str, StoredSentences] = field(default_factory=dict)
+    _regions: dict[str, dict[str, Regions]] = field(default_factory=dict)
+
+    def checkpoints(self, steps: Collection[int] | None = None) -> Iterator[Checkpoint]:
+        """Yield the checkpoints with stored tokens, run by run; of some steps only where these are given.
+
+        Raises:
+            DamagedError: when a file is not what was written.
+        """
+        rows = self.scored.rows
+        rows = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+        for run in self.scored.study.runs:
+            own = rows[rows["run"] == run.label].sort_values("step")
+            for step, tokens in zip(own["step"].astype(int), own["tokens"].astype(float), strict=True):
+                if steps is not None and step not in steps:
+                    continue
+                stored = read_tokens(run.folder, self.scored.benchmark, self.scored.scorer, step)
+                if stored is not None:
+                    yield Checkpoint(run, step, tokens, stored)
+
+    def sentences(self, checkpoint: Checkpoint) -> StoredSentences:
+        """Return the sentences of a checkpoint; the name of their file is a hash of what is in it."""
+        name = checkpoint.stored.sentences
+        if name not in self._sentences:
+            self._sentences[name] = read_sentences(checkpoint.run.folder, self.scored.benchmark, name)
+        return self._sentences[name]
+
+    def regions(self, checkpoint: Checkpoint) -> dict[str, Regions]:
+        """Return the regions of all pairs of a checkpoint, in the order of ``StoredSentences.members``."""
+        name = checkpoint.stored.sentences
+        if name not in self._regions:
+            sentences = self.sentences(checkpoint)
+            self._regions[name] = find_regions(sentences, sentences.members)
+        return self._regions[name]
+
+    def surprisal(self, checkpoint: Checkpoint) -> Values:
+        """Return the surprisal of every token in bits, 0 for one that does not count."""
+        return np.where(self.sentences(checkpoint).scored, -checkpoint.stored.values / np.log(2), 0.0)
+
+
+def not_stored(scored: BenchmarkScores) -> UserError:
+    """Make the error for a benchmark without stored tokens."""
+    return UserError(
+        f"{scored.benchmark}: no log probabilities of tokens are stored; python score.py run=RUN "
+        f"benchmarks=[{scored.benchmark}] tokens=true stores them"
+    )
+
+
+def region_table(scored: BenchmarkScores) -> pd.DataFrame:
+    """Average the surprisal of the parts of all pairs that accuracies count, and then the runs of each line.
+
+    Returns:
+        ``group``, ``phenomenon`` (``all`` for all pairs), ``step``, ``tokens``, ``runs``, ``pairs``, and for each of
+        ``VALUES`` the mean over pairs and runs and, as ``_sd``, the sample standard deviation over runs (NaN for one).
+        In bits, except ``length``, which counts tokens. Empty where no tokens of a checkpoint are stored.
+    """
+    reader = TokenReader(scored)
+    tables = [_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints()]
+    if not tables:
+        return pd.DataFrame()
+    lines = [run.group for run in scored.study.runs]
+    rows = pd.concat(tables, ignore_index=True)
+    rows["group"] = pd.Categorical(rows["group"], list(dict.fromkeys(lines)))
+    groups = rows.groupby(_LINE, observed=True)
+    table = groups.agg(tokens=("tokens", "mean"), runs=("run", "count"), pairs=("pairs", "mean"))
+    means, spread = groups[list(VALUES)].mean(), groups[list(VALUES)].std().add_suffix("_sd")
+    return table.join(means).join(spread).reset_index().astype({"group": str, "pairs": int})
+
+
+def _average_pairs(reader: TokenReader, checkpoint: Checkpoint) -> pd.DataFrame:
+    pairs = reader.scored.study.pairs(checkpoint.run, reader.scored.benchmark)
+    assert pairs is not None, "scores are stored beside their pairs"
+    values = sum_regions(reader.regions(checkpoint), reader.surprisal(checkpoint))
+    members = reader.sentences(checkpoint).members["pair"]
+    named = pairs.loc[in_accuracies(pairs), ["pair", "phenomenon"]].astype({"phenomenon": str})
+    each = values.assign(pair=members).merge(named, on="pair", validate="one_to_one")
+    groups = [("all", each), *((name, rows) for name, rows in each.groupby("phenomenon") if name not in ("", "all"))]
+    return pd.DataFrame([
+        {**checkpoint.labels, "phenomenon": name, "pairs": len(rows), **rows[list(VALUES)].mean()}
+        for name, rows in groups
+    ])  # fmt: skip
+
+
+def token_frame(
+    scored: BenchmarkScores, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
+) -> pd.DataFrame:
+    """List the tokens of pairs with their surprisal at every checkpoint of which they are stored.
+
+    Args:
+        pairs: their numbers; None for all, which are many rows.
+        steps: None for all.
+
+    Returns:
+        ``run``, ``group``, ``step``, ``tokens`` (of the training), ``pair``, ``side`` (good or bad), ``place`` (in the
+        sentence), ``id``, ``text`` (the characters of the token; missing where the tokenizer did not say), ``region``
+        (before, critical or after), ``word`` (its number in the sentence; missing where white space delimits none),
+        ``scored`` and ``surprisal`` in bits (NaN for a token without score).
+
+    Raises:
+        UserError: when a pair is not there, or no tokens are stored.
+        DamagedError: when a file is not what was written.
+    """
+    reader, tables = TokenReader(scored), []
+    kept: dict[str, pd.DataFrame] = {}
+    for checkpoint in reader.checkpoints(steps):
+        name = checkpoint.stored.sentences
+        if name not in kept:
+            kept[name] = _describe_tokens(reader, checkpoint, pairs)
+        described, at = kept[name], kept[name]["at"].to_numpy()
+        surprisal = -checkpoint.stored.values[at] / np.log(2)
+        tables.append(described.assign(**checkpoint.labels, surprisal=surprisal))
+    if not tables:
+        raise not_stored(scored)
+    order = ["run", "group", "step", "tokens", *kept[name].columns.drop("at"), "surprisal"]
+    return pd.concat(tables, ignore_index=True)[order]
+
+
+def _describe_tokens(reader: TokenReader, checkpoint: Checkpoint, pairs: Collection[int] | None) -> pd.DataFrame:
+    sentences, regions = reader.sentences(checkpoint), reader.regions(checkpoint)
+    members = sentences.members
+    if pairs is not None and (unknown := set(pairs) - set(members["pair"])):
+        raise UserError(f"{reader.scored.benchmark}: there is no pair {min(unknown)}")
+    rows = np.flatnonzero(members["pair"].isin(list(pairs)) if pairs is not None else np.ones(len(members), dtype=bool))
+    tables = []
+    for side in SIDES:
+        region = regions[side]
+        sizes = (region.end - region.start)[rows]
+        owner = np.repeat(rows, sizes)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at = region.start[owner] + place
+        parts = np.select([at < region.critical[owner], at < region.after[owner]], ["before", "critical"], "after")
+        table = {"pair": members["pair"].to_numpy()[owner], "side": side, "place": place, "id": sentences.tokens[at]}
+        table |= {"text": _texts(sentences, members[side].to_numpy()[owner], at), "region": parts}
+        table |= {"word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at]}
+        tables.append(pd.DataFrame({**table, "scored": sentences.scored[at], "at": at}).astype({"word": "Int64"}))
+    every = pd.concat(tables, ignore_index=True)
+    return every.sort_values(["pair", "side", "place"], ascending=[True, False, True], ignore_index=True)
+
+
+def _texts(sentences: StoredSentences, owner: Ids, at: Ids) -> list[str | None]:
+    if sentences.places is None:
+        return [None] * len(at)
+    places = sentences.places[at].tolist()
+    return [sentences.texts[number][first:end] for number, (first, end) in zip(owner.tolist(), places, strict=True)]

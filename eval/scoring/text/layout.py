@@ -1,0 +1,33 @@
+"""What the tokens of sentences are: all that their log probabilities need beside them to be read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from eval.scoring.text.sentences import Ids, Sentences
+from eval.scoring.text.tokenize import tokenize
+from eval.scoring.text.words import Words, delimits_words, number_words
+
+
+@dataclass(frozen=True, eq=False)
+class TokenLayout:
+    """The tokens of distinct sentences, the same for every model with one tokenizer.
+
+    Attributes:
+        places: int64[tokens, 2], the characters of each token in its sentence, from and to; None where the tokenizer
+            does not say.
+        words: None where white space does not delimit the words, or where there are no ``places``.
+    """
+
+    sentences: Sentences
+    places: Ids | None
+    words: Words | None
+
+
+def make_layout(sentences: Sentences, tokenizer: Any) -> TokenLayout:
+    """Find the characters and the words of the tokens of sentences."""
+    if not tokenizer.is_fast:
+        return TokenLayout(sentences, None, None)
+    places = tokenize(sentences.texts, tokenizer, placed=True)[2]
+    assert places is not None and len(places) == len(sentences.tokens)
+    words = number_words(sentences.texts, sentences.starts, places) if delimits_words(sentences.texts) else None
+    return TokenLayout(sentences, places, words)

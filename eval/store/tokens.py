@@ -1,0 +1,245 @@
+"""Log probabilities of tokens beside the scores of pairs: what all checkpoints share once, the values for each.
+
+``eval/BENCHMARK/sentences-HASH.parquet`` has a row for each distinct sentence: its text, its tokens and the pairs it is
+a member of. ``eval/BENCHMARK/SCORER/tokens-step00000512.parquet`` has the log probabilities of one step in the order of
+these rows. The key beside the scores of the step holds the SHA-256 of the second file and the name of the first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from eval.scoring.text.layout import TokenLayout
+from eval.scoring.text.sentences import Flags, Ids, Scores
+from eval.store.checksums import check_summed, is_summed, new_summed_file, read_key
+from eval.store.scores import Key, pairs_path, score_path
+from ucurve.errors import DamagedError
+from ucurve.storage.files import new_file, sha256_file, sha256_json
+from ucurve.storage.sealed import KEY
+
+TOKENS = "token_scores"  # in the key beside scores: what is stored of their tokens
+_PAGE = 1 << 26
+_ADVICE = "python score.py ... tokens=true scores it again; without tokens=true, score.py drops the file"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSentences:
+    """The distinct sentences of a benchmark, read back.
+
+    Attributes:
+        tokens: int64, the ids of all sentences one after the other.
+        starts: int64[sentences + 1], where each sentence begins in ``tokens``.
+        scored: bool[tokens], the tokens that the scores of the pairs add up.
+        places: int64[tokens, 2], the characters of each token in its sentence; None where the tokenizer did not say.
+        words: int64[tokens], the number of each token's word among the words of its sentence, which are those of
+            ``str.split``; None where white space does not delimit words.
+        members: ``pair``, and as ``good`` and ``bad`` the sentences that are its members.
+    """
+
+    texts: list[str]
+    tokens: Ids
+    starts: Ids
+    scored: Flags
+    places: Ids | None
+    words: Ids | None
+    members: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTokens:
+    """The log probabilities of a step.
+
+    Attributes:
+        sentences: name of the file that describes the sentences.
+        values: float64[tokens], natural logs; NaN where a token has none.
+        words: float64[words], the sums over words, in the order of the sentences; None where they are not stored.
+    """
+
+    sentences: str
+    values: Scores
+    words: Scores | None
+
+
+def token_path(scores: Path) -> Path:
+    """Return where the log probabilities of tokens are, beside the scores of a step."""
+    return scores.with_name(f"tokens-{scores.name}")
+
+
+def sentences_path(folder: Path, benchmark: str, name: str) -> Path:
+    """Return where a description of sentences is, below the run folder ``folder``."""
+    return pairs_path(folder, benchmark).with_name(name)
+
+
+def keep_sentences(folder: Path, benchmark: str, key: Key, layout: TokenLayout, pairs: pd.DataFrame) -> str:
+    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
+    name = f"sentences-{sha256_json([key.data_sha256, key.tokenizer_sha256, key.tokens_sha256])[:12]}.parquet"
+    path = sentences_path(folder, benchmark, name)
+    if not is_summed(folder, path):
+        with new_summed_file(folder, path) as temporary:
+            _write(_sentence_table(layout, pairs["pair"].to_numpy()), temporary)
+    return name
+
+
+def write_tokens(scores: Path, name: str, layout: TokenLayout, values: Scores, words: bool) -> dict[str, Any]:
+    """Store the log probabilities of a step's tokens.
+
+    Args:
+        scores: where the scores of the step are.
+        name: of the file that describes the sentences.
+        values: float64[tokens]; they are stored as float32.
+        words: whether to store the sums over words as well; the layout has them.
+
+    Returns:
+        What the key beside the scores has to say under ``TOKENS``.
+    """
+    columns = {"lp": _lists(layout.sentences.starts, values.astype(np.float32))}
+    if words:
+        assert layout.words is not None
+        columns["word_lp"] = _lists(layout.words.starts, layout.words.sums(values).astype(np.float32))
+    path = token_path(scores)
+    with new_file(path) as temporary:
+        _write(pa.table(columns), temporary)
+    return {"sentences": name, "sha256": sha256_file(path), "words": words}
+
+
+def record_tokens(scores: Path, facts: Mapping[str, Any] | None) -> None:
+    """Let the key beside scores say what is stored of their tokens; None for nothing."""
+    key = scores.with_suffix(".json")
+    before = KEY.read_older(key)
+    after = {name: value for name, value in before.items() if name != TOKENS}
+    after |= {} if facts is None else {TOKENS: dict(facts)}
+    if after != before:
+        KEY.write(key, after)
+
+
+def drop_tokens(scores: Path) -> None:
+    """Delete the log probabilities of a step's tokens; its scores stay."""
+    record_tokens(scores, None)
+    token_path(scores).unlink(missing_ok=True)
+
+
+def token_fault(folder: Path, scores: Path) -> str | None:
+    """Describe what is wrong with the log probabilities of a step's tokens; None also where none are stored.
+
+    Args:
+        scores: where the scores of the step are; their key is whole.
+    """
+    facts, path = _facts(scores), token_path(scores)
+    if facts is None:
+        return f"{path}: the key beside the scores does not name it; {_ADVICE}" if path.exists() else None
+    if not path.is_file():
+        return f"{path}: missing; {_ADVICE}"
+    if sha256_file(path) != facts["sha256"]:
+        return f"{path}: not what was written; {_ADVICE}"
+    described = scores.parents[1] / facts["sentences"]
+    if not is_summed(folder, described):
+        problem = "not what was written" if described.is_file() else "missing"
+        return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
+    return None
+
+
+def has_tokens(folder: Path, scores: Path, words: bool) -> bool:
+    """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words if these are wanted."""
+    facts = _facts(scores)
+    return facts is not None and token_fault(folder, scores) is None and (facts["words"] or not words)
+
+
+def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredTokens | None:
+    """Read the log probabilities of a step's tokens; None where none are stored.
+
+    Raises:
+        DamagedError: when a file is not what was written.
+    """
+    scores = score_path(folder, benchmark, scorer, step)
+    facts = _facts(scores)
+    if facts is None:
+        return None
+    problem = token_fault(folder, scores)
+    if problem is not None:
+        raise DamagedError(problem)
+    table = pq.read_table(token_path(scores))
+    words = _values(table, "word_lp").astype(np.float64) if facts["words"] else None
+    return StoredTokens(facts["sentences"], _values(table, "lp").astype(np.float64), words)
+
+
+def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
+    """Read the description of sentences that ``StoredTokens.sentences`` names.
+
+    Raises:
+        DamagedError: when the file is not what was written.
+    """
+    path = sentences_path(folder, benchmark, name)
+    check_summed(folder, path)
+    table = pq.read_table(path)
+    places = None
+    if "first" in table.column_names:
+        places = np.stack([_values(table, "first"), _values(table, "end")], axis=1).astype(np.int64)
+    return StoredSentences(
+        table["text"].to_pylist(),
+        _values(table, "token").astype(np.int64),
+        _starts(table, "token"),
+        _values(table, "scored"),
+        places,
+        _values(table, "word").astype(np.int64) if "word" in table.column_names else None,
+        _members(table),
+    )
+
+
+def _facts(scores: Path) -> dict[str, Any] | None:
+    facts: dict[str, Any] | None = (read_key(scores) or {}).get(TOKENS)
+    return facts
+
+
+def _sentence_table(layout: TokenLayout, pairs: Ids) -> pa.Table:
+    sentences, starts = layout.sentences, layout.sentences.starts
+    columns = {
+        "text": pa.array(sentences.texts),
+        "token": _lists(starts, sentences.tokens.astype(np.int32)),
+        "scored": _lists(starts, sentences.scored),
+    }
+    if layout.places is not None:
+        columns |= {name: _lists(starts, layout.places[:, at].astype(np.int32)) for at, name in enumerate(_PLACE)}
+    if layout.words is not None:
+        numbers = layout.words.owner - layout.words.starts[sentences.owner]
+        columns["word"] = _lists(starts, numbers.astype(np.int32))
+    for side, index in (("good", sentences.good), ("bad", sentences.bad)):
+        edges = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(sentences.texts)))])
+        columns[f"{side}_of"] = _lists(edges, pairs[np.argsort(index, kind="stable")])
+    return pa.table(columns)
+
+
+_PLACE = ("first", "end")
+
+
+def _members(table: pa.Table) -> pd.DataFrame:
+    sides = {}
+    for side in ("good", "bad"):
+        edges = _starts(table, f"{side}_of")
+        owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        sides[side] = pd.Series(owner, index=_values(table, f"{side}_of"))
+    return pd.DataFrame(sides).rename_axis("pair").reset_index()
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    # One page for each column, so that zstd finds the contexts which the members of a pair share.
+    pq.write_table(table, path, compression="zstd", use_dictionary=False, data_page_size=_PAGE)
+
+
+def _lists(starts: Ids, values: npt.NDArray[Any]) -> pa.ListArray:
+    """Make a list of each part of an array without copying or looking at the values."""
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), pa.array(values))
+
+
+def _values(table: pa.Table, column: str) -> npt.NDArray[Any]:
+    return np.asarray(table[column].combine_chunks().flatten().to_numpy(zero_copy_only=False))
+
+
+def _starts(table: pa.Table, column: str) -> Ids:
+    return np.asarray(table[column].combine_chunks().offsets.to_numpy()).astype(np.int64)

@@ -1,0 +1,126 @@
+"""The log probabilities of tokens that a sweep stores beside the scores of its jobs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eval.scoring.base import TokenScorer
+from eval.scoring.scorers import SCORERS
+from eval.scoring.text.sentences import Scores
+from eval.settings import ScoreSettings
+from eval.store.tokens import (
+    TOKENS,
+    drop_tokens,
+    has_tokens,
+    keep_sentences,
+    read_tokens,
+    record_tokens,
+    token_fault,
+    token_path,
+    write_tokens,
+)
+from eval.sweep.prepare import Job
+from ucurve.errors import RunError, UserError
+from ucurve.progress import say
+
+_SAME = 1e-3  # nats between two computations of a sentence's log probability in float32, at most
+
+
+def check_tokens(jobs: Iterable[Job], settings: ScoreSettings) -> None:
+    """Check that the tokens of all jobs can be stored, and summed to words where that is asked for.
+
+    Raises:
+        UserError: naming the scorer without log probabilities of tokens, or the benchmark without words.
+    """
+    for job in {(job.benchmark, job.scorer.name, job.key.tokenizer_sha256): job for job in jobs}.values():
+        if settings.keeps_tokens and not isinstance(job.scorer, TokenScorer):
+            fitting = ", ".join(name for name, scorer in SCORERS.items() if issubclass(scorer, TokenScorer))
+            key = "words" if settings.words else "tokens"
+            raise UserError(
+                f"{key}=true: the scorer {job.scorer.name!r} adds up no log probabilities of tokens; it goes with "
+                f"{fitting}"
+            )
+        if settings.words and isinstance(job.scorer, TokenScorer):
+            _check_words(job, job.scorer)
+
+
+def _check_words(job: Job, scorer: TokenScorer) -> None:
+    layout = scorer.token_layout()
+    if layout.places is None:
+        raise UserError(
+            f"words=true: {job.target.folder}: the tokenizer does not say which characters a token stands for; one "
+            "with tokenizer.json does"
+        )
+    if layout.words is None:
+        raise UserError(
+            f"words=true: {job.benchmark}: white space does not delimit the words of its sentences, such as "
+            f"{scorer.sentences.texts[0]!r}; tokens=true stores the log probabilities of tokens"
+        )
+
+
+@dataclass(frozen=True)
+class TokenStore:
+    """Stores the log probabilities of tokens in a run folder, if the settings ask for them."""
+
+    folder: Path
+    settings: ScoreSettings
+
+    def wanted(self, job: Job) -> bool:
+        """Tell whether the tokens of a job are to be stored."""
+        return self.settings.keeps_tokens and isinstance(job.scorer, TokenScorer)
+
+    def lacks(self, job: Job) -> bool:
+        """Tell whether a job with stored scores has to be scored again for its tokens."""
+        return self.wanted(job) and not has_tokens(self.folder, job.path(self.folder), words=False)
+
+    def write(self, job: Job, values: Scores | None) -> dict[str, Any]:
+        """Store the values of a job's tokens, before its scores; None for no tokens.
+
+        Returns:
+            What the key beside the scores has to say of them.
+        """
+        path = job.path(self.folder)
+        if values is None:
+            token_path(path).unlink(missing_ok=True)  # those of scores that are replaced
+            return {}
+        assert isinstance(job.scorer, TokenScorer)
+        layout = job.scorer.token_layout()
+        name = keep_sentences(self.folder, job.benchmark, job.key, layout, job.pairs)
+        words = self.settings.words and layout.words is not None  # rated sentences may have none
+        return {TOKENS: write_tokens(path, name, layout, values, words)}
+
+    def add(self, job: Job, values: Scores, scores: pd.DataFrame, stored: pd.DataFrame) -> None:
+        """Store the values of a job's tokens beside scores that are there, which they must add up to.
+
+        Args:
+            scores: of the pairs, computed from the values.
+            stored: those that are there; they stay as they are.
+
+        Raises:
+            RunError: when both differ.
+        """
+        path = job.path(self.folder)
+        sums = ["lp_good", "lp_bad"]
+        gaps = (scores[sums] - stored[sums]).abs().max(axis=1)
+        if not (gaps <= _SAME).all():
+            pair = stored["pair"].iloc[int(gaps.fillna(float("inf")).argmax())]
+            raise RunError(
+                f"{path}: the scores of pair {pair} differ from what is computed now by {gaps.max():.3g} nats, perhaps "
+                "because of other hardware or another version; delete the file and its key, and all is scored again"
+            )
+        record_tokens(path, None)
+        record_tokens(path, self.write(job, values)[TOKENS])
+
+    def mend(self, job: Job) -> None:
+        """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
+        path = job.path(self.folder)
+        if problem := token_fault(self.folder, path):
+            say(f"{problem.partition(';')[0]}; {'it is scored again' if self.wanted(job) else 'it is deleted'}")
+            drop_tokens(path)
+        elif self.settings.words and not has_tokens(self.folder, path, words=True) and not self.lacks(job):
+            there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
+            assert there is not None
+            record_tokens(path, self.write(job, there.values)[TOKENS])

@@ -1,0 +1,139 @@
+"""Tables, figures and frames of stored tokens against sums over the values that were written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.api import open_study
+from analysis.sections import make_sections
+from analysis.tokens.section import token_sections
+from eval.scoring.text.layout import TokenLayout
+from eval.scoring.text.sentences import Sentences
+from eval.scoring.text.words import number_words
+from eval.store.checksums import new_summed_file
+from eval.store.scores import Key, pairs_path, score_path
+from eval.store.tokens import keep_sentences, record_tokens, token_path, write_tokens
+from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
+from ucurve.errors import DamagedError, UserError
+from ucurve.storage.sealed import KEY
+
+PAIRS = [("a dog barks", "a dog bark"), ("ab cde", "ab Xde"), ("ab cd", "ab c d"), ("same", "same")]
+PHENOMENA = ["agreement", "agreement", "order", "order"]
+STEPS = (0, 4)
+
+
+def layout():
+    texts = list(dict.fromkeys(text for side in (0, 1) for text in (pair[side] for pair in PAIRS)))
+    starts = np.cumsum([0, *map(len, texts)])
+    tokens = np.array([ord(letter) for text in texts for letter in text])
+    good, bad = (np.array([texts.index(pair[side]) for pair in PAIRS]) for side in (0, 1))
+    spans = np.array([(0, len(text)) for text in texts])
+    scored = np.ones(len(tokens), dtype=bool)
+    scored[starts[:-1]] = False  # as without a start token
+    places = np.concatenate([np.stack([np.arange(len(text)), np.arange(len(text)) + 1], axis=1) for text in texts])
+    sentences = Sentences(texts, tokens, starts, good, bad, scored, spans)
+    return TokenLayout(sentences, places, number_words(texts, starts, places))
+
+
+def values_of(seed, step):
+    """Log probabilities of all tokens: the same letter has the same one, so that what comes before is equal."""
+    draw = np.random.default_rng(100 * seed + step)
+    letters = {letter: -draw.uniform(0.1, 9) for letter in sorted({*"".join(a + b for a, b in PAIRS)})}
+    given = layout().sentences
+    values = np.array([letters[chr(token)] for token in given.tokens])
+    values[given.starts[:-1]] = np.nan
+    return values.astype(np.float32).astype(float)
+
+
+@pytest.fixture
+def runs(tmp_path, make_run):
+    """Two runs of one line with tokens at two of three steps."""
+    pairs = pd.DataFrame({
+        "benchmark": "zho", "language": "und", "paradigm": "p", "phenomenon": PHENOMENA, "pair": [5, 6, 7, 8],
+        "good": [good for good, _ in PAIRS], "bad": [bad for _, bad in PAIRS],
+    })  # fmt: skip
+    for seed in (0, 1):
+        folder = make_run([score_row(step, 0.5) for step in (*STEPS, 8)], seed=seed)
+        with new_summed_file(folder, pairs_path(folder, "zho")) as path:
+            pairs.to_parquet(path, index=False)
+        name = keep_sentences(folder, "zho", Key("w", "c", "t", "i", "d", {}), layout(), pairs)
+        for step in STEPS:
+            scores = score_path(folder, "zho", "sentence", step)
+            facts = write_tokens(scores, name, layout(), values_of(seed, step), words=True)
+            KEY.write(scores.with_suffix(".json"), {})
+            record_tokens(scores, facts)
+    return tmp_path / "runs"
+
+
+def bits(text, seed, step):
+    """The surprisal of each letter of a sentence, 0 for the first one."""
+    given = layout().sentences
+    place = given.texts.index(text)
+    return np.nan_to_num(-values_of(seed, step)[given.starts[place] : given.starts[place + 1]] / np.log(2))
+
+
+def test_means_by_phenomenon_and_over_seeds(runs):
+    table = open_study(f"{runs}/*").critical_regions().set_index(["phenomenon", "step"])
+    assert set(table.index) == {(name, step) for name in ("all", "agreement", "order") for step in STEPS}
+    assert table["pairs"].to_dict() == {
+        (name, step): number for name, number in (("all", 3), ("agreement", 2), ("order", 1)) for step in STEPS
+    }  # the pair of identical sentences does not count
+    assert table.loc[("all", 4), "tokens"] == 4 * TOKENS_PER_STEP
+    for step in STEPS:
+        means = []
+        for seed in (0, 1):
+            s, c, x = bits("a dog barks", seed, step)[10], bits("ab cde", seed, step)[3], bits("ab Xde", seed, step)[3]
+            means.append([s / 2 + c / 2, x / 2, (x - s - c) / 2])
+        expected, spread = np.mean(means, axis=0), np.std(means, axis=0, ddof=1)
+        row = table.loc[("agreement", step)]
+        names = ["critical_good", "critical_bad", "margin_critical"]
+        assert row[names].tolist() == pytest.approx(expected.tolist())
+        assert row[[f"{name}_sd" for name in names]].tolist() == pytest.approx(spread.tolist())
+        assert row[["runs", "length_good", "length_bad", "margin_before"]].tolist() == [2, 1, 0.5, 0]
+        sums = [
+            bits(bad, seed, step).sum() - bits(good, seed, step).sum() for good, bad in PAIRS[:3] for seed in (0, 1)
+        ]
+        assert table.loc[("all", step), "margin"] == pytest.approx(np.mean(sums))
+
+
+def test_every_token_of_a_pair(runs):
+    frame = open_study(f"{runs}/*").tokens(pairs=[7], steps=[4])
+    assert list(frame["run"].unique()) == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
+    rows = frame[frame["run"].str.endswith("s1") & (frame["side"] == "bad")]
+    assert "".join(rows["text"]) == "ab c d"
+    assert rows["region"].tolist() == ["before"] * 4 + ["critical", "after"]
+    assert rows["word"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert rows["scored"].tolist() == [False, *[True] * 5]
+    assert rows["surprisal"].to_numpy()[1:] == pytest.approx(bits("ab c d", 1, 4)[1:])
+    assert np.isnan(rows["surprisal"].iloc[0])
+    assert set(frame[["step", "tokens", "pair"]].itertuples(index=False, name=None)) == {(4, 4.0 * TOKENS_PER_STEP, 7)}
+
+
+def test_the_section_has_the_table_as_figures_and_files(runs):
+    (scored,) = open_study(f"{runs}/*").benchmarks()
+    (section,) = token_sections(scored)
+    assert [drawing.name for drawing in section.drawings] == [
+        f"{what}_zho_{kind}" for what in ("critical_region", "critical_margin") for kind in ("overall", "phenomena")
+    ]
+    last = section.tables["critical_region_last_zho"]
+    assert set(last["step"]) == {4}
+    assert len(last) == 3
+
+
+def test_without_stored_tokens_there_is_no_section_and_an_error_says_how(make_run, tmp_path):
+    make_run([score_row(0, 0.5)])
+    study = open_study(f"{tmp_path}/runs/*")
+    assert not [section for section in make_sections(study) if "Critical" in section.heading]
+    for ask in (study.tokens, study.critical_regions):
+        with pytest.raises(UserError, match=r"no log probabilities of tokens .* benchmarks=\[zho\] tokens=true"):
+            ask()
+
+
+def test_mistakes_are_named(runs):
+    study = open_study(f"{runs}/*")
+    with pytest.raises(UserError, match="zho: there is no pair 9"):
+        study.tokens(pairs=[7, 9])
+    path = token_path(score_path(runs / "14m-10M-char-demo-s1", "zho", "sentence", 4))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DamagedError, match=f"{path}: not what was written"):
+        study.critical_regions()

@@ -1,0 +1,57 @@
+"""The tokens of a pair in the room Explore, read where they are stored."""
+
+import numpy as np
+import pytest
+
+from eval.scoring.text.layout import TokenLayout
+from eval.scoring.text.sentences import Sentences
+from eval.store.scores import Key, score_path
+from eval.store.tokens import keep_sentences, record_tokens, write_tokens
+from tests.workbench import test_explore
+from ucurve.errors import UserError
+from ucurve.storage.sealed import KEY
+from workbench.explore.curves import read_asked
+from workbench.explore.tokens import TokenTables
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """Runs with scores of one step and without checkpoints; the first one has the tokens of its sentences, two each."""
+    monkeypatch.setattr(test_explore, "STEPS", (4,))
+    monkeypatch.setattr(test_explore, "NAMES", ["slln_lp"])
+    library = test_explore.make_library(tmp_path)
+    folder, pairs = library.runs()[0].folder, test_explore.make_pairs(np.random.default_rng(7))
+    texts = [*pairs["good"], *pairs["bad"]]
+    starts, size = np.arange(len(texts) + 1) * 2, len(pairs)
+    places = np.array([place for text in texts for place in ((0, text.index(" ")), (text.index(" ") + 1, len(text)))])
+    spans, scored = np.array([(0, len(text)) for text in texts]), np.arange(2 * len(texts)) % 7 > 0
+    members = np.arange(size), size + np.arange(size)
+    sentences = Sentences(texts, np.zeros(2 * len(texts), dtype=np.int64), starts, *members, scored, spans)
+    layout, path = TokenLayout(sentences, places, None), score_path(folder, "toy", "sentence", 4)
+    name = keep_sentences(folder, "toy", Key("w", "c", "t", "i", "d", {}), layout, pairs)
+    KEY.write(path.with_suffix(".json"), {})
+    record_tokens(path, write_tokens(path, name, layout, -np.arange(2.0 * len(texts)), words=False))
+    return library
+
+
+def table(library, run, pair):
+    values = test_explore.ask(run=library.runs()[run].label, pair=pair, step=4)
+    return TokenTables().table(library, read_asked(values), values)
+
+
+def test_stored_tokens_are_shown_without_the_model(library):
+    found = table(library, 0, 13)
+    assert found["good"] == [
+        {"token": "good", "logprob": -26.0, "scored": True},
+        {"token": "13", "logprob": -27.0, "scored": True},
+    ]
+    assert [one["token"] for one in found["bad"]] == ["bad", "13"]
+    assert [one["scored"] for one in found["bad"]] == [False, True]  # token 2 * (120 + 13) of all
+    assert found["sums"] == {"good": -53.0, "bad": -267.0}
+    scores = test_explore.make_scores(test_explore.make_pairs(np.random.default_rng(7)), np.random.default_rng(0))
+    assert found["stored"] == {side: scores[f"lp_{side}"][13] for side in ("good", "bad")}
+
+
+def test_tokens_that_are_not_stored_need_the_checkpoint(library):
+    with pytest.raises(UserError, match="checkpoint"):
+        table(library, 1, 13)
