@@ -55,7 +55,7 @@ ORDER = {
         "charts",
         "report",
         "curves shape scaling linking models",
-        "paradigms pairs languages summary",
+        "paradigms pairs languages ngrams summary",
         "api sections",
         "run",
     ],
