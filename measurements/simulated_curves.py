@@ -92,7 +92,9 @@ def simulate(
     return (2 * (latent < ndtri(levels)[:, :, None])).astype(np.uint8)
 
 
-def slow_numbers(logs: np.ndarray, draw: np.random.Generator, shape: tuple[int, int, int], decades: float) -> np.ndarray:
+def slow_numbers(
+    logs: np.ndarray, draw: np.random.Generator, shape: tuple[int, int, int], decades: float
+) -> np.ndarray:
     """Return normal numbers of variance 1 that are alike at checkpoints nearer than ``decades``."""
     distance = (logs[:, None] - logs[None, :]) / decades
     values, vectors = np.linalg.eigh(np.exp(-(distance**2) / 2))

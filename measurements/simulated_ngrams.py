@@ -104,7 +104,7 @@ def learn(
 def _alike_orders(draw: np.random.Generator, count: int) -> Array:
     """Return normal numbers of each order, float64[orders, count]; those of orders j and k correlate by .8^|j - k|."""
     distance = np.abs(np.subtract.outer(ORDERS, ORDERS))
-    return np.asarray(np.linalg.cholesky(_ALIKE**distance) @ draw.standard_normal((len(ORDERS), count)))
+    return np.asarray(np.linalg.cholesky(np.power(_ALIKE, distance)) @ draw.standard_normal((len(ORDERS), count)))
 
 
 def _pair_parts(draw: np.random.Generator, cluster_of: Ids) -> Array:

@@ -162,4 +162,4 @@ def _holm(p: Array) -> Array:
 
 
 def _ratio(above: Array, below: Array) -> Array:
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0)
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))

@@ -1,5 +1,7 @@
 """How a model and an n-gram model agree on the pairs of a benchmark: margins, verdicts beyond chance, errors."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -82,5 +84,5 @@ def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_],
     return _ratio(both - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
 
 
-def _ratio(above: Array, below: npt.NDArray[np.floating | np.integer]) -> Array:
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
+def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0))

@@ -1,9 +1,9 @@
 """Curves of n-gram models under the curve of the model: figures of a benchmark, and the same as interactive charts."""
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -11,11 +11,10 @@ from matplotlib.lines import Line2D
 from analysis.charts.curves import learning_chart
 from analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles
+from analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 MODEL = "model"
 _VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong")
-_THIN = (0, (4, 2))
 
 
 def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -46,8 +45,8 @@ def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawi
 
 
 _NOTE = (
-    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at each "
-    "checkpoint."
+    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at "
+    "each checkpoint."
 )
 
 
@@ -72,16 +71,17 @@ def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
-            line = rows[rows["line"] == name].sort_values("tokens")
-            axes.plot(axis.places(line["tokens"]), line["accuracy"], color=style.color, **_look(name))
+            line, (dashes, width) = rows[rows["line"] == name].sort_values("tokens"), _look(name)
+            axes.plot(axis.places(line["tokens"]), line["accuracy"], color=style.color, linestyle=dashes, lw=width)
 
-    legend: dict[str, Artist] = {
-        name: Line2D([], [], color=style.color, **_look(name)) for name, style in styles.items()
-    }
-    return draw_over_tokens(table, panels, draw, _NOTE, legend)
+    return draw_over_tokens(table, panels, draw, _NOTE, {name: _sample(name, style) for name, style in styles.items()})
 
 
-def _look(name: str) -> dict[str, object]:
-    if name == MODEL:
-        return {"linestyle": "-", "linewidth": 1.5, "zorder": 3}
-    return {"linestyle": _THIN, "linewidth": 0.7}
+def _sample(name: str, style: LineStyle) -> Line2D:
+    dashes, width = _look(name)
+    return Line2D([], [], color=style.color, linestyle=dashes, linewidth=width)
+
+
+def _look(name: str) -> tuple[Any, float]:
+    """Return dashes and width of a line."""
+    return ("-", 1.5) if name == MODEL else ((0, (4, 2)), 0.7)

@@ -114,7 +114,7 @@ def _describe(rows: pd.DataFrame, several: bool) -> str:
     shares = rows.dropna(subset=["share"])
     if shares.empty:
         return dip + "no n-gram model can account for it, because each is right or wrong on all of its pairs."
-    most = shares.loc[shares["share"].idxmax()]
+    most = shares.sort_values("share").iloc[-1]
     return (
         f"{dip}no n-gram model accounts for it; the largest share is that of {most['order']}-gram errors, "
         f"{_share(most)}{_p(most)}."
@@ -124,13 +124,12 @@ def _describe(rows: pd.DataFrame, several: bool) -> str:
 def _describe_named(rows: pd.DataFrame) -> str:
     named = rows[rows["named"]].iloc[0]
     text = f"{named['order']}-gram errors account for {_share(named)}{_p(named)}"
-    if named["fits_best"] >= _SURE:
-        return f"{text}."
     others = rows[rows["accounts"] & ~rows["named"]]
-    if others.empty:
+    if named["fits_best"] >= _SURE or others.empty:
         return f"{text}."
-    also = ", ".join(f"{row.order}-gram" for row in others.itertuples())
-    return f"{text}; {also} errors would do so too, and fit the losses less well in only {100 * named['fits_best']:.0f} % of resamples."
+    also = ", ".join(f"{order}-gram" for order in others["order"])
+    sure = f"only {100 * named['fits_best']:.0f} % of resamples"
+    return f"{text}; {also} errors would account for it too, and the choice among these orders is the same in {sure}."
 
 
 def _tokens(count: float) -> str:
@@ -139,7 +138,10 @@ def _tokens(count: float) -> str:
 
 def _share(row: pd.Series) -> str:
     low, high = 100 * row["share_low"], 100 * row["share_high"]
-    return f"{100 * row['share']:.0f} % of it ({100 * CONFIDENCE:g} % interval {low:.0f} to {high:.0f} %)"
+    interval = f"{100 * CONFIDENCE:g} % interval {low:.0f} to {high:.0f} %"
+    if row["share"] <= 1:
+        return f"{100 * row['share']:.0f} % of it ({interval})"
+    return f"all of it ({100 * row['share']:.0f} %, as the pairs that it gets right gained; {interval})"
 
 
 def _p(row: pd.Series) -> str:

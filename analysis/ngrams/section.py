@@ -15,23 +15,23 @@ from analysis.shape.classify import LEVEL
 
 _DIPS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
-    Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"), Column("start", "From (tokens)", "count"),
-    Column("bottom", "Bottom (tokens)", "count"), Column("wrong", "n-gram wrong (%)", "percent"),
-    Column("raw_share", "Losses on these (%)", "percent"), Column("share", "Share beyond chance (%)", "percent"),
-    *interval_columns("percent", "share"), Column("p", "p (Holm)", "p"), Column("fit", "Fit", "number"),
-    Column("fits_best", "Fits best (%)", "percent"), Column("kappa_start", "Kappa before", "number"),
-    Column("kappa_bottom", "Kappa at bottom", "number"),
+    Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
+    Column("start", "From (tokens)", "count"), Column("bottom", "Bottom (tokens)", "count"),
+    Column("wrong", "n-gram wrong (%)", "percent"), Column("raw_share", "Losses on these (%)", "percent"),
+    Column("share", "Share beyond chance (%)", "percent"), *interval_columns("percent", "share"),
+    Column("p", "p (Holm)", "p"), Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
+    Column("kappa_start", "Kappa before", "number"), Column("kappa_bottom", "Kappa at bottom", "number"),
 )  # fmt: skip
 _ACCOUNT = (
-    "A dip is the fall of a smoothed curve that the test of shape finds, from the highest checkpoint before it (From) to "
-    "its lowest. Share beyond chance: how much of the losses lies on the pairs that the n-gram model of the tokens seen "
-    "at the bottom gets wrong, beyond what would lie there if losses did not depend on it; 0 % is chance, 100 % means "
-    "that the pairs which it gets right lose nothing on balance, and more that they gain. An order accounts for a dip "
-    f"if its share is at least {100 * LEAST_SHARE:.0f} % and two tests within paradigms hold at {LEVEL:g}: pairs that it "
-    "gets wrong lose more than others, and the model is right at the bottom where it is right (the larger p, Holm over "
-    "orders). Of several such orders the one is named whose errors correlate best with the losses within paradigms (Fit; "
-    "Fits best: in what share of resamples). Intervals are over pairs. To account for a dip is to go together with it: "
-    "it does not show that the model computes n-grams."
+    "A dip is the fall of a smoothed curve that the test of shape finds, from the highest checkpoint before it (From) "
+    "to its lowest. Share beyond chance: how much of the losses lies on the pairs that the n-gram model of the tokens "
+    "seen at the bottom gets wrong, beyond what would lie there if losses did not depend on it; 0 % is chance, 100 % "
+    "means that the pairs which it gets right lose nothing on balance, and more that they gain. An order accounts for "
+    f"a dip if its share is at least {100 * LEAST_SHARE:.0f} % and two tests within paradigms hold at {LEVEL:g}: pairs "
+    "that it gets wrong lose more than others, and the model is right at the bottom where it is right (the larger p, "
+    "Holm over orders). Of several such orders the one is named whose errors correlate best with the losses within "
+    "paradigms (Fit; Fits best: in what share of resamples). Intervals are over pairs. To account for a dip is to go "
+    "together with it: it does not show that the model computes n-grams."
 )
 
 
