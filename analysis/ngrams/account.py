@@ -13,11 +13,10 @@ epidemiology (Levin 1953), corrected for chance in the same way as kappa (Cohen 
 the n-gram model, 1 where the pairs that it gets right lose nothing on balance, above 1 where they gain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.shape.classify import LEVEL
@@ -29,7 +28,7 @@ from eval.metrics.significance import holm
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 _FLIPS = 2000
 _RESAMPLES = 1000
-_BLOCK = 100  # flips at once: those of all pairs of a benchmark would not fit into memory
+_BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too much memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,22 +120,27 @@ def _p_above_chance(sums: Array, seed: int) -> Array:
 
 def _resample(dip: Dip, loss: Array, wrong: Array, design: Design, seed: int) -> tuple[Array, Array]:
     """Draw clusters within strata with replacement; return A and the fit of each order, float64[draws, K] each."""
-    one = np.ones_like(dip.loss)
+    one, lost = np.ones_like(dip.loss)[None], dip.loss[None]
+    parts = (one, lost, loss[None] ** 2, dip.wrong, dip.wrong * lost, wrong * loss, wrong**2)
+    sums = np.concatenate([_by_cluster(part, design) for part in parts])
     weights = _cluster_weights(design, np.random.default_rng(seed))
-    parts = (one[None], dip.loss[None], dip.wrong, dip.wrong * dip.loss, wrong * loss, wrong**2, loss[None] ** 2)
-    pairs, lost, errors, both, products, squares, of_loss = (weights @ _by_cluster(part, design).T for part in parts)
+    drawn = np.concatenate([block @ sums.T for block in weights])
+    places = np.cumsum([len(part) for part in parts])[:-1]
+    pairs, lost, of_loss, errors, both, products, squares = np.split(drawn, places, axis=1)
     return _shares(lost, errors, both, pairs)[1], _correlation(products, squares, of_loss)
 
 
-def _cluster_weights(design: Design, random: np.random.Generator) -> npt.NDArray[np.float32]:
-    """Return how often each cluster is drawn in each resample, float32[draws, C]."""
+def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Array]:
+    """Yield how often each cluster is drawn in each of some resamples, float64[_BLOCK, C]."""
     of_cluster = np.zeros(design.clusters.max() + 1, dtype=np.int64)
     of_cluster[design.clusters] = design.strata
-    weights = np.empty((_RESAMPLES, len(of_cluster)), dtype=np.float32)
-    for stratum in np.unique(of_cluster):
-        members = np.flatnonzero(of_cluster == stratum)
-        weights[:, members] = random.multinomial(len(members), np.full(len(members), 1 / len(members)), _RESAMPLES)
-    return weights
+    strata = [np.flatnonzero(of_cluster == stratum) for stratum in np.unique(of_cluster)]
+    for _ in range(_RESAMPLES // _BLOCK):
+        weights = np.empty((_BLOCK, len(of_cluster)))
+        for members in strata:
+            chances = np.full(len(members), 1 / len(members))
+            weights[:, members] = random.multinomial(len(members), chances, _BLOCK)
+        yield weights
 
 
 def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:

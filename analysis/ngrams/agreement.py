@@ -31,12 +31,13 @@ def agreement_table(
         wrong outright, and ``accuracy_where_wrong``, the model's accuracy on them. NaN where there is no such pair, and
         where a correlation or kappa is not defined because nothing varies.
     """
-    named = pd.Categorical(phenomena, sorted(set(phenomena) - {"", "all"}, key=str.casefold))
-    parts = [_at_level(np.zeros(len(phenomena), dtype=np.int64), ["all"], verdicts, margins)]
-    if len(named.categories):
-        kept = named.codes >= 0
-        chosen = ((verdicts[0][kept], verdicts[1][kept]), (margins[0][kept], margins[1][kept]))
-        parts.append(_at_level(named.codes[kept].astype(np.int64), list(named.categories), *chosen))
+    names = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
+    groups = pd.Index(names).get_indexer(pd.Index(phenomena)).astype(np.int64)
+    kept = groups >= 0
+    parts = [_at_level(np.zeros_like(groups), ["all"], verdicts, margins)]
+    if kept.any():
+        of_named = ((verdicts[0][kept], verdicts[1][kept]), (margins[0][kept], margins[1][kept]))
+        parts.append(_at_level(groups[kept], names, *of_named))
     return pd.concat(parts, ignore_index=True)
 
 

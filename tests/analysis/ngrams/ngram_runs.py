@@ -16,7 +16,13 @@ PARADIGMS = 6
 
 
 def make_learners(
-    make_run: MakeRun, learners: dict[str, Learner], *, seeds: int = 3, items: int = 300, orders: Sequence[int] = ORDERS
+    make_run: MakeRun,
+    learners: dict[str, Learner],
+    *,
+    seeds: int = 3,
+    items: int = 300,
+    orders: Sequence[int] = ORDERS,
+    **settings,
 ) -> list[Path]:
     """Write runs of a line whose phenomena are learned like these, with n-gram scores at every checkpoint."""
     draw = np.random.default_rng(3)
@@ -30,7 +36,7 @@ def make_learners(
     margins = np.concatenate([one.margins for one in learned.values()], axis=2)
     folders = []
     for seed in range(seeds):
-        folder = make_item_run(make_run, pairs, dict(zip(STEPS, half_points[seed], strict=True)), seed=seed)
+        folder = make_item_run(make_run, pairs, dict(zip(STEPS, half_points[seed], strict=True)), seed=seed, **settings)
         for order in orders:
             for step, row in zip(STEPS, margins[order - 1], strict=True):
                 write_ngram(folder, pairs, row, order, step)
@@ -49,5 +55,5 @@ def _pairs(name: str, learned: Learned) -> pd.DataFrame:
     return pd.DataFrame({
         "pair": [f"{name}-{number}" for number in range(len(learned.paradigms))], "phenomenon": name,
         "paradigm": [f"{name}_{number}" for number in learned.paradigms],
-        "good": [f"a{edit}" for edit in learned.clusters], "bad": [f"b{edit}" for edit in learned.clusters],
+        "good": [f"it is{edit} so" for edit in learned.clusters], "bad": [f"it was{edit} so" for edit in learned.clusters],
     })  # fmt: skip
