@@ -3,8 +3,9 @@
 python -m measurements.ngram_accounts [--learners 200] [--items 300 1000] [--seeds 3]
 
 Run it from the root of the project. Each learner is simulated many times. The table shows how often the test of shape
-finds the dip (p at 5 %), and of all simulations how often each order is named, how often none, and the mean share of
-the order that is followed (of the bigram where none is).
+finds the dip (p at 5 %), and of all simulations how often each order is named and how often none. Its last columns are
+about the order that is followed (the bigram where none is), of the dips found: the mean share, how often it is at least
+one half, and how often each of the two tests is significant by itself, not adjusted for the orders.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from analysis.ngrams.account import Dip, account_of_dip
+from analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
 from analysis.ngrams.dips import dip_places
 from analysis.shape.classify import LEVEL, shape_test
 from analysis.shape.smoothing import Array, estimate_curve, smoothing_weights
@@ -41,21 +42,20 @@ def run(learner: Learner, tokens: Array, count: int, items: int, seeds: int, see
     """Simulate a learner many times and count what is named."""
     draw = np.random.default_rng([seed, items])
     named: Counter[str] = Counter()
-    found, shares = 0, []
+    rows = []
     for number in range(count):
         learned = learn(learner, tokens, draw, items=items, paradigms=6 if items < 600 else 10, seeds=seeds)
         table = account_of(learned, tokens, number)
-        if table is None:
-            named["none"] += 1
-            continue
-        found += 1
-        shares.append(table["share"][ORDERS.index(learner.truth or 2)])
-        chosen = table.loc[table["named"], "order"]
-        named[f"{chosen.iloc[0]}-gram" if len(chosen) else "none"] += 1
-    rates = {name: named[name] / count for name in (*(f"{order}-gram" for order in ORDERS), "none")}
+        chosen = [] if table is None else table.loc[table["named"], "order"].tolist()
+        named[f"{chosen[0]}-gram" if chosen else "none"] += 1
+        if table is not None:
+            rows.append(table[table["order"] == (learner.truth or 2)])
+    found = pd.concat(rows, ignore_index=True)
     return {
-        "learner": learner.name, "items": items, "dip found": found / count, **rates,
-        "share": float(np.mean(shares)) if shares else np.nan,
+        "learner": learner.name, "items": items, "dip found": len(found) / count,
+        **{name: named[name] / count for name in (*(f"{order}-gram" for order in ORDERS), "none")},
+        "share": float(found["share"].mean()), "share >= .5": float((found["share"] >= LEAST_SHARE).mean()),
+        "loses": float((found["p_loss"] <= LEVEL).mean()), "follows": float((found["p_follows"] <= LEVEL).mean()),
     }  # fmt: skip
 
 
@@ -74,8 +74,8 @@ def main() -> None:
             before = time.perf_counter()
             row = run(learner, tokens, arguments.learners, items, arguments.seeds, arguments.seed)
             if learner is FOLLOWERS[0]:
-                print("  ".join(f"{name:>40}" if name == "learner" else f"{name:>9}" for name in row))
-            shown = [f"{value:9.3f}" if isinstance(value, float) else f"{value!s:>9}" for value in row.values()]
+                print("  ".join(f"{name:>40}" if name == "learner" else f"{name:>11}" for name in row))
+            shown = [f"{value:11.3f}" if isinstance(value, float) else f"{value!s:>11}" for value in row.values()]
             print(f"{learner.name:>40}", *shown[1:], f"{time.perf_counter() - before:.0f} s", sep="  ", flush=True)
 
 

@@ -1,9 +1,11 @@
 """What a run and the n-gram models of its training tokens gave to the pairs of a benchmark at each checkpoint."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.files import known_linking, scored_steps, stored_scores
@@ -15,6 +17,7 @@ from analysis.ngrams.agreement import Verdicts, agreement_table
 from analysis.shape.smoothing import Array
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
+from eval.metrics.levels import Ids
 from eval.store.scores import score_path
 from ucurve.errors import UserError
 
@@ -64,38 +67,48 @@ def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:
 
 
 def _read_run(run: Run, items: Items, scored: BenchmarkScores, linking: Linking) -> BesideNgrams:
-    steps_by_order = _steps_by_order(run, scored.benchmark)
+    steps_by_order, reader = _steps_by_order(run, scored.benchmark), _Reader(run, scored.benchmark, items, linking)
     verdicts, rows = {}, []
     for place, (step, tokens) in enumerate(zip(items.steps.tolist(), items.tokens.tolist(), strict=True)):
         orders = [order for order, steps in steps_by_order.items() if step in steps]
-        own = _read(run, scored, scored.scorer, step, items, linking) if orders else None
+        own = reader.read(scored.scorer, step) if orders else None
         for order in orders:
-            beside = _read(run, scored, f"{NGRAM}{order}", step, items, linking)
+            beside = reader.read(f"{NGRAM}{order}", step)
             if own is None or beside is None:
                 continue
             verdicts[order, step] = _half_points(beside, linking, scored.ties_rule)
             both = (items.half_points[place], verdicts[order, step])
-            table = agreement_table(
-                items.pairs["phenomenon"], both, (_margins(own, linking), _margins(beside, linking))
-            )
+            margins = (_margins(own, linking), _margins(beside, linking))
+            table = agreement_table(items.pairs["phenomenon"], both, margins)
             where = {"run": run.label, "group": run.group, "step": step, "tokens": tokens, "order": order}
             rows.append(table.assign(**where)[[*where, *table.columns]])
     return BesideNgrams(run, items, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(), verdicts)
 
 
-def _read(
-    run: Run, scored: BenchmarkScores, scorer: str, step: int, items: Items, linking: Linking
-) -> pd.DataFrame | None:
-    """Read the scores of one checkpoint for the items of a run; None where the linking function cannot be computed."""
-    table = stored_scores(run.folder, scored.benchmark, scorer, step)
-    if table is None:
-        return None
-    known = table.set_index("pair")
-    if not items.pairs["pair"].isin(known.index).all():
-        path = score_path(run.folder, scored.benchmark, scorer, step)
-        raise UserError(f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again")
-    chosen = known.loc[items.pairs["pair"]].reset_index()
-    return None if linking.missing(chosen) else chosen
+@dataclass(eq=False)
+class _Reader:
+    """Reads the score files of a run for its items; all files of a benchmark mostly have their pairs in one order."""
+
+    run: Run
+    benchmark: str
+    items: Items
+    linking: Linking
+    _order: npt.NDArray[Any] | None = None
+    _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def read(self, scorer: str, step: int) -> pd.DataFrame | None:
+        """Read the scores of one checkpoint; None where the linking function cannot be computed from them."""
+        table = stored_scores(self.run.folder, self.benchmark, scorer, step)
+        if table is None or self.linking.missing(table):
+            return None
+        order = table["pair"].to_numpy()
+        if self._order is None or not np.array_equal(order, self._order):
+            self._places = pd.Index(order).get_indexer(pd.Index(self.items.pairs["pair"])).astype(np.int64)
+            self._order = order
+        if (self._places < 0).any():
+            path = score_path(self.run.folder, self.benchmark, scorer, step)
+            raise UserError(f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again")
+        return table.iloc[self._places]
 
 
 def _half_points(table: pd.DataFrame, linking: Linking, rule: TiesRule) -> Verdicts:

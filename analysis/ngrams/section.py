@@ -1,6 +1,6 @@
 """n-gram models in the report: curves under the model's curve, agreement, and what they account for of each dip."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -52,13 +52,20 @@ def ngram_sections(scored: BenchmarkScores, classes: pd.DataFrame) -> Iterable[R
     accounts = account_table(classes, lines, scored.study.settings.cluster)
     yield ReportSection(
         f"n-gram models beside the model on {scored.benchmark}",
-        (*_dip_texts(accounts), *drawings, *_dip_views(accounts, scored)),
+        (*_dip_texts(accounts, classes, lines), *drawings, *_dip_views(accounts, scored)),
         {f"ngrams_{scored.file_name}": agreement},
     )
 
 
-def _dip_texts(accounts: pd.DataFrame) -> list[str]:
-    return describe_dips(accounts) or ["The test of shape finds no dip that n-gram models could account for."]
+def _dip_texts(accounts: pd.DataFrame, classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]]) -> list[str]:
+    runs = dict(zip(classes["group"], classes["runs"], strict=True)) if len(classes) else {}
+    partial = [
+        f"{group}: {len(lines.get(group, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
+        for group, count in runs.items()
+        if len(lines.get(group, ())) != count
+    ]
+    found = describe_dips(accounts)
+    return [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]
 
 
 def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableView]:

@@ -11,7 +11,7 @@ from measurements.simulated_ngrams import ORDERS, Learned, Learner, learn
 from tests.analysis.item_runs import BENCHMARK, make_item_run
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
 
-STEPS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048)
+STEPS = (1, 3, 8, 16, 32, 64, 128, 192, 512, 2048)
 PARADIGMS = 6
 
 

@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,7 @@ def section_of(root, **settings) -> ReportSection:
 
 
 def test_the_report_names_the_order_that_a_learner_follows(make_run, tmp_path) -> None:
-    make_learners(make_run, {"binding": BIGRAM, "agreement": OTHER}, items=600)
+    make_learners(make_run, {"binding": BIGRAM, "agreement": OTHER}, items=600, orders=(1, 2, 3))
     section = section_of(tmp_path)
     sentences = [text for text in section.content if isinstance(text, str)]
     (binding,) = [text for text in sentences if text.startswith("The dip of binding between ")]
@@ -106,5 +108,12 @@ def test_ngram_scores_of_other_pairs_are_refused(make_run, tmp_path) -> None:
     (folder,) = make_learners(make_run, {"binding": BIGRAM}, seeds=1, items=60, orders=(2,))
     path = score_path(folder, BENCHMARK, "ngram-2", STEPS[3])
     pd.read_parquet(path).iloc[1:].to_parquet(path)
-    with pytest.raises(UserError, match=r"ngram-2/step00000008.parquet: its 59 pairs are not those of the benchmark"):
+    with pytest.raises(UserError, match=rf"ngram-2/{path.name}: its 59 pairs are not those of the benchmark"):
         section_of(tmp_path)
+
+
+def test_a_line_of_which_some_runs_have_no_ngrams_is_named(make_run, tmp_path) -> None:
+    _, second = make_learners(make_run, {"binding": BIGRAM}, seeds=2, items=60, orders=(2,))
+    shutil.rmtree(score_path(second, BENCHMARK, "ngram-2", 1).parent)
+    texts = [text for text in section_of(tmp_path).content if isinstance(text, str)]
+    assert any("1 of its 2 runs have n-gram scores, so its dips are not compared" in text for text in texts)
