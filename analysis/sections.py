@@ -23,6 +23,7 @@ from analysis.models.benchmarks import benchmark_sections, match_sections
 from analysis.models.prompts import prompt_sections
 from analysis.models.side_by_side import comparison_sections
 from analysis.models.sizes import complexity_sections, find_families, slope_sections
+from analysis.ngrams.section import ngram_sections
 from analysis.pairs.factors import factor_sections
 from analysis.pairs.section import filtering_sections, pair_sections
 from analysis.paradigms.excluded import excluded_sections
@@ -32,7 +33,7 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import chinese_fonts
 from analysis.report.html import ReportSection
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
-from analysis.shape.section import shape_sections
+from analysis.shape.section import shape_classes, shape_sections
 from analysis.summary import headline, headline_section, linking_section, missing, provenance, runs_section
 from analysis.tokens.section import token_sections
 from ucurve.progress import say
@@ -117,7 +118,9 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
         nothing = ("No checkpoints of a training run were scored on it: no curves.",)
         curves = tuple(_draw_curves(scored)) or nothing
         yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
-        yield from shape_sections(scored)
+        shapes = list(shape_sections(scored))
+        yield from shapes
+        yield from ngram_sections(scored, shape_classes(shapes, scored))
         yield from token_sections(scored)
         yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
         yield from accuracy_scaling_sections(scored)

@@ -82,17 +82,19 @@ def simulate(
     """Return half points, uint8[seeds, checkpoints, items]."""
     logs = np.log10(tokens)
     own = noise.offset * draw.standard_normal((seeds, 1))  # of each run: its level, then its slow curve
-    own = own + noise.drift * _slow(logs, draw, (seeds, len(logs), 1), 0.7)[..., 0]
+    own = own + noise.drift * slow_numbers(logs, draw, (seeds, len(logs), 1), 0.7)[..., 0]
     levels = np.clip(curve(logs) + own, 0.001, 0.999)
     shape = (seeds, len(tokens), items)
     latent = np.sqrt(1 - noise.difficulty - noise.memory) * draw.standard_normal(shape, dtype=np.float32)
     latent += np.sqrt(noise.difficulty) * draw.standard_normal(items, dtype=np.float32)
     if noise.memory:
-        latent += np.sqrt(noise.memory) * _slow(logs, draw, (seeds, len(tokens), items), 0.5).astype(np.float32)
+        latent += np.sqrt(noise.memory) * slow_numbers(logs, draw, (seeds, len(tokens), items), 0.5).astype(np.float32)
     return (2 * (latent < ndtri(levels)[:, :, None])).astype(np.uint8)
 
 
-def _slow(logs: np.ndarray, draw: np.random.Generator, shape: tuple[int, int, int], decades: float) -> np.ndarray:
+def slow_numbers(
+    logs: np.ndarray, draw: np.random.Generator, shape: tuple[int, int, int], decades: float
+) -> np.ndarray:
     """Return normal numbers of variance 1 that are alike at checkpoints nearer than ``decades``."""
     distance = (logs[:, None] - logs[None, :]) / decades
     values, vectors = np.linalg.eigh(np.exp(-(distance**2) / 2))

@@ -56,7 +56,7 @@ ORDER = {
         "report",
         "tokens",
         "curves shape scaling linking models",
-        "paradigms pairs languages summary",
+        "paradigms pairs languages ngrams summary",
         "tokenizer_study",
         "api sections",
         "run",

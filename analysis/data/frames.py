@@ -27,6 +27,7 @@ SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as
 METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
+NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
 BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
 
@@ -137,6 +138,13 @@ def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
         rows = frame[(frame["benchmark"] == benchmark) & (frame["scorer"] == scorer)]
         parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark)])
     return frame[frame.index.isin([place for part in parts for place in part])]
+
+
+def without_ngrams(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows of n-gram models: sections are made of models, beside which ``analysis.ngrams`` puts them."""
+    if frame.empty:
+        return frame
+    return frame[~frame["scorer"].astype(str).str.startswith(NGRAM)]
 
 
 def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:

@@ -10,7 +10,15 @@ import pyarrow.compute
 import pyarrow.dataset
 
 from analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
-from analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame, targets
+from analysis.data.frames import (
+    AGGREGATES,
+    held_out_frame,
+    metric_frame,
+    one_ties_rule,
+    score_frame,
+    targets,
+    without_ngrams,
+)
 from analysis.data.runs import Run
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.user_tables import read_human
@@ -31,7 +39,8 @@ class Study:
 
     Attributes:
         runs: the runs, in the order in which figures name them.
-        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties.
+        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties;
+            n-gram models, which stand beside a run and are no model of their own, are not among them.
         metrics: from ``metric_frame``.
         held_out: from ``held_out_frame``.
     """
@@ -186,7 +195,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     Raises:
         UserError: when a file is broken, the linking function or benchmark is unknown, or there is nothing to draw.
     """
-    scores = score_frame(runs, AGGREGATES)
+    scores = without_ngrams(score_frame(runs, AGGREGATES))
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         folders = ", ".join(str(run.folder) for run in runs)

@@ -86,6 +86,12 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         yield _acquisition_section(scored, found)
 
 
+def shape_classes(sections: Iterable[ReportSection], scored: BenchmarkScores) -> pd.DataFrame:
+    """Take the table of classes from the sections of a benchmark; empty where no curve was tested."""
+    tables = {name: table for section in sections for name, table in section.tables.items()}
+    return tables.get(_classes_file(scored), pd.DataFrame())
+
+
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
     kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
@@ -101,9 +107,13 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
         return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
-    view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
+    view = TableView(note, _CLASSES, shown, {_classes_file(scored): found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
     return ReportSection(heading, (_count_classes(found.classes), *found.notes, *drawings, view))
+
+
+def _classes_file(scored: BenchmarkScores) -> str:
+    return f"shapes_{scored.file_name}"
 
 
 def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:

@@ -92,7 +92,7 @@ def estimate_curve(
             their numbers are equal. None draws every item by itself.
     """
     seeds, steps, items = half_points.shape
-    design = _design(strata, np.arange(items) if clusters is None else clusters)
+    design = design_of(strata, np.arange(items) if clusters is None else clusters)
     total, within = np.zeros((steps, items)), np.zeros((steps, steps))
     for one in half_points:
         share = one.astype(np.float64) / HALVES
@@ -167,7 +167,7 @@ def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 
 
 
 @dataclass(frozen=True, eq=False)
-class _Design:
+class Design:
     """How items are drawn.
 
     Attributes:
@@ -183,7 +183,7 @@ class _Design:
     effective: float
 
 
-def _design(strata: Ids, clusters: Ids) -> _Design:
+def design_of(strata: Ids, clusters: Ids) -> Design:
     """Number clusters within strata and weigh them.
 
     The variance is that of a stratified mean over clusters of unequal sizes, linearized (Cochran 1977, "Sampling
@@ -199,7 +199,7 @@ def _design(strata: Ids, clusters: Ids) -> _Design:
         sizes = np.ones(len(strata), dtype=np.int64)
     count = np.bincount(_strata_of_clusters(strata, kinds))
     scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
-    return _Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
+    return Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
 
 
 def _collapsed(strata: Ids, clusters: Ids) -> Ids:
@@ -220,7 +220,7 @@ def _strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
     return of_cluster
 
 
-def _deviations(share: Array, design: _Design) -> Array:
+def _deviations(share: Array, design: Design) -> Array:
     """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means."""
     n = np.bincount(design.strata)
     means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
@@ -231,7 +231,7 @@ def _deviations(share: Array, design: _Design) -> Array:
     return np.stack([np.bincount(design.clusters, row, minlength=clusters) for row in apart])
 
 
-def _freedom(deviations: Array, design: _Design) -> float:
+def _freedom(deviations: Array, design: Design) -> float:
     """Return the degrees of freedom of the variance of differences between checkpoints, 1 at least.
 
     Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all
@@ -272,6 +272,6 @@ def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Id
         return strata, clusters, cluster
     if len(np.unique(clusters)) == len(clusters):
         return strata, one_by_one, "pairs"
-    if cluster == BY_EDITS and _design(strata, clusters).effective < FEWEST_CLUSTERS:
+    if cluster == BY_EDITS and design_of(strata, clusters).effective < FEWEST_CLUSTERS:
         return strata, one_by_one, PAIRS_OF_FEW_EDITS
     return strata, clusters, "edits"

@@ -1,0 +1,4 @@
+"""n-gram models beside a run: agreement at each checkpoint, and how much of a dip their errors account for.
+
+Imports ``data``, ``plotting``, ``charts``, ``report``, ``curves`` and ``shape``.
+"""

@@ -1,0 +1,169 @@
+"""How much of a dip falls on the pairs that an n-gram model gets wrong, and whether that is more than chance.
+
+A dip is the fall of a smoothed curve from the checkpoint before it that stands highest (the start) to its lowest one
+(the bottom). Smoothing is linear, so each pair has a loss, its smoothed credit at the start less that at the bottom,
+and the mean loss is the fall. For an n-gram model that gets the share E of the pairs wrong, with R the share of all
+losses that lies on these pairs, the share that its errors account for is
+
+    A = (R - E) / (1 - E) = E (L1 - L0) / L
+
+with L the fall, and L1 and L0 the mean loss of the pairs that it gets wrong and right: what would be left out of the
+fall if the pairs that it gets wrong had lost no more than those it gets right. This is the attributable fraction of
+epidemiology (Levin 1953), corrected for chance in the same way as kappa (Cohen 1960): 0 where losses do not depend on
+the n-gram model, 1 where the pairs that it gets right lose nothing on balance, above 1 where they gain.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.shape.classify import LEVEL
+from analysis.shape.smoothing import Array, Design, design_of
+from eval.metrics.accuracy import TAIL
+from eval.metrics.levels import Ids
+from eval.metrics.significance import holm
+
+LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
+_FLIPS = 2000
+_RESAMPLES = 1000
+_BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too much memory
+
+
+@dataclass(frozen=True, eq=False)
+class Dip:
+    """What the pairs of one curve did in a dip, mean over the runs of the line.
+
+    Attributes:
+        loss: float64[I], smoothed credit at the start less that at the bottom.
+        bottom: float64[I], smoothed credit at the bottom.
+        wrong: float64[K, I], 1 less the credit that the n-gram model of each order has at the bottom.
+        strata: int64[I], the paradigm of each pair.
+        clusters: int64[I], pairs that are drawn together.
+    """
+
+    loss: Array
+    bottom: Array
+    wrong: Array
+    strata: Ids
+    clusters: Ids
+
+
+def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFrame:
+    """Say for each order how much of a dip its errors account for.
+
+    Returns:
+        One row per order: ``order``; ``wrong`` (E), ``raw_share`` (R) and ``share`` (A), fractions, with ``share_low``
+        and ``share_high``, a 95 % bootstrap interval over clusters of pairs; ``fit``, the correlation of losses and
+        errors within paradigms, and ``fits_best``, the share of resamples in which it is the highest of all orders;
+        ``p_loss`` and ``p_follows`` (see ``_p_above_chance``), and ``p``, the larger one, adjusted by Holm over the
+        orders; ``accounts``: the share is at least ``LEAST_SHARE`` and p at most the level; ``named``: of the orders
+        that account for the dip, the one that fits best. NaN where an order is right or wrong on all pairs alike.
+    """
+    design = design_of(dip.strata, dip.clusters)
+    loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
+    p_loss = _p_above_chance(_by_cluster(wrong * loss, design), seed)
+    p_follows = _p_above_chance(_by_cluster(-wrong * bottom, design), seed)
+    shares, fits = _resample(dip, loss, wrong, design, seed)
+    raw, share = _shares(dip.loss.sum(), dip.wrong.sum(axis=1), dip.wrong @ dip.loss, len(dip.loss))
+    low, high = np.array([_interval(drawn) for drawn in shares.T]).T
+    table = pd.DataFrame({
+        "order": orders, "wrong": dip.wrong.mean(axis=1), "raw_share": raw, "share": share, "share_low": low,
+        "share_high": high, "fit": _correlation(wrong @ loss, (wrong**2).sum(axis=1), (loss**2).sum()),
+        "fits_best": _how_often_best(fits), "p_loss": p_loss, "p_follows": p_follows,
+        "p": _holm(np.maximum(p_loss, p_follows)),
+    })  # fmt: skip
+    table["accounts"] = (table["share"] >= LEAST_SHARE) & (table["p"] <= LEVEL)
+    best = table["fit"].where(table["accounts"])
+    return table.assign(named=best.notna() & (best == best.max()))
+
+
+def _shares(lost: Array, wrong: Array, lost_on_wrong: Array, pairs: Array | int) -> tuple[Array, Array]:
+    """Return R and A from sums over pairs; NaN where the n-gram model is wrong on all of them."""
+    raw = _ratio(lost_on_wrong, np.broadcast_to(lost, np.shape(lost_on_wrong)))
+    expected = wrong / pairs
+    return raw, _ratio(raw - expected, 1 - expected)
+
+
+def _centered(values: Array, design: Design) -> Array:
+    """Take from each pair the mean of its stratum, float64[..., I]."""
+    rows = np.atleast_2d(values)
+    size = np.bincount(design.strata)
+    means = np.stack([np.bincount(design.strata, row) / np.maximum(1, size) for row in rows])
+    return np.asarray((rows - means[:, design.strata]).reshape(values.shape))
+
+
+def _by_cluster(values: Array, design: Design) -> Array:
+    """Sum over the pairs of each cluster, float64[K, C]."""
+    return np.stack([np.bincount(design.clusters, row) for row in values])
+
+
+def _p_above_chance(sums: Array, seed: int) -> Array:
+    """Test one-sidedly whether the total of each row is above 0, by flipping the signs of the sums of clusters.
+
+    With losses times errors this says that losses fall on the errors of the n-gram model: that the model comes nearer
+    to it from start to bottom. With the negative of credits times errors it says that at the bottom the model is right
+    where the n-gram model is right. Both are within paradigms, so that a paradigm in which the model dips and the
+    n-gram model is wrong is by itself no evidence. Flips of whole clusters are the wild cluster bootstrap of a score
+    (Kline and Santos 2012; Cameron, Gelbach and Miller 2008).
+    """
+    sums = sums[:, (sums != 0).any(axis=0)]
+    total, beyond = sums.sum(axis=1), np.ones(len(sums))
+    random = np.random.default_rng(seed)
+    near = 1e-9 * np.abs(sums).sum(axis=1)
+    for _ in range(_FLIPS // _BLOCK):
+        signs = 1 - 2.0 * random.integers(0, 2, (_BLOCK, sums.shape[1]), dtype=np.int8)
+        beyond += (signs @ sums.T >= total - near).sum(axis=0)
+    return np.where(near > 0, beyond / (1 + _FLIPS), np.nan)
+
+
+def _resample(dip: Dip, loss: Array, wrong: Array, design: Design, seed: int) -> tuple[Array, Array]:
+    """Draw clusters within strata with replacement; return A and the fit of each order, float64[draws, K] each."""
+    one, lost = np.ones_like(dip.loss)[None], dip.loss[None]
+    parts = (one, lost, loss[None] ** 2, dip.wrong, dip.wrong * lost, wrong * loss, wrong**2)
+    sums = np.concatenate([_by_cluster(part, design) for part in parts])
+    weights = _cluster_weights(design, np.random.default_rng(seed))
+    drawn = np.concatenate([block @ sums.T for block in weights])
+    places = np.cumsum([len(part) for part in parts])[:-1]
+    pairs, lost, of_loss, errors, both, products, squares = np.split(drawn, places, axis=1)
+    return _shares(lost, errors, both, pairs)[1], _correlation(products, squares, of_loss)
+
+
+def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Array]:
+    """Yield how often each cluster is drawn in each of some resamples, float64[_BLOCK, C]."""
+    of_cluster = np.zeros(design.clusters.max() + 1, dtype=np.int64)
+    of_cluster[design.clusters] = design.strata
+    strata = [np.flatnonzero(of_cluster == stratum) for stratum in np.unique(of_cluster)]
+    for _ in range(_RESAMPLES // _BLOCK):
+        weights = np.empty((_BLOCK, len(of_cluster)))
+        for members in strata:
+            chances = np.full(len(members), 1 / len(members))
+            weights[:, members] = random.multinomial(len(members), chances, _BLOCK)
+        yield weights
+
+
+def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:
+    scale = np.sqrt(squares * of_loss)
+    return _ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
+
+
+def _how_often_best(fits: Array) -> Array:
+    """Return in what share of the resamples each order fits best, float64[K]."""
+    known = np.where(np.isnan(fits), -np.inf, fits)
+    return np.asarray(np.mean(known == known.max(axis=1, keepdims=True), axis=0))
+
+
+def _interval(drawn: Array) -> Array:
+    finite = drawn[np.isfinite(drawn)]
+    return np.quantile(finite, (TAIL, 1 - TAIL)) if len(finite) else np.full(2, np.nan)
+
+
+def _holm(p: Array) -> Array:
+    adjusted = np.full(len(p), np.nan)
+    adjusted[~np.isnan(p)] = holm(p[~np.isnan(p)])
+    return adjusted
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))

@@ -1,0 +1,89 @@
+"""How a model and an n-gram model agree on the pairs of a benchmark: margins, verdicts beyond chance, errors."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.pair_scores import HALVES
+from analysis.shape.smoothing import Array
+from eval.metrics.levels import Ids
+
+Verdicts = npt.NDArray[np.uint8]
+_NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves
+
+
+def agreement_table(
+    phenomena: pd.Series, verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array]
+) -> pd.DataFrame:
+    """Compare a model with an n-gram model, over all pairs and by phenomenon.
+
+    Args:
+        phenomena: the phenomenon of each pair.
+        verdicts: half points of every pair, the model's first.
+        margins: what the linking function decides by, good less bad sentence, positive for right; the model's first.
+
+    Returns:
+        ``phenomenon`` (``all`` first), ``pairs``, ``accuracy`` and ``ngram_accuracy``; ``pearson``, the product-moment
+        correlation of the margins; ``kappa`` (Cohen 1960) of right and not right, where a pair is right that has the
+        whole credit, so that a tie counted one half is not; ``ngram_wrong``, the pairs on which the n-gram model is
+        wrong outright, and ``accuracy_where_wrong``, the model's accuracy on them. NaN where there is no such pair, and
+        where a correlation or kappa is not defined because nothing varies.
+    """
+    names = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
+    groups = pd.Index(names).get_indexer(pd.Index(phenomena)).astype(np.int64)
+    kept = groups >= 0
+    parts = [_at_level(np.zeros_like(groups), ["all"], verdicts, margins)]
+    if kept.any():
+        of_named = ((verdicts[0][kept], verdicts[1][kept]), (margins[0][kept], margins[1][kept]))
+        parts.append(_at_level(groups[kept], names, *of_named))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _at_level(
+    groups: Ids, names: list[str], verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array]
+) -> pd.DataFrame:
+    ours, theirs = verdicts
+    pairs = np.bincount(groups, minlength=len(names)).astype(np.float64)
+    wrong = theirs == 0
+    n_wrong = np.bincount(groups[wrong], minlength=len(names))
+    of_wrong = np.bincount(groups[wrong], ours[wrong] / HALVES, minlength=len(names))
+    return pd.DataFrame({
+        "phenomenon": names, "pairs": pairs.astype(np.int64),
+        "accuracy": _ratio(np.bincount(groups, ours / HALVES, len(names)), pairs),
+        "ngram_accuracy": _ratio(np.bincount(groups, theirs / HALVES, len(names)), pairs),
+        "pearson": pearson(groups, *margins, len(names)),
+        "kappa": kappa(groups, ours == HALVES, theirs == HALVES, len(names)),
+        "ngram_wrong": n_wrong, "accuracy_where_wrong": _ratio(of_wrong, n_wrong),
+    })  # fmt: skip
+
+
+def pearson(groups: Ids, one: Array, other: Array, count: int) -> Array:
+    """Return the correlation of two numbers of each pair within each of ``count`` groups, float64[count]."""
+    size = np.maximum(1, np.bincount(groups, minlength=count))
+    centered, squares = [], []
+    for values in (one, other):
+        apart = values - (np.bincount(groups, values, count) / size)[groups]
+        square = np.bincount(groups, apart**2, count)
+        squares.append(np.where(square > _NO_VARIANCE * np.bincount(groups, values**2, count), square, 0))
+        centered.append(apart)
+    return _ratio(np.bincount(groups, centered[0] * centered[1], count), np.sqrt(squares[0] * squares[1]))
+
+
+def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], count: int) -> Array:
+    """Return Cohen's kappa of two truth values of each pair within each of ``count`` groups, float64[count].
+
+    Agreement beyond that of two raters who say yes as often as these but independently of each other, as a share of the
+    most that it could be (Cohen 1960). NaN where both say the same of all pairs.
+    """
+    size = np.bincount(groups, minlength=count)
+    first, second, both = (
+        _ratio(np.bincount(groups, said, count), size) for said in (one, other, one == other)
+    )  # fmt: skip
+    chance = first * second + (1 - first) * (1 - second)
+    return _ratio(both - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
+
+
+def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0))

@@ -1,0 +1,87 @@
+"""Curves of n-gram models under the curve of the model: figures of a benchmark, and the same as interactive charts."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.charts.curves import learning_chart
+from analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import LineStyle, TokenAxis, line_styles
+
+MODEL = "model"
+_VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong")
+
+
+def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
+    """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model.
+
+    Returns:
+        ``group``, ``phenomenon``, ``step``, ``tokens``, ``order``, ``runs`` and the means over runs of ``accuracy``,
+        ``ngram_accuracy``, ``pearson``, ``kappa`` and ``accuracy_where_wrong``.
+    """
+    keys = ["group", "phenomenon", "order", "step"]
+    means = {name: (name, "mean") for name in _VALUES}
+    table = agreement.groupby(keys, sort=False).agg(tokens=("tokens", "mean"), runs=("run", "nunique"), **means)
+    return table.reset_index()
+
+
+def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+    """Draw the rows of ``ngram_curves``: overall and by phenomenon; several lines of runs have figures of their own."""
+    groups = list(dict.fromkeys(curves["group"]))
+    drawings = []
+    for place, group in enumerate(groups):
+        rows = _long(curves[curves["group"] == group])
+        of_line = f", {group}" if len(groups) > 1 else ""
+        note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
+        suffix = f"_line{place + 1}" if len(groups) > 1 else ""
+        drawn = overall_and_phenomena(rows, f"{name}{suffix}", f"n-gram models beside the model{of_line}", note, _draw)
+        drawings += [replace(one, chart=learning_chart(_chart_rows(one.table), one.title, note)) for one in drawn]
+    return drawings
+
+
+_NOTE = (
+    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at "
+    "each checkpoint."
+)
+
+
+def _long(curves: pd.DataFrame) -> pd.DataFrame:
+    """Give the model and each order rows of their own: ``line``, ``accuracy``, and the agreement of an order."""
+    shared = ["group", "phenomenon", "step", "tokens", "runs"]
+    model = curves.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(line=MODEL)
+    columns = [*shared, "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong"]
+    orders = curves[columns].rename(columns={"ngram_accuracy": "accuracy"})
+    orders = orders.assign(line=[f"{order}-gram" for order in curves["order"]])
+    table = pd.concat([model, orders], ignore_index=True)
+    return table.assign(low=table["accuracy"], line=pd.Categorical(table["line"], list(dict.fromkeys(table["line"]))))
+
+
+def _chart_rows(table: pd.DataFrame) -> pd.DataFrame:
+    lines = table["line"].astype(str)
+    return table.drop(columns=["line", "group"]).assign(group=lines, low=float("nan"), high=float("nan"), whole=True)
+
+
+def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
+    styles = line_styles(table["line"].cat.categories)
+
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for name, style in styles.items():
+            line, (dashes, width) = rows[rows["line"] == name].sort_values("tokens"), _look(name)
+            axes.plot(axis.places(line["tokens"]), line["accuracy"], color=style.color, linestyle=dashes, lw=width)
+
+    return draw_over_tokens(table, panels, draw, _NOTE, {name: _sample(name, style) for name, style in styles.items()})
+
+
+def _sample(name: str, style: LineStyle) -> Line2D:
+    dashes, width = _look(name)
+    return Line2D([], [], color=style.color, linestyle=dashes, linewidth=width)
+
+
+def _look(name: str) -> tuple[Any, float]:
+    """Return dashes and width of a line."""
+    return ("-", 1.5) if name == MODEL else ((0, (4, 2)), 0.7)

@@ -1,0 +1,148 @@
+"""The dips that the test of shape finds, each with what n-gram models account for of it, and in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.pair_scores import HALVES
+from analysis.ngrams.account import Dip, account_of_dip
+from analysis.ngrams.scores import BesideNgrams
+from analysis.plotting.style import readable
+from analysis.shape.classify import LEVEL
+from analysis.shape.smoothing import Array, drawn_together, smoothing_weights
+from eval.metrics.accuracy import CONFIDENCE
+from ucurve.fields import format_count
+
+_SURE = 0.95  # share of resamples from which on no other order is named beside the one that fits best
+
+
+def account_table(classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
+    """Say of each significant dip how much of it the errors of each order account for.
+
+    Args:
+        classes: the table of ``analysis.shape.tables.shape_table``.
+        lines: the runs of each line that have n-gram scores.
+        cluster: the way of clustering that the runs were read with.
+
+    Returns:
+        One row per dip and order: ``group``, ``phenomenon``, ``runs``, ``items``, ``start``, ``bottom`` and ``end``
+        (tokens), ``fall`` (smoothed accuracy at the start less that at the bottom, a fraction), ``kappa_start`` and
+        ``kappa_bottom`` (mean over runs, at these checkpoints), and the columns of ``account_of_dip``.
+    """
+    tables = [
+        table
+        for row in classes.to_dict("records")
+        if row["holm_u"] <= LEVEL and (members := lines.get(row["group"])) and len(members) == row["runs"]
+        for table in _account_of(row, members, cluster)
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:
+    items = [one.items for one in members]
+    steps = np.array(sorted(set.intersection(*(set(one.steps[one.tokens > 0].tolist()) for one in items))))
+    tokens = items[0].tokens[np.searchsorted(items[0].steps, steps)]
+    phenomena = items[0].pairs["phenomenon"].to_numpy()
+    chosen = np.ones(len(phenomena), dtype=bool) if row["phenomenon"] == "all" else phenomena == row["phenomenon"]
+    credit = np.mean([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in items], axis=0) / HALVES
+    start, bottom = dip_places(tokens, credit.mean(axis=1), row["dip_start"], row["dip_end"])
+    orders = sorted(order for order, step in members[0].verdicts if step == steps[bottom])
+    orders = [order for order in orders if all((order, int(steps[bottom])) in one.verdicts for one in members)]
+    if not orders:
+        return
+    wrong = [
+        1 - np.mean([one.verdicts[order, int(steps[bottom])][chosen] for one in members], axis=0) / HALVES
+        for order in orders
+    ]
+    weights = smoothing_weights(np.log10(tokens))[[start, bottom]]
+    before, after = weights @ credit
+    paradigms = pd.factorize(items[0].pairs["paradigm"][chosen])[0].astype(np.int64)
+    clusters = items[0].pairs["cluster"][chosen].to_numpy(np.int64)
+    strata, clusters, _ = drawn_together(paradigms, clusters, cluster)
+    table = account_of_dip(orders, Dip(before - after, after, np.stack(wrong), strata, clusters))
+    where = {
+        "group": row["group"], "phenomenon": row["phenomenon"], "runs": len(members), "items": int(chosen.sum()),
+        "start": tokens[start], "bottom": tokens[bottom], "end": row["dip_end"],
+        "fall": float((before - after).mean()),
+        "kappa_start": _kappas(members, row["phenomenon"], int(steps[start]), orders),
+        "kappa_bottom": _kappas(members, row["phenomenon"], int(steps[bottom]), orders),
+    }  # fmt: skip
+    yield table.assign(**where)[[*where, *table.columns]]
+
+
+def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[int, int]:
+    """Return the checkpoints of start and bottom of a dip: the bottom is the lowest of the smoothed curve between.
+
+    Args:
+        tokens: float64[T], of the trained checkpoints.
+        mean: float64[T], accuracy.
+        start: tokens at its start.
+        end: tokens at its end.
+    """
+    smooth = smoothing_weights(np.log10(tokens)) @ mean
+    first, last = (int(np.abs(tokens - one).argmin()) for one in (start, end))
+    return first, first + int(smooth[first : last + 1].argmin())
+
+
+def _kappas(members: Sequence[BesideNgrams], phenomenon: str, step: int, orders: Sequence[int]) -> list[float]:
+    table = pd.concat([one.agreement for one in members], ignore_index=True)
+    rows = table[(table["phenomenon"] == phenomenon) & (table["step"] == step)]
+    return [float(rows.loc[rows["order"] == order, "kappa"].mean()) for order in orders]
+
+
+def describe_dips(accounts: pd.DataFrame) -> list[str]:
+    """Say in a sentence of each dip which order accounts for it, or that none does."""
+    if accounts.empty:
+        return []
+    dips = accounts.groupby(["group", "phenomenon"], sort=False)
+    return [_describe(rows, several=accounts["group"].nunique() > 1) for _, rows in dips]
+
+
+def _describe(rows: pd.DataFrame, several: bool) -> str:
+    first = rows.iloc[0]
+    what = "all pairs" if first["phenomenon"] == "all" else readable(str(first["phenomenon"]))
+    line = f" of {first['group']}" if several else ""
+    dip = (
+        f"The dip of {what}{line} between {_tokens(first['start'])} and "
+        f"{_tokens(first['end'])} tokens (a fall of {100 * first['fall']:.1f} points down to "
+        f"{_tokens(first['bottom'])}" + (", in this run): " if first["runs"] == 1 else "): ")
+    )
+    if rows["named"].any():
+        return dip + _describe_named(rows)
+    shares = rows.dropna(subset=["share"])
+    if shares.empty:
+        return dip + "no n-gram model can account for it, because each is right or wrong on all of its pairs."
+    most = shares.sort_values("share").iloc[-1]
+    return (
+        f"{dip}no n-gram model accounts for it; the largest share is that of {most['order']}-gram errors, "
+        f"{_share(most)}{_p(most)}."
+    )
+
+
+def _describe_named(rows: pd.DataFrame) -> str:
+    named = rows[rows["named"]].iloc[0]
+    text = f"{named['order']}-gram errors account for {_share(named)}{_p(named)}"
+    others = rows[rows["accounts"] & ~rows["named"]]
+    if named["fits_best"] >= _SURE or others.empty:
+        return f"{text}."
+    also = ", ".join(f"{order}-gram" for order in others["order"])
+    sure = f"only {100 * named['fits_best']:.0f} % of resamples"
+    return f"{text}; {also} errors would account for it too, and the choice among these orders is the same in {sure}."
+
+
+def _tokens(count: float) -> str:
+    return format_count(int(float(f"{count:.2g}")))
+
+
+def _share(row: pd.Series) -> str:
+    low, high = 100 * row["share_low"], 100 * row["share_high"]
+    interval = f"{100 * CONFIDENCE:g} % interval {low:.0f} to {high:.0f} %"
+    if row["share"] <= 1:
+        return f"{100 * row['share']:.0f} % of it ({interval})"
+    return f"all of it ({100 * row['share']:.0f} %, as the pairs that it gets right gained; {interval})"
+
+
+def _p(row: pd.Series) -> str:
+    return "" if np.isnan(row["p"]) else f", p = {row['p']:.2g} (Holm over orders)"

@@ -1,0 +1,121 @@
+"""What a run and the n-gram models of its training tokens gave to the pairs of a benchmark at each checkpoint."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.files import known_linking, scored_steps, stored_scores
+from analysis.data.frames import NGRAM
+from analysis.data.pair_scores import HALVES, Items, read_runs
+from analysis.data.runs import Run
+from analysis.data.study import BenchmarkScores
+from analysis.ngrams.agreement import Verdicts, agreement_table
+from analysis.shape.smoothing import Array
+from eval.linking import Linking
+from eval.metrics.accuracy import TiesRule, pair_credits
+from eval.metrics.levels import Ids
+from eval.store.scores import score_path
+from ucurve.errors import UserError
+
+ORDERS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class BesideNgrams:
+    """A run with the n-gram models beside it.
+
+    Attributes:
+        items: the run's own credits at every checkpoint.
+        agreement: ``run``, ``group``, ``step``, ``tokens``, ``order`` and the columns of ``agreement_table``.
+        verdicts: half points of the n-gram models, uint8[items], by order and step.
+    """
+
+    run: Run
+    items: Items
+    agreement: pd.DataFrame
+    verdicts: dict[tuple[int, int], Verdicts]
+
+
+def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
+    """Read every run that has n-gram scores of a benchmark, one run at a time.
+
+    Raises:
+        UserError: when a file is broken, or its pairs are not those of the benchmark.
+        DamagedError: when a file is not what was written.
+    """
+    linking = known_linking(scored.linking)
+    if linking is None:
+        return
+    runs = [run for run in scored.study.runs if _steps_by_order(run, scored.benchmark)]
+    study = scored.study
+    found = read_runs(
+        runs, scored.curve_rows(), scored.benchmark, scored.scorer, scored.linking, scored.ties_rule,
+        study.settings.cluster,
+    )  # fmt: skip
+    for run, items in found:
+        if items is not None:
+            yield _read_run(run, items, scored, linking)
+
+
+def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:
+    there = {order: scored_steps(run.folder, benchmark, f"{NGRAM}{order}") for order in ORDERS}
+    return {order: steps for order, steps in there.items() if steps}
+
+
+def _read_run(run: Run, items: Items, scored: BenchmarkScores, linking: Linking) -> BesideNgrams:
+    steps_by_order, reader = _steps_by_order(run, scored.benchmark), _Reader(run, scored.benchmark, items, linking)
+    verdicts, rows = {}, []
+    for place, (step, tokens) in enumerate(zip(items.steps.tolist(), items.tokens.tolist(), strict=True)):
+        orders = [order for order, steps in steps_by_order.items() if step in steps]
+        own = reader.read(scored.scorer, step) if orders else None
+        for order in orders:
+            beside = reader.read(f"{NGRAM}{order}", step)
+            if own is None or beside is None:
+                continue
+            verdicts[order, step] = _half_points(beside, linking, scored.ties_rule)
+            both = (items.half_points[place], verdicts[order, step])
+            margins = (_margins(own, linking), _margins(beside, linking))
+            table = agreement_table(items.pairs["phenomenon"], both, margins)
+            where = {"run": run.label, "group": run.group, "step": step, "tokens": tokens, "order": order}
+            rows.append(table.assign(**where)[[*where, *table.columns]])
+    return BesideNgrams(run, items, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(), verdicts)
+
+
+@dataclass(eq=False)
+class _Reader:
+    """Reads the score files of a run for its items; all files of a benchmark mostly have their pairs in one order."""
+
+    run: Run
+    benchmark: str
+    items: Items
+    linking: Linking
+    _order: npt.NDArray[Any] | None = None
+    _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def read(self, scorer: str, step: int) -> pd.DataFrame | None:
+        """Read the scores of one checkpoint; None where the linking function cannot be computed from them."""
+        table = stored_scores(self.run.folder, self.benchmark, scorer, step)
+        if table is None or self.linking.missing(table):
+            return None
+        order = table["pair"].to_numpy()
+        if self._order is None or not np.array_equal(order, self._order):
+            self._places = pd.Index(order).get_indexer(pd.Index(self.items.pairs["pair"])).astype(np.int64)
+            self._order = order
+        if (self._places < 0).any():
+            path = score_path(self.run.folder, self.benchmark, scorer, step)
+            raise UserError(f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again")
+        return table.iloc[self._places]
+
+
+def _half_points(table: pd.DataFrame, linking: Linking, rule: TiesRule) -> Verdicts:
+    return np.asarray(HALVES * pair_credits(table, linking, rule)).astype(np.uint8)
+
+
+def _margins(table: pd.DataFrame, linking: Linking) -> Array:
+    """Return how far the good sentence is ahead in what the linking function decides by; its sign is the verdict."""
+    apart = linking.compared_values(table, "good") - linking.compared_values(table, "bad")
+    return np.asarray(-apart if linking.lower_is_better else apart, dtype=np.float64)

@@ -1,0 +1,78 @@
+"""n-gram models in the report: curves under the model's curve, agreement, and what they account for of each dip."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from analysis.data.study import BenchmarkScores
+from analysis.ngrams.account import LEAST_SHARE
+from analysis.ngrams.curves import draw_ngram_curves, ngram_curves
+from analysis.ngrams.dips import account_table, describe_dips
+from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
+from analysis.plotting.style import readable
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
+from analysis.shape.classify import LEVEL
+
+_DIPS = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
+    Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
+    Column("start", "From (tokens)", "count"), Column("bottom", "Bottom (tokens)", "count"),
+    Column("wrong", "n-gram wrong (%)", "percent"), Column("raw_share", "Losses on these (%)", "percent"),
+    Column("share", "Share beyond chance (%)", "percent"), *interval_columns("percent", "share"),
+    Column("p", "p (Holm)", "p"), Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
+    Column("kappa_start", "Kappa before", "number"), Column("kappa_bottom", "Kappa at bottom", "number"),
+)  # fmt: skip
+_ACCOUNT = (
+    "A dip is the fall of a smoothed curve that the test of shape finds, from the highest checkpoint before it (From) "
+    "to its lowest. Share beyond chance: how much of the losses lies on the pairs that the n-gram model of the tokens "
+    "seen at the bottom gets wrong, beyond what would lie there if losses did not depend on it; 0 % is chance, 100 % "
+    "means that the pairs which it gets right lose nothing on balance, and more that they gain. An order accounts for "
+    f"a dip if its share is at least {100 * LEAST_SHARE:.0f} % and two tests within paradigms hold at {LEVEL:g}: pairs "
+    "that it gets wrong lose more than others, and the model is right at the bottom where it is right (the larger p, "
+    "Holm over orders). Of several such orders the one is named whose errors correlate best with the losses within "
+    "paradigms (Fit; Fits best: in what share of resamples). Intervals are over pairs. To account for a dip is to go "
+    "together with it: it does not show that the model computes n-grams."
+)
+
+
+def ngram_sections(scored: BenchmarkScores, classes: pd.DataFrame) -> Iterable[ReportSection]:
+    """Compare the runs of a benchmark with n-gram models of their training tokens; no part where there are none.
+
+    Args:
+        classes: the shapes of its curves, from ``analysis.shape.tables.shape_table``; empty where none was tested.
+    """
+    lines: dict[str, list[BesideNgrams]] = {}
+    for one in read_beside_ngrams(scored):
+        if len(one.agreement):
+            lines.setdefault(one.run.group, []).append(one)
+    if not lines:
+        return
+    agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)
+    drawings = draw_ngram_curves(ngram_curves(agreement), f"ngram_curves_{scored.file_name}", scored.title)
+    accounts = account_table(classes, lines, scored.study.settings.cluster)
+    yield ReportSection(
+        f"n-gram models beside the model on {scored.benchmark}",
+        (*_dip_texts(accounts, classes, lines), *drawings, *_dip_views(accounts, scored)),
+        {f"ngrams_{scored.file_name}": agreement},
+    )
+
+
+def _dip_texts(accounts: pd.DataFrame, classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]]) -> list[str]:
+    runs = dict(zip(classes["group"], classes["runs"], strict=True)) if len(classes) else {}
+    partial = [
+        f"{group}: {len(lines.get(group, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
+        for group, count in runs.items()
+        if len(lines.get(group, ())) != count
+    ]
+    found = describe_dips(accounts)
+    return [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]
+
+
+def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableView]:
+    if accounts.empty:
+        return []
+    shown = accounts.assign(
+        phenomenon=accounts["phenomenon"].map(readable), named=accounts["named"].map({True: "yes", False: ""})
+    )
+    files = {f"ngram_dips_{scored.file_name}": accounts}
+    return [TableView(f"{scored.title}. {_ACCOUNT}", _DIPS, shown, files)]
