@@ -54,6 +54,7 @@ ORDER = {
         "data plotting",
         "charts",
         "report",
+        "items",
         "curves shape scaling linking models",
         "paradigms pairs languages summary",
         "api sections",

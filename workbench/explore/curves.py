@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.learning import curve_table
+from analysis.data.groups import ALL
 from eval.linking import FAMILIES, Linking, parse_linking
 from eval.metrics.accuracy import TIES_CREDIT, Split, TiesRule, exact_interval
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.groups import ALL
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of
