@@ -73,8 +73,7 @@ _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
     f"curves of this table (one-sided, level {LEVEL:g}, over pairs within paradigms and, with several runs, seeds), "
     f"and which stayed below from {LATEST:.0%} of the training tokens on or earlier; {AT_THE_END}, where it came below "
-    "later. With one run the test is over its pairs only (this run). Its numbers are in the CSV: below_from is the "
-    "checkpoint from which on the curve lies below 50 %. "
+    "later. below_from, in the CSV, is the checkpoint from which on the smoothed curve lies below 50 %. "
 )
 _AGREEMENT = (
     "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
