@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.charts.curves import learning_chart
+from analysis.charts.spec import Spec
 from analysis.curves.learning import band_note, curve_table, draw_curves
 from analysis.data.groups import ALL, Groups, Ids, columns
 from analysis.data.runs import Run
@@ -25,6 +26,7 @@ from ucurve.errors import UserError, unknown_name
 
 MOST_DRAWN = 12  # values in a figure; the table has all
 _KEY = "curves_by"
+_TITLE = 20  # letters of a value above its panel
 
 
 def column_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iterator[ReportSection]:
@@ -109,16 +111,30 @@ def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: s
     kept = sizes.nlargest(MOST_DRAWN).index
     drawn = [value for value in sizes.index if value in kept]
     rows = table[table["value"].isin(drawn)]
-    titles = {value: f"{value} ({sizes[value]:,} pairs)" for value in drawn}
+    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
     few = (
         f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
         if len(sizes) > len(drawn)
         else ""
     )
-    note = f"Accuracy against training tokens for each value of {column}, {title}. {band_note(table)}{few}{more}"
+    note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. "
+    note += f"{band_note(table)}{few}{more}"
     figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__))
-    heading = f"Learning curves by {column}"
+    heading = _heading(column)
     return Drawing(name, heading, note, figure, table, learning_chart(rows, heading, note, "value"))
+
+
+def column_chart(table: pd.DataFrame, column: str) -> Spec:
+    """Return the chart of the rows of ``column_table``, a line for each value."""
+    return learning_chart(table, _heading(column), band_note(table), "value")
+
+
+def _heading(column: str) -> str:
+    return f"Learning curves by {column}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
 
 
 def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> Iterator[str | Drawing]:

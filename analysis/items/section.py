@@ -40,8 +40,8 @@ _COMPONENTS = (
 _KEYS = ["group", "phenomenon", "paradigm"]
 _KAPPA = (
     "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
-    "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over every "
-    "two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or on none."
+    "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over "
+    "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or none."
 )
 
 

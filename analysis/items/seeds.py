@@ -71,8 +71,8 @@ def lines_of(histories: Iterable[History]) -> list[Line]:
 def seeds_of(run: Run) -> Seeds | None:
     """Return the seeds of a run; None where its record does not say both."""
     seeds = run.record.get("seeds") or {}
-    found = [seeds.get(name) for name in Seeds._fields]
-    return Seeds(*found) if all(type(seed) is int for seed in found) else None
+    init, data = seeds.get("init"), seeds.get("data")
+    return Seeds(init, data) if isinstance(init, int) and isinstance(data, int) else None
 
 
 def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:

@@ -45,7 +45,8 @@ def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids,
     least = 0.5**level.effective_items
 
     def p(variance: float, freedom: float) -> float:
-        return max(least, float(student.sf((CHANCE - level.mean) / np.sqrt(variance), freedom)))
+        beyond = float(student.sf((CHANCE - level.mean) / np.sqrt(variance), freedom))
+        return max(float(least), beyond)
 
     smooth = weights @ half_points.mean(axis=(0, 2)) / HALVES
     not_below = np.flatnonzero(smooth >= CHANCE)

@@ -300,10 +300,10 @@ def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
 
 def _split_paradigms(pairs: pd.DataFrame, cluster: str) -> Iterator[tuple[str, _CurvePairs]]:
     """Yield each paradigm with its name, in the order in which they come."""
-    for (phenomenon, paradigm), rows in pairs.groupby(["phenomenon", "paradigm"], sort=False).indices.items():
-        chosen = np.zeros(len(pairs), dtype=bool)
-        chosen[rows] = True
-        yield str(paradigm), _choose_pairs(pairs, str(phenomenon), chosen, cluster)
+    names = pairs[["phenomenon", "paradigm"]].drop_duplicates()
+    for phenomenon, paradigm in names.itertuples(index=False, name=None):
+        chosen = ((pairs["phenomenon"] == phenomenon) & (pairs["paradigm"] == paradigm)).to_numpy()
+        yield paradigm, _choose_pairs(pairs, phenomenon, chosen, cluster)
 
 
 def _choose_pairs(pairs: pd.DataFrame, phenomenon: str, chosen: npt.NDArray[np.bool_], cluster: str) -> _CurvePairs:
