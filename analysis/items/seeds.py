@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -33,25 +34,37 @@ class Line:
     """The runs of a line at the checkpoints that all of them have, on the same items.
 
     Attributes:
+        histories: of its runs, in the order of the study.
         checkpoints: ``step`` and ``tokens``.
-        runs: in the order of the study.
-        right: bool[runs, steps, items].
-        margins: float64[runs, steps, items].
-        phenomena: of the items.
     """
 
     group: str
+    histories: Sequence[History]
     checkpoints: pd.DataFrame
-    runs: Sequence[Run]
-    right: Mask
-    margins: Floats
-    phenomena: Sequence[str]
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs, in the order of the study."""
+        return [history.run for history in self.histories]
+
+    @cached_property
+    def right(self) -> Mask:
+        """Which items are right, bool[runs, steps, items]."""
+        return np.stack([history.verdicts[self._shared(history)] == RIGHT for history in self.histories])
+
+    def margins(self, places: Iterable[int]) -> Floats:
+        """Return the margins of the runs at some places, float64[places, steps, items]."""
+        chosen = [self.histories[place] for place in places]
+        return np.stack([history.margins[self._shared(history)] for history in chosen])
+
+    def _shared(self, history: History) -> Mask:
+        return history.checkpoints["step"].isin(self.checkpoints["step"]).to_numpy(dtype=bool)
 
     def parts(self) -> Iterator[tuple[str, Ids]]:
         """Yield ``all`` and every phenomenon with the places of its items."""
-        phenomena = np.array(self.phenomena, dtype=object)
+        phenomena = self.histories[0].pairs["phenomenon"].astype(str).to_numpy(dtype=object)
         yield "all", np.arange(len(phenomena), dtype=np.int64)
-        for name in sorted(set(self.phenomena) - {"", "all"}, key=str.casefold):
+        for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
             yield name, np.flatnonzero(phenomena == name).astype(np.int64)
 
 
@@ -106,15 +119,8 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
 
 def _line(group: str, histories: Sequence[History]) -> Line:
     steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
-    kept = [one.checkpoints["step"].isin(steps).to_numpy() for one in histories]
-    first = histories[0]
-    return Line(
-        group, first.checkpoints.loc[kept[0], ["step", "tokens"]].reset_index(drop=True),
-        [one.run for one in histories],
-        np.stack([one.verdicts[chosen] == RIGHT for one, chosen in zip(histories, kept, strict=True)]),
-        np.stack([one.margins[chosen] for one, chosen in zip(histories, kept, strict=True)]),
-        first.pairs["phenomenon"].astype(str).tolist(),
-    )  # fmt: skip
+    places = histories[0].checkpoints
+    return Line(group, histories, places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True))
 
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:

@@ -36,14 +36,16 @@ def seed_components(line: Line) -> pd.DataFrame:
     crossing = find_crossing(line)
     if not crossing:
         return pd.DataFrame(columns=list(COMPONENT_COLUMNS))
-    places = np.array(crossing)
+    places = [place for row in crossing for place in row]
+    inits, orders = len(crossing), len(crossing[0])
     rows = []
-    for phenomenon, items in line.parts():
-        for measure, values in (("right", line.right), ("margin", line.margins)):
-            parts = split_variance(values[places][..., items].astype(np.float64))
+    for measure, values in (("right", line.right[places].astype(np.float64)), ("margin", line.margins(places))):
+        cells = values.reshape(inits, orders, *values.shape[1:])
+        for phenomenon, items in line.parts():
+            parts = split_variance(cells[..., items])
             rows.append(line.checkpoints.assign(
-                group=line.group, phenomenon=phenomenon, measure=measure, inits=places.shape[0],
-                orders=places.shape[1], n=len(items), **parts, **_shares(parts),
+                group=line.group, phenomenon=phenomenon, measure=measure, inits=inits, orders=orders, n=len(items),
+                **parts, **_shares(parts),
             ))  # fmt: skip
     return pd.concat(rows, ignore_index=True)[list(COMPONENT_COLUMNS)]
 
