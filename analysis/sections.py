@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from analysis.curves.by_column import column_sections
 from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
@@ -14,6 +15,8 @@ from analysis.data.last_scores import ModelScores, group_languages, load_last_sc
 from analysis.data.runs import equal_steps, unvouched_files
 from analysis.data.study import BenchmarkScores, Study
 from analysis.data.user_tables import read_factors, read_languages, read_matches, read_models
+from analysis.items.histories import read_histories
+from analysis.items.section import item_sections
 from analysis.languages.section import language_sections
 from analysis.linking.length_bias import length_bias_sections
 from analysis.linking.ratings import correlation_sections
@@ -122,6 +125,9 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
         yield from shapes
         yield from ngram_sections(scored, shape_classes(shapes, scored))
         yield from token_sections(scored)
+        histories = read_histories(scored)
+        yield from item_sections(scored, histories)
+        yield from column_sections(scored, histories)
         yield linking_section(scored.benchmark, scored.file_name, linking_by_run(scored.rows))
         yield from accuracy_scaling_sections(scored)
         yield from accuracy_by_bits_sections(scored)

@@ -31,7 +31,7 @@ CLUSTER = 10  # pairs
 PARADIGMS = 6
 _DECADES, _CHECKPOINTS = 2.4, 20
 _AXIS = np.linspace(0, _DECADES, _CHECKPOINTS)
-_TOKENS = 16_384 * 10**_AXIS
+TOKENS = 16_384 * 10**_AXIS
 _LASTING, _SLOW = 0.5, 1 / 3  # share of pairs that never change; of the others, share that changes at every checkpoint
 _RENEWED = 0.5  # decades between two thresholds of a pair, on average
 _TRANSIENT, _TRANSIENT_WIDTH = 0.06, 0.3  # depth; half of the foot in decades
@@ -139,7 +139,7 @@ def measure(curve: str, noise: Noise, runs: int, items: int, arguments: argparse
     tests = []
     for number in range(arguments.curves):
         half_points = simulate(CURVES[curve], noise, wander(noise, runs, draw), items, draw)
-        tests.append(shape_test(estimate_curve(_TOKENS, half_points, strata, clusters), 500, number))
+        tests.append(shape_test(estimate_curve(TOKENS, half_points, strata, clusters), 500, number))
     return {"curve": curve, "noise": noise.name, "pairs": items, "runs": runs, **_shares(tests)}
 
 
@@ -158,7 +158,7 @@ def _has_u(noise: Noise, runs: int, draw: np.random.Generator, number: int) -> b
     parts.append(np.concatenate(parts, axis=2))
     strata = [np.zeros(part.shape[2], dtype=np.int64) for part in parts[:-1]]
     strata.append(np.repeat(np.arange(FAMILY - 1), sizes))
-    p = [shape_test(estimate_curve(_TOKENS, *one), 500, number).p_u for one in zip(parts, strata, strict=True)]
+    p = [shape_test(estimate_curve(TOKENS, *one), 500, number).p_u for one in zip(parts, strata, strict=True)]
     return bool((holm(np.array(p)) <= LEVEL).any())
 
 

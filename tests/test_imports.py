@@ -54,7 +54,7 @@ ORDER = {
         "data plotting",
         "charts",
         "report",
-        "tokens",
+        "items tokens",
         "curves shape scaling linking models",
         "paradigms pairs languages ngrams summary",
         "tokenizer_study",

@@ -15,10 +15,10 @@ from analysis.plotting.facets import OVER_RUNS, line_names
 from analysis.plotting.style import TokenAxis, line_styles, readable, size_colors
 from ucurve.fields import format_count
 
-Lines = Literal["group", "phenomenon"]
+Lines = Literal["group", "phenomenon", "value"]
 
 ALL = "all phenomena"
-_TITLES = {"linking": "Linking function", "group": "Runs", "phenomenon": "Phenomenon", "loss": "Loss"}
+_TITLES = {"linking": "Linking function", "group": "Runs", "phenomenon": "Phenomenon", "value": "Value", "loss": "Loss"}
 _SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "triangle-left")
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 

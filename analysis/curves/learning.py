@@ -50,7 +50,7 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
     """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each."""
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
-    return overall_and_phenomena(table, name, "Learning curves", note, _draw_curves)
+    return overall_and_phenomena(table, name, "Learning curves", note, draw_curves)
 
 
 def band_note(table: pd.DataFrame) -> str:
@@ -66,7 +66,8 @@ def band_note(table: pd.DataFrame) -> str:
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
 
 
-def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
+def draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
+    """Draw the lines of panels, from the rows of all of them together."""
     styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:

@@ -3,22 +3,26 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
 
 import pandas as pd
 
 from analysis.charts.curves import Lines, flops_chart, loss_chart
 from analysis.charts.notebook import NotebookChart, notebook_chart
+from analysis.curves.by_column import column_chart, column_table
 from analysis.curves.charts import curve_chart, curve_tables
 from analysis.curves.flops import flops_table, with_references
 from analysis.curves.learning import band_note, curve_table
 from analysis.curves.loss import loss_table
 from analysis.data.frames import targets
+from analysis.data.groups import ALL, columns
 from analysis.data.study import BenchmarkScores, Study
+from analysis.items.histories import History, read_histories, same_pairs
+from analysis.items.seeds import Line, agreement_table, lines_of
+from analysis.items.table import item_summary, item_table
+from analysis.items.variance import seed_components, why_not_crossed
 from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, unknown_name
 
-By = Literal["run", "phenomenon"]
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 
 
@@ -26,11 +30,12 @@ _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 class NotebookScores(BenchmarkScores):
     """A benchmark of a study, scored in one way, with charts."""
 
-    def curve(self, by: By = "run", linking: str | None = None) -> NotebookChart:
+    def curve(self, by: str = "run", linking: str | None = None) -> NotebookChart:
         """Draw accuracy against training tokens.
 
         Args:
-            by: a line for each group of runs that differ in the seed only, or for each phenomenon.
+            by: ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each; or
+                a column of the pairs, such as ``distance``, a line for each of its values.
             linking: the linking function that the chart begins with, by default that of the study.
 
         Raises:
@@ -39,9 +44,9 @@ class NotebookScores(BenchmarkScores):
         functions = set(self.rows["linking"].astype(str))
         if linking is not None and linking not in functions:
             raise unknown_name("linking function", linking, functions, "linking")
-        if by not in _LINES:
-            raise unknown_name("kind of lines", by, get_args(By), "by")
         self._check_checkpoints()
+        if by not in _LINES:
+            return self._column_curve(by, linking)
         table = curve_tables(self, linking)
         if by == "phenomenon" and not set(table["phenomenon"]) - {"all", ""}:
             raise UserError(f"{self.benchmark} has no phenomena; draw it with by='run'")
@@ -58,6 +63,76 @@ class NotebookScores(BenchmarkScores):
         if points.empty:
             raise UserError(f"{self.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
         return notebook_chart(flops_chart(with_references(points), self.benchmark, band_note(points)), self.title)
+
+    def items(self) -> pd.DataFrame:
+        """Return what became of each pair in each run (``analysis.items.table.item_table``).
+
+        Raises:
+            UserError: when no scores of single pairs are stored.
+        """
+        return item_table(self._histories_there)
+
+    def item_summary(self) -> pd.DataFrame:
+        """Return ``items`` by phenomenon and paradigm (``analysis.items.table.item_summary``).
+
+        Raises:
+            UserError: when no scores of single pairs are stored.
+        """
+        return item_summary(self.items())
+
+    def agreement(self) -> pd.DataFrame:
+        """Return how far runs that differ in the seed only agree on pairs (``analysis.items.seeds.agreement_table``).
+
+        Raises:
+            UserError: when no two runs differ in the seed only, or no scores of single pairs are stored.
+        """
+        return agreement_table(self._lines)
+
+    def seed_components(self) -> pd.DataFrame:
+        """Return what init and data order each contribute (``analysis.items.variance.seed_components``).
+
+        Raises:
+            UserError: when no line has two inits that were trained on the same two data orders; it names the runs that
+                are missing.
+        """
+        found = [table for line in self._lines if len(table := seed_components(line))]
+        if not found:
+            raise UserError(" ".join(why_not_crossed(line) for line in self._lines))
+        return pd.concat(found, ignore_index=True)
+
+    def column_curves(self, column: str) -> pd.DataFrame:
+        """Return the curves for each value of a column of the pairs (``analysis.curves.by_column.column_table``).
+
+        Raises:
+            UserError: when there is no such column, it has too many values, or no scores of single pairs are stored.
+        """
+        return column_table(same_pairs(self._histories_there)[0], column, self.ties_rule)
+
+    def _column_curve(self, column: str, linking: str | None) -> NotebookChart:
+        if linking not in (None, self.linking):
+            raise UserError(
+                f"curves by {column} are under the linking function of the study: open_study(runs, linking={linking!r})"
+            )
+        pairs = self._histories_there[0].shared.table
+        if column not in pairs:
+            raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
+        return notebook_chart(column_chart(self.column_curves(column), column), self._headline)
+
+    @cached_property
+    def _histories(self) -> list[History]:
+        return read_histories(self)
+
+    @property
+    def _histories_there(self) -> list[History]:
+        if not self._histories:
+            raise UserError(f"{self.benchmark}: no scores of single pairs are stored, so there are no items")
+        return self._histories
+
+    @property
+    def _lines(self) -> list[Line]:
+        if not (found := lines_of(self._histories_there)):
+            raise UserError(f"{self.benchmark}: no two runs differ in the seed only, so there is no agreement of seeds")
+        return found
 
     @property
     def _headline(self) -> str:
@@ -82,13 +157,21 @@ class NotebookStudy(Study):
     def _charted(self) -> list[NotebookScores]:
         return [NotebookScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
-    def curve(self, benchmark: str | None = None, by: By = "run", linking: str | None = None) -> NotebookChart:
+    def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> NotebookChart:
         """Draw accuracy against training tokens; see ``NotebookScores.curve``.
 
         Args:
             benchmark: which one, by default the first.
         """
         return self._scored(benchmark).curve(by, linking)
+
+    def items(self, benchmark: str | None = None) -> pd.DataFrame:
+        """Return what became of each pair in each run; see ``NotebookScores.items``."""
+        return self._scored(benchmark).items()
+
+    def agreement(self, benchmark: str | None = None) -> pd.DataFrame:
+        """Return how far runs that differ in the seed only agree on pairs; see ``NotebookScores.agreement``."""
+        return self._scored(benchmark).agreement()
 
     def flops_curve(self, benchmark: str | None = None) -> NotebookChart:
         """Draw accuracy against training FLOPs; see ``NotebookScores.flops_curve``."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +41,30 @@ class Items:
     pairs: pd.DataFrame
 
 
+@dataclass(frozen=True, eq=False)
+class StoredScores:
+    """The score files of a run on a benchmark, of which a linking function can be computed.
+
+    Attributes:
+        checkpoints: ``step``, ``tokens`` and ``flops`` of those that have a file, ascending.
+        files: one for each of them.
+        pairs_file: the pairs that they are of.
+    """
+
+    checkpoints: pd.DataFrame
+    files: tuple[Path, ...]
+    pairs_file: Path
+    linking: Linking
+
+    def read(self, place: int, pairs: pd.DataFrame) -> pd.DataFrame:
+        """Read what the linking function reads at a checkpoint, in the order of the pairs.
+
+        Raises:
+            UserError: when a file is broken, holds missing values, or is not of these pairs.
+        """
+        return _read_scores(self.files[place], pairs, self.linking)
+
+
 def read_runs(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
     cluster: str = BY_EDITS,
@@ -49,24 +72,37 @@ def read_runs(
     """Read the credits of many runs, one run at a time.
 
     Args:
-        rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step`` and ``tokens`` are read.
+        rows: see ``find_stored``.
         cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
 
     Yields:
-        Each run that has a row of a checkpoint, with its items; None where no pair's score is stored, the stored
+        Each run that has a row of a checkpoint, with its items; None where ``find_stored`` finds none.
+    """
+    for run, stored in find_stored(runs, rows, benchmark, scorer, linking):
+        yield run, None if stored is None else _read_items(run, stored, rule, cluster)
+
+
+def find_stored(
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str
+) -> Iterator[tuple[Run, StoredScores | None]]:
+    """Find the score files of many runs, one run at a time.
+
+    Args:
+        rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step``, ``tokens`` and ``flops`` are read.
+
+    Yields:
+        Each run that has a row of a checkpoint, with its files; None where no pair's score is stored, the stored
         scores lack what the linking function reads, or that function is not known here.
     """
-    known = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    known = rows[rows["step"] >= 0][["run", "step", "tokens", "flops"]].drop_duplicates(["run", "step"])
     for run in runs:
         own = known[known["run"] == run.label].sort_values("step")
         if not own.empty:
-            yield run, _read_items(run, own, benchmark, scorer, linking, rule, cluster)
+            yield run, _find_files(run, own, benchmark, scorer, linking)
 
 
-def _read_items(
-    run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule, cluster: str
-) -> Items | None:
-    """Read the credits of one run at checkpoints: ``step`` and ``tokens``, ascending, one row each."""
+def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str) -> StoredScores | None:
+    """Find the score files of one run at checkpoints: ``step``, ``tokens`` and ``flops``, ascending, one row each."""
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     for path in paths:
         check_scores(run.folder, path)
@@ -78,12 +114,16 @@ def _read_items(
     function = known_linking(linking)
     if function is None or function.missing(read_stored(paths[int(there.argmax())])):
         return None
-    pairs, kept = _read_pairs(pairs_file, cluster)
-    half_points = np.empty((int(there.sum()), int(kept.sum())), dtype=np.uint8)
-    files = [path for path, present in zip(paths, there, strict=True) if present]
-    for row, path in zip(half_points, files, strict=True):
-        row[:] = _read_half_points(path, pairs, function, rule)[kept]
-    chosen = checkpoints[there]
+    files = tuple(path for path, present in zip(paths, there, strict=True) if present)
+    return StoredScores(checkpoints[there].reset_index(drop=True), files, pairs_file, function)
+
+
+def _read_items(run: Run, stored: StoredScores, rule: TiesRule, cluster: str) -> Items:
+    pairs, kept = _read_pairs(stored.pairs_file, cluster)
+    half_points = np.empty((len(stored.files), int(kept.sum())), dtype=np.uint8)
+    for place, row in enumerate(half_points):
+        row[:] = HALVES * pair_credits(stored.read(place, pairs), stored.linking, rule)[kept]
+    chosen = stored.checkpoints
     return Items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
         pairs[kept].reset_index(drop=True),
@@ -98,7 +138,7 @@ def _read_pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
 
 
-def _read_half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: TiesRule) -> npt.NDArray[Any]:
+def _read_scores(path: Path, pairs: pd.DataFrame, linking: Linking) -> pd.DataFrame:
     scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
     if not np.array_equal(scores["pair"], pairs["pair"]):
         if sorted(scores["pair"]) != sorted(pairs["pair"]):
@@ -106,4 +146,4 @@ def _read_half_points(path: Path, pairs: pd.DataFrame, linking: Linking, rule: T
         scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
     if missing := linking.missing(scores):
         raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
-    return HALVES * pair_credits(scores, linking, rule)
+    return scores

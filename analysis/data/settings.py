@@ -28,6 +28,8 @@ class AnalyzeSettings:
     benchmark: str | None = None
     cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
     flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN
+    items: bool = False
+    curves_by: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
     human: Path | None = None
     ratings: Path | None = None
     rating_pairs: Path | None = None

@@ -149,16 +149,20 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
         ``holm_fall``, ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
-    tested, alone = tests["p_rise"].notna().to_numpy(), (tests["runs"] == 1).to_numpy()
-    adjusted = {}
-    for name in ALTERNATIVES:
-        values = np.full(len(tests), np.nan)
-        for family in (tested & alone, tested & ~alone):
-            values[family] = holm(tests[f"p_{name}"].to_numpy(np.float64)[family])
-        adjusted[f"holm_{name}"] = values
+    adjusted = {f"holm_{name}": holm_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
     table = tests.assign(**adjusted)
     both = (table["holm_u"] <= LEVEL) & (table["holm_inverted_u"] <= LEVEL)
     return table.assign(shape=[_name(row) for row in table.to_dict("records")], both=both)
+
+
+def holm_by_runs(p: pd.Series, runs: pd.Series) -> Array:
+    """Adjust p values, of which NaN were not tested; lines of one run are a family, and those of several."""
+    values = p.to_numpy(np.float64)
+    adjusted, alone = np.full(len(values), np.nan), (runs == 1).to_numpy()
+    for family in (alone, ~alone):
+        tested = family & ~np.isnan(values)
+        adjusted[tested] = holm(values[tested])
+    return adjusted
 
 
 def _name(row: Mapping[Any, Any]) -> str:

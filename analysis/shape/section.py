@@ -17,6 +17,7 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
+from analysis.shape.below import AT_THE_END, LATEST, STABLE
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
@@ -24,13 +25,20 @@ from analysis.shape.tables import ITEMS_ONLY, Shapes, find_shapes
 
 _CLASSES = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
-    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent", "depth"),
+    Column("below", "Below chance"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
+    *interval_columns("percent", "depth"),
     Column("place", "Place (tokens)", "count"), *interval_columns("count", "place"),
     Column("onset", "Onset (tokens)", "count"), *interval_columns("count", "onset"),
     Column("saturation", "Saturation (tokens)", "count"), Column("start", "Start (%)", "percent"),
     Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
     Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
+)  # fmt: skip
+_PARADIGMS = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
+    Column("below", "Below chance"), Column("end", "End (%)", "percent"), Column("holm_below", "p (Holm)", "p"),
+    Column("below_from", "Below 50 % from (tokens)", "count"), Column("runs", "Runs", "count"),
+    Column("items", "Pairs", "count"), Column("drawn", "Drawn"),
 )  # fmt: skip
 _ORDER = (
     Column("name", "Model"), Column("rank", "Rank", "number"), Column("phenomenon", "Phenomenon"),
@@ -60,6 +68,12 @@ _TWO_RUNS = (
 _THESE_RUNS = (
     "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
     "differ too much to say so of other seeds. "
+)
+_BELOW = (
+    f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
+    f"curves of this table (one-sided, level {LEVEL:g}, over pairs within paradigms and, with several runs, seeds), "
+    f"and which stayed below from {LATEST:.0%} of the training tokens on or earlier; {AT_THE_END}, where it came below "
+    "later. below_from, in the CSV, is the checkpoint from which on the smoothed curve lies below 50 %. "
 )
 _AGREEMENT = (
     "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
@@ -106,10 +120,25 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     if found.classes.empty:
         return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
-    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_MILESTONES}"
+    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
     view = TableView(note, _CLASSES, shown, {_classes_file(scored): found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    return ReportSection(heading, (_count_classes(found.classes), *found.notes, *drawings, view))
+    texts = (_count_classes(found.classes), *found.notes)
+    return ReportSection(heading, (*texts, *drawings, view, *_paradigms_below(scored, found)))
+
+
+def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:
+    """List the paradigms that end below chance; the CSV has every paradigm."""
+    tests = found.paradigms
+    if tests.empty:
+        return
+    below = tests[tests["below"] != ""].sort_values("end", kind="stable")
+    files = {f"below_chance_{scored.file_name}": tests}
+    note = (
+        f"Paradigms that end below chance, by the same test, with Holm over paradigms: {len(below)} of {len(tests)} "
+        f"curves of paradigms and models. {scored.title}."
+    )
+    yield TableView(note, _PARADIGMS, below, files)
 
 
 def _classes_file(scored: BenchmarkScores) -> str:

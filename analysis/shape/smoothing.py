@@ -114,6 +114,53 @@ def estimate_curve(
     return Curve(tokens, mean, seeds, items, item_cov, seed_cov, rest_cov, *freedom)
 
 
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The mean over items of one number for each, such as a credit at the end of training, mean over seeds.
+
+    Attributes:
+        variance: over draws of items and, with two seeds or more, of seeds.
+        freedom: degrees of freedom of ``variance``.
+        item_variance: over draws of items, the seeds as they are.
+        item_freedom: degrees of freedom of ``item_variance``: the clusters that these are worth less the strata.
+        effective_items: see ``Curve``.
+    """
+
+    mean: float
+    variance: float
+    freedom: float
+    item_variance: float
+    item_freedom: float
+    effective_items: float
+
+
+def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
+    """Estimate a mean and its error from the credits of every item, by the parts that ``estimate_curve`` has.
+
+    The variance over the seeds is a difference of mean squares, that of the seeds less the rest, with the degrees of
+    freedom of Satterthwaite (1946). It is of one function alone, so that its mean square counts S - 1.
+
+    Args:
+        credits_: float64[S, I], between 0 and 1, by seed and item.
+        strata: int64[I], the paradigm of each item.
+        clusters: int64[I], the cluster of each item.
+    """
+    seeds, items = credits_.shape
+    design = _design(strata, clusters)
+    (apart,) = _deviations(credits_.mean(axis=0)[None], design)
+    of_items = float((apart**2).sum()) + 1 / (2 * items**2)
+    item_freedom = max(1.0, design.effective - len(np.unique(design.strata)))
+    variance, freedom = of_items, item_freedom
+    if seeds > 1:
+        within = float((_deviations(credits_, design) ** 2).sum()) / seeds
+        of_seeds = float(credits_.mean(axis=1).var(ddof=1)) / seeds
+        between = max(0.0, of_seeds - (within - of_items) / (seeds - 1))
+        if between:
+            variance = of_items + between
+            freedom = variance**2 / (of_seeds**2 / (seeds - 1) + of_items**2 / item_freedom)
+    return Level(float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective)
+
+
 def smoothing_weights(log_tokens: Array) -> Array:
     """Return the weights of a normal kernel on the log axis, each row summing to 1, float64[T, T].
 

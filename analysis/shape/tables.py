@@ -12,6 +12,7 @@ from scipy.stats import t as student
 from analysis.data.pair_scores import HALVES, Items
 from analysis.data.runs import Run
 from analysis.data.settings import BY_EDITS, FLAT_MARGIN
+from analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from analysis.shape.classify import (
     ALTERNATIVES,
     NOT_TESTED,
@@ -42,6 +43,7 @@ _NUMBERS = (
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
+    *BELOW_NUMBERS,
 )  # fmt: skip
 
 
@@ -51,12 +53,15 @@ class Shapes:
 
     Attributes:
         classes: one row per line and phenomenon (``all`` is the whole benchmark): see ``shape_table``.
+        paradigms: one row per line and paradigm: ``group``, ``phenomenon``, ``paradigm``, ``runs``, ``items``,
+            ``drawn``, ``end`` (smoothed accuracy) and the columns of ``below.name_below``.
         curves: the curves: see ``curve_rows``.
         run_onsets: ``name`` (label of the run), ``phenomenon``, ``onset``.
         notes: what could not be tested, and why, a sentence each.
     """
 
     classes: pd.DataFrame
+    paradigms: pd.DataFrame
     curves: pd.DataFrame
     run_onsets: pd.DataFrame
     notes: tuple[str, ...]
@@ -67,6 +72,7 @@ class _ShapeRows:
     """Rows as they come in."""
 
     classes: list[dict[str, Any]] = field(default_factory=list)
+    paradigms: list[dict[str, Any]] = field(default_factory=list)
     curves: list[pd.DataFrame] = field(default_factory=list)
     onsets: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -116,9 +122,10 @@ def find_shapes(
         )
     for group, members in lines.items():
         _add_line(gathered, group, [one for _, one in members], cluster, margin)
-    classes = pd.DataFrame(gathered.classes)
+    classes, paradigms = pd.DataFrame(gathered.classes), pd.DataFrame(gathered.paradigms)
     return Shapes(
-        shape_table(classes) if len(classes) else classes,
+        name_below(shape_table(classes)) if len(classes) else classes,
+        name_below(paradigms) if len(paradigms) else paradigms,
         pd.concat(gathered.curves, ignore_index=True) if gathered.curves else pd.DataFrame(),
         pd.DataFrame(gathered.onsets, columns=["name", "phenomenon", "onset"]),
         tuple(gathered.notes),
@@ -202,11 +209,18 @@ def _add_line(gathered: _ShapeRows, group: str, members: Sequence[Items], cluste
             f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
             f"{'are' if left_out > 1 else 'is'} left out of the tests."
         )
+    tokens = first.tokens[np.searchsorted(first.steps, shared)]
     for part in _split_pairs(first.pairs, cluster):
-        credits_ = np.stack([one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members])
-        _add_curve(gathered, group, part, credits_, first.tokens[np.searchsorted(first.steps, shared)], margin)
+        _add_curve(gathered, group, part, _credits(members, shared, part), tokens, margin)
         if part.phenomenon != "all":
             _add_run_onsets(gathered, part, members)
+    for paradigm, part in _split_paradigms(first.pairs, cluster):
+        _add_paradigm(gathered, group, paradigm, part, _credits(members, shared, part), tokens)
+
+
+def _credits(members: Sequence[Items], steps: Ids, part: _CurvePairs) -> npt.NDArray[np.uint8]:
+    """Return the half points of the pairs of a curve at steps that all runs have, uint8[runs, steps, chosen]."""
+    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, part.chosen] for one in members])
 
 
 def _add_curve(
@@ -231,7 +245,24 @@ def _add_curve(
         gathered.curves.append(rows)
         smooth = rows["smoothed"].dropna()
         row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_curve_statistics(curve, margin)}
+        row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
     gathered.classes.append(row)
+
+
+def _add_paradigm(
+    gathered: _ShapeRows, group: str, paradigm: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8],
+    tokens: Array,
+) -> None:  # fmt: skip
+    trained = tokens > 0
+    if not is_testable(tokens[trained]):
+        return
+    tokens, half_points = tokens[trained], half_points[:, trained]
+    end = smoothing_weights(np.log10(tokens))[-1] @ half_points.mean(axis=(0, 2)) / HALVES
+    gathered.paradigms.append({
+        "group": group, "phenomenon": part.phenomenon, "paradigm": paradigm, "runs": len(half_points),
+        "items": half_points.shape[2], "drawn": part.drawn, "end": end,
+        **below_chance(tokens, half_points, part.strata, part.clusters),
+    })  # fmt: skip
 
 
 def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
@@ -264,9 +295,21 @@ def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
     named = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
     for name in ["all", *named]:
         chosen = np.ones(len(pairs), dtype=bool) if name == "all" else phenomena == name
-        paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
-        clusters = pairs["cluster"][chosen].to_numpy(np.int64)
-        yield _CurvePairs(name, chosen, *drawn_together(paradigms, clusters, cluster))
+        yield _choose_pairs(pairs, name, chosen, cluster)
+
+
+def _split_paradigms(pairs: pd.DataFrame, cluster: str) -> Iterator[tuple[str, _CurvePairs]]:
+    """Yield each paradigm with its name, in the order in which they come."""
+    names = pairs[["phenomenon", "paradigm"]].drop_duplicates()
+    for phenomenon, paradigm in names.itertuples(index=False, name=None):
+        chosen = ((pairs["phenomenon"] == phenomenon) & (pairs["paradigm"] == paradigm)).to_numpy()
+        yield paradigm, _choose_pairs(pairs, phenomenon, chosen, cluster)
+
+
+def _choose_pairs(pairs: pd.DataFrame, phenomenon: str, chosen: npt.NDArray[np.bool_], cluster: str) -> _CurvePairs:
+    paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
+    clusters = pairs["cluster"][chosen].to_numpy(np.int64)
+    return _CurvePairs(phenomenon, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
 def _turn_of_class(row: Mapping[Any, Any]) -> dict[str, float]:

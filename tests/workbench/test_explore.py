@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.data.groups import columns, group
+from analysis.items.verdicts import RIGHT, TIE, WRONG
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, pair_credits
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
 from workbench.explore.curves import curves, linking_functions, read_asked
-from workbench.explore.groups import columns, group
 from workbench.explore.library import Library, scored
-from workbench.explore.matrix import RIGHT, TIE, WRONG
 from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
 from workbench.explore.verdicts import shape_verdicts
 

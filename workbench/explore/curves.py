@@ -7,11 +7,12 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 
+from analysis.curves.by_column import value_rows
 from analysis.curves.learning import curve_table
+from analysis.data.groups import ALL
 from eval.linking import FAMILIES, Linking, parse_linking
-from eval.metrics.accuracy import TIES_CREDIT, Split, TiesRule, exact_interval
+from eval.metrics.accuracy import Split, TiesRule
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.groups import ALL
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of
@@ -113,17 +114,9 @@ def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> pd
     places = np.array([shown.index(name) if name in shown else -1 for name in groups.names])
     of = np.where(counted & (groups.of >= 0), places[groups.of], -1)
     right, ties = matrix.counts(asked.linking, of, len(shown))
-    n = np.bincount(of[of >= 0], minlength=len(shown)).astype(float)
-    credits_ = right + TIES_CREDIT[RULE] * ties
-    low, high = exact_interval(credits_, np.broadcast_to(n, credits_.shape))
-    steps, number = len(matrix.steps), len(shown)
-    table = pd.DataFrame({
-        "run": matrix.run.label, "group": matrix.run.group, "phenomenon": np.tile(np.array(shown, dtype=object), steps),
-        "step": np.repeat(matrix.steps, number), "tokens": np.repeat(matrix.tokens, number),
-        "flops": np.repeat(matrix.flops, number), "accuracy": (credits_ / np.maximum(n, 1)).ravel(),
-        "ci_low": low.ravel(), "ci_high": high.ravel(), "n": np.tile(n, steps),
-    })  # fmt: skip
-    return table[table["n"] > 0]
+    n = np.bincount(of[of >= 0], minlength=len(shown))
+    checkpoints = pd.DataFrame({"step": matrix.steps, "tokens": matrix.tokens, "flops": matrix.flops})
+    return value_rows(matrix.run, checkpoints, shown, right, ties, n, RULE)
 
 
 def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], list[str]]:

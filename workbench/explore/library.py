@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.data.files import PAIR_COLUMNS, read_stored
+from analysis.data.groups import Pairs
 from analysis.data.runs import Run, find_runs
 from eval.store.scores import PAIRS
 from ucurve.errors import UserError, unknown_name
 from ucurve.progress import say
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
-from workbench.explore.groups import Pairs
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"

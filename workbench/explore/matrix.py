@@ -18,7 +18,9 @@ import pandas as pd
 
 from analysis.data.files import read_stored, scored_steps
 from analysis.data.frames import AGGREGATES, score_frame
+from analysis.data.groups import Ids, Mask, Pairs
 from analysis.data.runs import Run
+from analysis.items.verdicts import verdicts_of
 from eval.linking import Linking
 from eval.metrics.accuracy import Split, decisions, split_masks
 from eval.models.targets import MODEL_STEP
@@ -27,9 +29,7 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
 from ucurve.storage.files import new_folder
-from workbench.explore.groups import Ids, Mask, Pairs
 
-WRONG, TIE, RIGHT = 0, 1, 2  # verdicts on a pair
 _STEPS_AT_ONCE, _PAIRS_AT_ONCE = 12, 12_288  # decided together, so that all of it stays in the processor's cache
 _THREADS = 2
 _CHECKPOINTS = "checkpoints.json"
@@ -130,8 +130,7 @@ class ScoreMatrix:
         found = np.empty((len(self.steps), number), dtype=np.uint8)
 
         def decide(place: slice) -> None:
-            right, ties = self._decide(linking, place, chosen)
-            found[place] = RIGHT * right + TIE * ties
+            found[place] = verdicts_of(*self._decide(linking, place, chosen))
 
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(decide, self._stretches()))

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from analysis.data.groups import Ids, Mask
+from analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.curves import Asked
-from workbench.explore.groups import Ids, Mask
 from workbench.explore.library import Library
-from workbench.explore.matrix import RIGHT, TIE, WRONG, ScoreMatrix
+from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of
 
 PAGE = 50  # pairs of one reply
@@ -34,17 +35,14 @@ def pair_kinds(verdicts: np.ndarray[Any, Any], place: int) -> dict[str, Mask]:
     Returns:
         bool[pairs] for each of ``KINDS``.
     """
-    now = verdicts[place]
-    none = np.zeros(now.shape, dtype=bool)
-    was_right = verdicts[place - 1] == RIGHT if place else none
-    later = verdicts[place:] == RIGHT
+    now, events = verdicts[place], find_events(verdicts)
     return {
         "right": now == RIGHT,
         "wrong": now == WRONG,
         "tied": now == TIE,
-        "flipped": now != verdicts[place - 1] if place else none,
-        "learned": later.all(axis=0) & ~was_right,
-        "forgotten": was_right & ~later.any(axis=0),
+        "flipped": events.flipped[place],
+        "learned": events.learned[place],
+        "forgotten": events.forgotten[place],
     }
 
 

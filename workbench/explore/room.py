@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from analysis.data.groups import columns
 from analysis.data.runs import Run
 from ucurve.errors import UserError
 from workbench.explore.chart import curve_spec
 from workbench.explore.curves import curves, linking_functions, read_asked
-from workbench.explore.groups import columns
 from workbench.explore.library import Library, scored
 from workbench.explore.pairs import KINDS, list_pairs, pair_history
 from workbench.explore.tokens import TokenTables

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from analysis.data.clusters import pair_clusters
+from analysis.data.groups import ALL
 from analysis.data.pair_scores import Items
 from analysis.data.settings import BY_EDITS
 from analysis.shape.section import test_note
 from analysis.shape.tables import find_shapes
 from workbench.explore.curves import Asked, curve_values, usable_matrices
-from workbench.explore.groups import ALL
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 

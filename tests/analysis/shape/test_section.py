@@ -67,7 +67,7 @@ def test_every_phenomenon_gets_its_class_with_depth_place_and_onset(make_run: Ma
 def test_the_note_states_the_test_and_the_family(make_run: MakeRun, parts_of) -> None:
     make_line(make_run, 1)
     shape, acquisition = parts_of()
-    (view,) = [part for part in shape.content if isinstance(part, TableView)]
+    view, _ = [part for part in shape.content if isinstance(part, TableView)]
     assert "Holm over all curves of this table" in view.note
     assert "flat where all differences lie within 3 points by an equivalence test" in view.note
     assert "step 0 has no place" in view.note
@@ -139,7 +139,7 @@ def test_lines_of_two_sizes_agree_on_the_order_of_acquisition(make_run: MakeRun,
 
 
 def note_of(part) -> str:
-    (view,) = [one for one in part.content if isinstance(one, TableView)]
+    view, _ = [one for one in part.content if isinstance(one, TableView)]
     return view.note
 
 
@@ -235,3 +235,21 @@ def test_the_report_has_these_sections(make_run: MakeRun, tmp_path: Path) -> Non
     make_line(make_run, 1)
     headings = [section.heading for section in make_sections(study_of(tmp_path))]
     assert {f"The shape of learning on {BENCHMARK}", f"Order of acquisition on {BENCHMARK}"} <= set(headings)
+
+
+def test_paradigms_and_phenomena_that_stay_wrong_are_listed(make_run: MakeRun, parts_of) -> None:
+    draw = np.random.default_rng(8)
+    pairs = pair_table({"up_1": "up", "down_1": "down", "down_2": "down"}, 60)
+    levels = np.repeat([0.9, 0.2, 0.5], 60)
+    for seed in range(2):
+        rows = {step: (2 * (draw.random(180) < levels)).astype(np.uint8) for step in STEPS}
+        make_item_run(make_run, pairs, rows, seed=seed)
+    shape, *_ = parts_of()
+    classes = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert classes["below"].to_dict() == {"all": "", "down": "stable and wrong", "up": ""}
+    paradigms = shape.tables[f"below_chance_{BENCHMARK}"].set_index("paradigm")
+    assert paradigms["below"].to_dict() == {"up_1": "", "down_1": "stable and wrong", "down_2": ""}
+    assert paradigms.loc["down_1", "below_from"] == TOKENS[0]
+    _, view = [part for part in shape.content if isinstance(part, TableView)]
+    assert view.table["paradigm"].tolist() == ["down_1"]
+    assert "1 of 3 curves" in view.note

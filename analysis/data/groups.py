@@ -25,10 +25,12 @@ class Groups:
     Attributes:
         names: in the order in which they are offered.
         of: int64[pairs], the place in ``names``; -1 for a pair without a value.
+        are_parts: whether the values are parts of the range of a column of many numbers.
     """
 
     names: tuple[str, ...]
     of: Ids
+    are_parts: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
     if _many_numbers(values):
         values = pd.qcut(values, _BINS, duplicates="drop", precision=3)
         names = [str(name) for name in values.cat.categories]
-        return Groups(tuple(names), np.asarray(values.cat.codes, dtype=np.int64))
+        return Groups(tuple(names), np.asarray(values.cat.codes, dtype=np.int64), are_parts=True)
     kept = values.dropna()
     ordered = sorted(kept.unique()) if not pd.api.types.is_object_dtype(kept) else sorted(kept.astype(str).unique())
     codes = pd.Categorical(values if not pd.api.types.is_object_dtype(kept) else values.astype(str), ordered).codes

@@ -1,0 +1,188 @@
+"""Curves for each value of a published column of the pairs, such as distance or attractor, counted from their scores.
+
+The mean over conditions can hide what each of them does; a curve for each value shows it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.charts.curves import learning_chart
+from analysis.charts.spec import Spec
+from analysis.curves.learning import band_note, curve_table, draw_curves
+from analysis.data.groups import ALL, Groups, Ids, columns
+from analysis.data.runs import Run
+from analysis.data.study import BenchmarkScores, Study
+from analysis.items.histories import History, same_pairs
+from analysis.items.verdicts import RIGHT, TIE
+from analysis.plotting.facets import panels_by
+from analysis.plotting.figures import Drawing
+from analysis.report.html import ReportSection
+from eval.metrics.accuracy import TIES_CREDIT, TiesRule, exact_interval
+from ucurve.errors import UserError, unknown_name
+
+MOST_DRAWN = 12  # values in a figure; the table has all
+_KEY = "curves_by"
+_TITLE = 20  # letters of a value above its panel
+
+
+def column_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iterator[ReportSection]:
+    """Draw the curves for each value of the columns that ``curves_by`` names; none without it.
+
+    Raises:
+        UserError: when a column is not published in the pairs of any benchmark, or has too many values.
+    """
+    for column in scored.study.settings.curves_by:
+        heading = f"Curves by {column} on {scored.benchmark} (scored by {scored.scorer})"
+        if not histories:
+            yield ReportSection(heading, ("No scores of single pairs are stored: no curves by column.",))
+        elif not _has_column(scored, histories, column):
+            yield ReportSection(heading, (f"Its pairs have no column {column}.",))
+        else:
+            yield ReportSection(heading, tuple(_draw_column(scored, histories, column)))
+
+
+def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> pd.DataFrame:
+    """Return the curves for each value of a column of the pairs.
+
+    Args:
+        histories: of runs that were scored on the same pairs.
+        rule: what a tie counts.
+
+    Returns:
+        The columns of ``learning.curve_table`` with ``value`` in place of ``phenomenon`` and ``n``, the items of the
+        value, in the order of the values. A column of many numbers has five parts of about as many pairs as values.
+
+    Raises:
+        UserError: when there is no such column, or it has too many values.
+    """
+    every = list(histories)
+    groups = every[0].shared.group(column)
+    rows = pd.concat([_rows_of_run(history, column, rule) for history in every], ignore_index=True)
+    n = rows.drop_duplicates("phenomenon").set_index("phenomenon")["n"]
+    table = curve_table(rows, [history.run for history in every]).rename(columns={"phenomenon": "value"})
+    lines = {name: place for place, name in enumerate(dict.fromkeys(history.run.group for history in every))}
+    order = pd.DataFrame({
+        "line": table["group"].map(lines), "value": table["value"].map(groups.names.index), "step": table["step"],
+    }).sort_values(["line", "value", "step"])  # fmt: skip
+    return table.assign(n=table["value"].map(n).astype(int)).loc[order.index].reset_index(drop=True)
+
+
+def value_rows(
+    run: Run, checkpoints: pd.DataFrame, names: Sequence[str], right: Ids, ties: Ids, n: Ids, rule: TiesRule
+) -> pd.DataFrame:
+    """Lay out the accuracies of one run as ``frames.score_frame`` reads them, a value of a column as ``phenomenon``.
+
+    Args:
+        checkpoints: ``step``, ``tokens`` and ``flops``.
+        names: of the values.
+        right: int64[steps, values], items that are right.
+        ties: int64[steps, values].
+        n: int64[values], all items.
+
+    Returns:
+        ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low``, ``ci_high`` and
+        ``n``; values without items are left out.
+    """
+    credits_ = right + TIES_CREDIT[rule] * ties
+    low, high = exact_interval(credits_, np.broadcast_to(n.astype(float), credits_.shape))
+    steps, number = len(checkpoints), len(names)
+    places = {name: np.repeat(checkpoints[name].to_numpy(), number) for name in ("step", "tokens", "flops")}
+    table = pd.DataFrame({
+        "run": run.label, "group": run.group, "phenomenon": np.tile(np.array(names, dtype=object), steps), **places,
+        "accuracy": (credits_ / np.maximum(n, 1)).ravel(), "ci_low": low.ravel(), "ci_high": high.ravel(),
+        "n": np.tile(n, steps),
+    })  # fmt: skip
+    return table[table["n"] > 0]
+
+
+def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: str = "") -> Drawing:
+    """Draw the rows of ``column_table``, a panel for each value: those with the most items where there are many.
+
+    Args:
+        name: of the file.
+        title: what the accuracies are of.
+        more: said in the note too.
+    """
+    sizes = table.drop_duplicates("value").set_index("value")["n"]
+    kept = sizes.nlargest(MOST_DRAWN).index
+    drawn = [value for value in sizes.index if value in kept]
+    rows = table[table["value"].isin(drawn)]
+    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
+    few = (
+        f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
+        if len(sizes) > len(drawn)
+        else ""
+    )
+    note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. "
+    note += f"{band_note(table)}{few}{more}"
+    figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__))
+    heading = _heading(column)
+    return Drawing(name, heading, note, figure, table, learning_chart(rows, heading, note, "value"))
+
+
+def column_chart(table: pd.DataFrame, column: str) -> Spec:
+    """Return the chart of the rows of ``column_table``, a line for each value."""
+    return learning_chart(table, _heading(column), band_note(table), "value")
+
+
+def _heading(column: str) -> str:
+    return f"Learning curves by {column}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
+
+
+def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> Iterator[str | Drawing]:
+    same, others = same_pairs(histories)
+    groups = same[0].shared.group(column)
+    if others:
+        yield f"Scored on other pairs, and left out: {', '.join(others)}."
+    table = column_table(same, column, scored.ties_rule)
+    name = f"curves_by_{column}_{scored.file_name}".replace("/", "-")
+    yield draw_column(table, column, name, scored.title, _grouping_note(same[0], groups))
+
+
+def _grouping_note(history: History, groups: Groups) -> str:
+    binned = " Its numbers are divided into parts of about as many pairs (quantiles)." if groups.are_parts else ""
+    without = int((groups.of[history.items] < 0).sum())
+    return binned + (f" {without:,} pairs have no value and are in no curve." if without else "")
+
+
+def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
+    """Tell whether the pairs of a benchmark have a column.
+
+    Raises:
+        UserError: when those of no benchmark of the study have it.
+    """
+    if column in histories[0].shared.table:
+        return True
+    published = {name for table in _pair_tables(scored.study) for name in columns(table)} - {ALL}
+    if any(column in table for table in _pair_tables(scored.study)):
+        return False
+    raise unknown_name("column", column, published, _KEY)
+
+
+def _pair_tables(study: Study) -> list[pd.DataFrame]:
+    names = {scored.benchmark for scored in study.benchmarks()}
+    found = [study.pairs(run, name) for name in sorted(names) for run in study.runs]
+    return [table for table in found if table is not None]
+
+
+def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
+    groups = history.shared.group(column)
+    of, number = groups.of[history.items], len(groups.names)
+    right, ties = (_count(history.verdicts == verdict, of, number) for verdict in (RIGHT, TIE))
+    n = np.bincount(of[of >= 0], minlength=number)
+    if not n.any():
+        raise UserError(f"column {column!r} has no value in a pair that counts")
+    return value_rows(history.run, history.checkpoints, groups.names, right, ties, n, rule)
+
+
+def _count(marked: npt.NDArray[np.bool_], of: Ids, number: int) -> npt.NDArray[Any]:
+    """Count the marked items of each group at every step, int64[steps, groups]."""
+    return np.stack([np.bincount(of[row & (of >= 0)], minlength=number) for row in marked])

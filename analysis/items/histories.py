@@ -1,0 +1,98 @@
+"""The verdict and the margin of every pair at every scored checkpoint of a run, from its stored scores."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.groups import Ids, Pairs
+from analysis.data.pair_scores import StoredScores, find_stored
+from analysis.data.runs import Run
+from analysis.data.study import BenchmarkScores
+from analysis.items.verdicts import Verdicts, verdicts_of
+from eval.linking import Linking
+from eval.metrics.accuracy import decisions
+from eval.metrics.sets import Sets
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What became of the pairs of a benchmark in one run.
+
+    The items are the pairs that accuracies are over. A set of several bad sentences is one item: it has the verdict of
+    the set, and as its margin that of the bad sentence that comes nearest to the good one or beats it most.
+
+    Attributes:
+        checkpoints: ``step``, ``tokens`` and ``flops``, ascending; those without a score file are not there.
+        shared: all pairs of the benchmark, the same object for the runs that have the same.
+        items: int64[items], the rows of ``shared.table`` that they are.
+        verdicts: uint8[steps, items], ``WRONG``, ``TIE`` or ``RIGHT``.
+        margins: float64[steps, items], linked value of the good sentence less that of the bad one; the other way round
+            under a linking function of which lower values are better.
+    """
+
+    run: Run
+    checkpoints: pd.DataFrame
+    shared: Pairs
+    items: Ids
+    verdicts: Verdicts
+    margins: Floats
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """The items with all that is published of them, one row each."""
+        return self.shared.table.iloc[self.items]
+
+
+def read_histories(scored: BenchmarkScores) -> list[History]:
+    """Read the verdicts of all runs of a benchmark, under the linking function of the study.
+
+    Returns:
+        One entry for each run that has scores of single pairs, in the order of the study.
+
+    Raises:
+        UserError: when a file is broken, or its scores are not of the pairs beside them.
+        DamagedError: when a file is not what was written.
+    """
+    study, tables = scored.study, dict[int, Pairs]()
+    found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.scorer, scored.linking)
+    histories = []
+    for run, stored in found:
+        pairs = None if stored is None else study.pairs(run, scored.benchmark)
+        if stored is not None and pairs is not None:
+            histories.append(_read_history(run, stored, tables.setdefault(id(pairs), Pairs(pairs))))
+    return histories
+
+
+def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
+    """Return those that are about the same pairs as the first one, and the labels of the others."""
+    every = list(histories)
+    same = [one for one in every if one.shared.table["pair"].equals(every[0].shared.table["pair"])]
+    return same, [one.run.label for one in every if not any(one is kept for kept in same)]
+
+
+def _read_history(run: Run, stored: StoredScores, pairs: Pairs) -> History:
+    items = np.flatnonzero(pairs.counted).astype(np.int64)
+    shape = len(stored.files), len(items)
+    verdicts, margins = np.empty(shape, dtype=np.uint8), np.empty(shape)
+    for place in range(len(stored.files)):
+        scores = stored.read(place, pairs.table)
+        verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, stored.linking)))[items]
+        margins[place] = _margins_of_sets(_margins(scores, stored.linking), pairs.sets)[items]
+    return History(run, stored.checkpoints, pairs, items, verdicts, margins)
+
+
+def _margins(scores: pd.DataFrame, linking: Linking) -> Floats:
+    """Return by how much the good sentence leads, in the unit of the linking function, float64[pairs]."""
+    difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
+    return -difference if linking.lower_is_better else difference
+
+
+def _margins_of_sets(margins: Floats, sets: Sets) -> Floats:
+    least = np.full(int(sets.of.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(least, sets.of, margins)
+    return np.asarray(least[sets.of])

@@ -1,0 +1,141 @@
+"""Item dynamics in the report: what becomes of pairs by phenomenon, and how far runs agree on them."""
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.data.study import BenchmarkScores
+from analysis.items.histories import History
+from analysis.items.seeds import ALL_RUNS, Line, agreement_table, lines_of
+from analysis.items.table import item_summary, item_table
+from analysis.items.variance import PARTS, seed_components, why_not_crossed
+from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles, readable
+from analysis.report.html import Column, ReportSection, TableView
+
+_SUMMARY = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
+    Column("runs", "Runs", "count"), Column("ever_right", "Ever right (%)", "percent"),
+    Column("always_right", "Always right (%)", "percent"), Column("right_for_good", "Right for good (%)", "percent"),
+    Column("lost", "Right once, lost (%)", "percent"), Column("relearned", "Relearned (%)", "percent"),
+    Column("flips", "Flips (mean)", "number"),
+    Column("right_for_good_tokens", "Half right for good from (tokens)", "count"),
+    Column("margin_last", "Margin at the end (mean)", "number"),
+    Column("margin_sd", "sd over checkpoints (mean)", "number"),
+)  # fmt: skip
+_AGREEMENT = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("between", "Between"),
+    Column("n", "Pairs", "count"), Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
+    Column("kappa", "Kappa (mean)", "number"), Column("kappa_low", "lowest", "number"),
+    Column("kappa_high", "highest", "number"), Column("agreement", "Agreement (%)", "percent"),
+)  # fmt: skip
+_COMPONENTS = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
+    Column("inits", "Inits", "count"), Column("orders", "Orders", "count"), Column("tokens", "Tokens", "count"),
+    *(Column(f"{part}_share", f"{part.capitalize()} (%)", "percent") for part in PARTS),
+)  # fmt: skip
+_KEYS = ["group", "phenomenon", "paradigm"]
+_KAPPA = (
+    "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
+    "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over "
+    "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or none."
+)
+
+
+def item_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iterator[ReportSection]:
+    """Say what becomes of pairs, and how far the runs of each line agree; nothing without scores of single pairs."""
+    if not histories:
+        return
+    yield _item_section(scored, histories)
+    if lines := lines_of(histories):
+        yield _agreement_section(scored, lines)
+
+
+def draw_agreement(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+    """Draw kappa against training tokens, from the rows of ``seeds.agreement_table``."""
+    rows = table[table["between"] == ALL_RUNS]
+    note = f"Agreement of runs on single pairs, {title}. {_KAPPA}"
+    return overall_and_phenomena(rows, name, "Agreement between seeds", note, _draw_kappa)
+
+
+def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
+    """Average ``table.item_summary`` over the runs of each line, with ``runs``, how many there are."""
+    groups = summary.groupby(_KEYS, sort=False, observed=True)
+    return groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
+
+
+def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> ReportSection:
+    items = item_table(histories)
+    summary = item_summary(items)
+    shown = line_summary(summary[summary["paradigm"] == "all"])
+    shown = shown.assign(phenomenon=shown["phenomenon"].map(readable))
+    files = {f"items_summary_{scored.file_name}": summary}
+    if scored.study.settings.items:
+        files[f"items_{scored.file_name}"] = items
+    more = "" if scored.study.settings.items else " items=true writes a row for each pair and run too."
+    note = (
+        f"What becomes of pairs over the scored checkpoints, {scored.title}; a tie is not right. Right for good: right "
+        "from some checkpoint on to the last one. Right once, lost: right at some checkpoint and not at the last. "
+        "Relearned: right again after it was not. Flips: changes of the verdict from one checkpoint to the next. Where "
+        "half of the pairs are never right for good the tokens are missing. Margins are in the unit of the linking "
+        "function, good less bad. A model is the mean of its runs; the CSV has every run and paradigm." + more
+    )
+    return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files),))
+
+
+def _agreement_section(scored: BenchmarkScores, lines: Sequence[Line]) -> ReportSection:
+    table = agreement_table(lines)
+    drawings = draw_agreement(table, f"seed_agreement_{scored.file_name}", scored.title)
+    note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
+    files = {f"seed_agreement_{scored.file_name}": table}
+    view = TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
+    return ReportSection(_heading("Agreement between seeds", scored), (*drawings, view, *_components(scored, lines)))
+
+
+def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:
+    """Say what init and order contribute to each line, or why that cannot be told."""
+    found = [seed_components(line) for line in lines]
+    yield from (why_not_crossed(line) for line, table in zip(lines, found, strict=True) if table.empty)
+    if not (known := [table for table in found if len(table)]):
+        return
+    table = pd.concat(known, ignore_index=True)
+    note = (
+        "What initialization and data order contribute to how runs differ on a pair, at the last checkpoint: shares of "
+        "the variance within pairs, by a crossed analysis of variance with one run in each cell; what an "
+        "initialization does on one order alone is in the rest. Of: right (1 or 0), or the margin. These are of few "
+        f"seeds, and negative estimates count as 0. {scored.title}."
+    )
+    files = {f"seed_components_{scored.file_name}": table}
+    yield TableView(note, _COMPONENTS, _last(table, ["group", "phenomenon", "measure"]), files)
+
+
+def _last(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    last = table[table["step"] == table.groupby("group")["step"].transform("max")]
+    return last.drop_duplicates(keys).assign(phenomenon=last["phenomenon"].map(readable))
+
+
+def _heading(what: str, scored: BenchmarkScores) -> str:
+    return f"{what} on {scored.benchmark} (scored by {scored.scorer})"
+
+
+def _draw_kappa(table: pd.DataFrame, panels: Panels) -> Figure:
+    styles, axis, single = line_styles(table["group"]), TokenAxis(table["tokens"]), len(panels) == 1
+    lowest = min(0.0, float(table["kappa_low"].min()))
+
+    def draw(axes: Axes, rows: pd.DataFrame) -> None:
+        axis.apply(axes, most_ticks=7 if single else 3, minor=single)
+        axes.axhline(0, color="0.6", linewidth=0.6)
+        for group, style in styles.items():
+            line = rows[rows["group"] == group]
+            x = axis.places(line["tokens"])
+            draw_line(axes, style, x, line["kappa"], (line["kappa_low"], line["kappa_high"]))
+            axes.plot(x, line["kappa"], "o", color=style.color, markersize=2.2 if single else 1.2, markeredgewidth=0.6)
+        axes.set_ylim(lowest - 0.03, 1.03)
+
+    labels = ("Training tokens (log scale, 0 set apart)", "Cohen's kappa")
+    return draw_panels(
+        panels, draw, labels, "Band: from the lowest to the highest of two runs.", line_legend(styles, table)
+    )

@@ -1,0 +1,149 @@
+"""How far the runs of a line agree on single pairs at each checkpoint, beyond what their accuracies alone make them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.groups import Ids, Mask
+from analysis.data.runs import Run
+from analysis.items.histories import Floats, History, same_pairs
+from analysis.items.verdicts import RIGHT
+
+ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
+AGREEMENT_COLUMNS = (
+    "group", "phenomenon", "between", "step", "tokens", "runs", "run_pairs", "n", "kappa", "kappa_low", "kappa_high",
+    "agreement",
+)  # fmt: skip
+
+
+class Seeds(NamedTuple):
+    """What a run's numbers were drawn with."""
+
+    init: int
+    data: int
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The runs of a line at the checkpoints that all of them have, on the same items.
+
+    Attributes:
+        histories: of its runs, in the order of the study.
+        checkpoints: ``step`` and ``tokens``.
+    """
+
+    group: str
+    histories: Sequence[History]
+    checkpoints: pd.DataFrame
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs, in the order of the study."""
+        return [history.run for history in self.histories]
+
+    @cached_property
+    def right(self) -> Mask:
+        """Which items are right, bool[runs, steps, items]."""
+        return np.stack([history.verdicts[self._shared(history)] == RIGHT for history in self.histories])
+
+    def margins(self, places: Iterable[int]) -> Floats:
+        """Return the margins of the runs at some places, float64[places, steps, items]."""
+        chosen = [self.histories[place] for place in places]
+        return np.stack([history.margins[self._shared(history)] for history in chosen])
+
+    def _shared(self, history: History) -> Mask:
+        return history.checkpoints["step"].isin(self.checkpoints["step"]).to_numpy(dtype=bool)
+
+    def parts(self) -> Iterator[tuple[str, Ids]]:
+        """Yield ``all`` and every phenomenon with the places of its items."""
+        phenomena = self.histories[0].pairs["phenomenon"].astype(str).to_numpy(dtype=object)
+        yield "all", np.arange(len(phenomena), dtype=np.int64)
+        for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
+            yield name, np.flatnonzero(phenomena == name).astype(np.int64)
+
+
+def lines_of(histories: Iterable[History]) -> list[Line]:
+    """Put the runs that differ in the seed only together; those that were scored on other pairs are left out.
+
+    Returns:
+        The lines of two runs or more that share a checkpoint.
+    """
+    members: dict[str, list[History]] = defaultdict(list)
+    for history in histories:
+        members[history.run.group].append(history)
+    lines = [_line(group, same_pairs(found)[0]) for group, found in members.items()]
+    return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
+
+
+def seeds_of(run: Run) -> Seeds | None:
+    """Return the seeds of a run; None where its record does not say both."""
+    seeds = run.record.get("seeds") or {}
+    init, data = seeds.get("init"), seeds.get("data")
+    return Seeds(init, data) if isinstance(init, int) and isinstance(data, int) else None
+
+
+def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
+    """Compare every two runs of each line on which pairs are right.
+
+    Returns:
+        Columns ``AGREEMENT_COLUMNS``, one row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint:
+        the mean of Cohen's kappa over every two runs, the smallest and the largest, and the mean share of items on
+        which two agree. Kappa is (Cohen 1960) the agreement beyond what is expected of two independent runs of
+        the same accuracies, as a share of the most that there could be; it is missing where two runs are right on all
+        items, or on none. ``between`` is ``all runs``, and where some runs share one of their seeds, rows of these.
+    """
+    rows = [row for line in lines for name, items in line.parts() for row in _compare(line, name, items)]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(AGREEMENT_COLUMNS))
+
+
+def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
+    """Return Cohen's kappa of two raters and the share on which they agree, float64[steps] each.
+
+    Args:
+        first: bool[steps, items], what one of them says.
+        second: likewise.
+    """
+    observed = (first == second).mean(axis=1)
+    one, other = first.mean(axis=1), second.mean(axis=1)
+    expected = one * other + (1 - one) * (1 - other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
+    return found, observed
+
+
+def _line(group: str, histories: Sequence[History]) -> Line:
+    steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
+    places = histories[0].checkpoints
+    return Line(group, histories, places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True))
+
+
+def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
+    right = line.right[:, :, items]
+    kinds: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for first, second in combinations(range(len(line.runs)), 2):
+        kinds[ALL_RUNS].append((first, second))
+        kinds[_between(line.runs[first], line.runs[second])].append((first, second))
+    some_share = SAME_INIT in kinds or SAME_ORDER in kinds
+    for between, compared in kinds.items():
+        if between == ALL_RUNS or some_share:
+            found = [kappa(right[first], right[second]) for first, second in compared]
+            kappas, agreed = (np.stack(part) for part in zip(*found, strict=True))
+            known = pd.DataFrame(kappas)  # whose mean, smallest and largest pass over missing values
+            yield line.checkpoints.assign(
+                group=line.group, phenomenon=phenomenon, between=between, n=len(items),
+                runs=len({run for two in compared for run in two}), run_pairs=len(compared),
+                kappa=known.mean(), kappa_low=known.min(), kappa_high=known.max(), agreement=agreed.mean(axis=0),
+            )[list(AGREEMENT_COLUMNS)]  # fmt: skip
+
+
+def _between(first: Run, second: Run) -> str:
+    one, other = seeds_of(first), seeds_of(second)
+    if one is None or other is None or (one.init != other.init and one.data != other.data):
+        return BOTH_DIFFER
+    return SAME_INIT if one.init == other.init else SAME_ORDER

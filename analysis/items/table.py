@@ -1,0 +1,107 @@
+"""The item table, one row per pair and run, and what it says of each phenomenon and paradigm."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.extensions import ExtensionArray
+
+from analysis.data.groups import Ids
+from analysis.items.histories import Floats, History
+from analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
+
+if TYPE_CHECKING:
+    from pandas.api.typing import DataFrameGroupBy
+
+VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
+ITEM_COLUMNS = (
+    "run", "group", "pair", "phenomenon", "paradigm", "checkpoints", "first_right_step", "first_right_tokens",
+    "right_for_good_step", "right_for_good_tokens", "lost_for_good_step", "lost_for_good_tokens", "flips",
+    "times_learned", "times_forgotten", "times_relearned", "times_right", "last", "margin_last", "margin_mean",
+    "margin_sd",
+)  # fmt: skip
+_SHARES = ("ever_right", "always_right", "right_for_good", "lost", "relearned")
+_MEANS = ("flips", "times_learned", "times_forgotten", "margin_last", "margin_sd")
+
+
+def item_table(histories: Iterable[History]) -> pd.DataFrame:
+    """Describe what became of each pair in each run.
+
+    Returns:
+        Columns ``ITEM_COLUMNS``. Of ``first_right``, ``right_for_good`` (the first checkpoint from which on the pair is
+        right up to the last one) and ``lost_for_good`` (the first from which on it is not right up to the last one,
+        after it was right) the step and the training tokens, missing where there is no such checkpoint. ``flips`` are
+        changes of the verdict between neighboring checkpoints, from or to a tie included. ``times_learned`` counts how
+        often the pair became right, at the first checkpoint too; ``times_forgotten`` how often it ceased to be;
+        ``times_relearned`` how often it became right after it was forgotten. ``times_right`` are the checkpoints at
+        which it is right, of all ``checkpoints``. ``last`` is the last verdict. The margins are in the unit of the
+        linking function; ``margin_sd`` is the sample standard deviation over checkpoints, missing for a single one.
+    """
+    tables = [_items_of_run(history) for history in histories]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(ITEM_COLUMNS))
+
+
+def item_summary(items: pd.DataFrame) -> pd.DataFrame:
+    """Summarize the item table by phenomenon and paradigm.
+
+    Returns:
+        One row for each run with ``phenomenon`` and ``paradigm`` ``all``, one for each phenomenon with ``paradigm``
+        ``all``, and one for each paradigm. ``n`` items; the shares of those that are ``ever_right``, ``always_right``,
+        ``right_for_good`` (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the
+        median of the tokens of ``right_for_good_tokens`` over all items, missing where half of them never are; and
+        the means of the other columns.
+    """
+    marked = items[["run", "group", "phenomenon", "paradigm", *_MEANS]].assign(
+        ever_right=items["times_right"] > 0,
+        always_right=items["times_right"] == items["checkpoints"],
+        right_for_good=items["right_for_good_step"].notna(),
+        lost=items["lost_for_good_step"].notna(),
+        relearned=items["times_relearned"] > 0,
+        right_for_good_tokens=items["right_for_good_tokens"].fillna(np.inf),
+    )
+    levels = [
+        marked.assign(phenomenon="all", paradigm="all"),
+        marked[marked["phenomenon"] != ""].assign(paradigm="all"),
+        marked,
+    ]
+    keys = ["run", "group", "phenomenon", "paradigm"]
+    rows = [_summarize(level.groupby(keys, sort=False, observed=True)) for level in levels]
+    return pd.concat(rows, ignore_index=True)
+
+
+def _summarize(groups: "DataFrameGroupBy[Any, Any]") -> pd.DataFrame:
+    means = groups[[*_SHARES, *_MEANS]].mean()
+    median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
+    return means.assign(n=groups.size(), right_for_good_tokens=median).reset_index()
+
+
+def _items_of_run(history: History) -> pd.DataFrame:
+    events = find_events(history.verdicts)
+    right = history.verdicts == RIGHT
+    learned = events.became_right.sum(axis=0)
+    table = history.pairs[["pair", "phenomenon", "paradigm"]].reset_index(drop=True)
+    table = table.assign(run=history.run.label, group=history.run.group, checkpoints=len(right))
+    for name, found in (
+        ("first_right", right),
+        ("right_for_good", events.learned),
+        ("lost_for_good", events.forgotten),
+    ):
+        table[f"{name}_step"], table[f"{name}_tokens"] = _places(history, first_place(found))
+    margins = history.margins
+    numbers = {
+        "flips": events.flipped.sum(axis=0), "times_learned": learned,
+        "times_forgotten": events.became_not_right.sum(axis=0), "times_relearned": np.maximum(0, learned - 1),
+        "times_right": right.sum(axis=0), "last": [VERDICT_NAMES[int(one)] for one in history.verdicts[-1]],
+        "margin_last": margins[-1], "margin_mean": margins.mean(axis=0),
+        "margin_sd": margins.std(axis=0, ddof=1) if len(margins) > 1 else np.nan,
+    }  # fmt: skip
+    return table.assign(**numbers)[list(ITEM_COLUMNS)]
+
+
+def _places(history: History, places: Ids) -> tuple[ExtensionArray, Floats]:
+    """Return the steps and tokens of checkpoints, missing for ``NEVER``."""
+    never = places == NEVER
+    steps = pd.arrays.IntegerArray(history.checkpoints["step"].to_numpy(np.int64)[places], never)
+    tokens = history.checkpoints["tokens"].to_numpy(np.float64)[places]
+    return steps, np.where(never, np.nan, tokens)

@@ -1,0 +1,140 @@
+"""What the initialization and the order of the data each contribute to how runs differ on single pairs.
+
+Where every one of several initializations was trained on every one of several orders of the data, one run each, the
+differences between these runs on a pair are split by a crossed two-way analysis of variance with random effects and one
+observation in each cell (Searle, Casella and McCulloch 1992, "Variance Components", chapter 4.3: the estimators that
+equate mean squares with their expectations). What an initialization does on one order alone is in the rest.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+
+from analysis.items.histories import Floats
+from analysis.items.seeds import Line, Seeds, seeds_of
+
+PARTS = ("init", "order", "rest")
+COMPONENT_COLUMNS = (
+    "group", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
+    *PARTS, *(f"{part}_share" for part in PARTS),
+)  # fmt: skip
+_TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
+
+
+def seed_components(line: Line) -> pd.DataFrame:
+    """Split the variance between the runs of a line.
+
+    Returns:
+        Columns ``COMPONENT_COLUMNS``, one row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0;
+        ``margin``) and checkpoint: the variance within an item between runs, mean over the items, that is due to the
+        initialization, to the data order, and the rest. An estimate may be negative by chance. The shares are of the
+        sum, negative ones taken for 0; missing where runs do not differ. Without rows where no two initializations are
+        crossed with two orders.
+    """
+    crossing = find_crossing(line)
+    if not crossing:
+        return pd.DataFrame(columns=list(COMPONENT_COLUMNS))
+    places = [place for row in crossing for place in row]
+    inits, orders = len(crossing), len(crossing[0])
+    rows = []
+    for measure, values in (("right", line.right[places].astype(np.float64)), ("margin", line.margins(places))):
+        cells = values.reshape(inits, orders, *values.shape[1:])
+        for phenomenon, items in line.parts():
+            parts = split_variance(cells[..., items])
+            rows.append(line.checkpoints.assign(
+                group=line.group, phenomenon=phenomenon, measure=measure, inits=inits, orders=orders, n=len(items),
+                **parts, **_shares(parts),
+            ))  # fmt: skip
+    return pd.concat(rows, ignore_index=True)[list(COMPONENT_COLUMNS)]
+
+
+def split_variance(values: Floats) -> dict[str, Floats]:
+    """Estimate the components of the variance within items.
+
+    Args:
+        values: float64[inits, orders, steps, items], two inits and two orders at least.
+
+    Returns:
+        For each of ``PARTS`` float64[steps], the mean over the items.
+    """
+    inits, orders = values.shape[:2]
+    mean = values.mean(axis=(0, 1))
+    of_inits, of_orders = values.mean(axis=1) - mean, values.mean(axis=0) - mean
+    rest = values - mean - of_inits[:, None] - of_orders[None]
+    squares = {
+        "init": orders * (of_inits**2).sum(axis=0) / (inits - 1),
+        "order": inits * (of_orders**2).sum(axis=0) / (orders - 1),
+        "rest": (rest**2).sum(axis=(0, 1)) / ((inits - 1) * (orders - 1)),
+    }
+    means = {part: found.mean(axis=-1) for part, found in squares.items()}
+    return {
+        "init": (means["init"] - means["rest"]) / orders,
+        "order": (means["order"] - means["rest"]) / inits,
+        "rest": means["rest"],
+    }
+
+
+def find_crossing(line: Line) -> list[list[int]]:
+    """Find the largest part of the runs in which every initialization meets every order.
+
+    Returns:
+        The places of the runs, a row for each initialization; empty without two of them on two orders.
+    """
+    cells = _cells(line)
+    orders: dict[int, frozenset[int]] = {}
+    for seeds in cells:
+        orders[seeds.init] = orders.get(seeds.init, frozenset()) | {seeds.data}
+    candidates = set(orders.values())
+    while more := {one & other for one, other in combinations(candidates, 2)} - candidates:
+        candidates |= more
+    found = [(sorted(init for init in orders if shared <= orders[init]), sorted(shared)) for shared in candidates]
+    crossed = [(inits, shared) for inits, shared in found if len(inits) > 1 and len(shared) > 1]
+    if not crossed:
+        return []
+    inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both))
+    return [[cells[Seeds(init, data)] for data in shared] for init in inits]
+
+
+def why_not_crossed(line: Line) -> str:
+    """Say why init and order cannot be told apart in a line without a crossing, and which runs would let one."""
+    cells = _cells(line)
+    if len(cells) < len(line.runs):
+        return f"{line.group}: init and data order cannot be told apart, as not all of its runs record their seeds."
+    needed = _fewest_missing(cells)
+    return (
+        f"{line.group}: what init and data order each contribute cannot be told apart, as no two inits were trained on "
+        f"the same two data orders. Its runs have {_describe(cells)}. Train {_describe(needed)} too."
+    )
+
+
+def _cells(line: Line) -> Mapping[Seeds, int]:
+    return {seeds: place for place, run in enumerate(line.runs) if (seeds := seeds_of(run)) is not None}
+
+
+def _fewest_missing(cells: Iterable[Seeds]) -> list[Seeds]:
+    """Return the runs to add so that two inits are crossed with two orders, as few as can be."""
+    there = set(cells)
+    inits, orders = (_two_at_least({seeds[place] for seeds in there})[:_TRIED] for place in range(2))
+    crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
+    missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
+    return min(missing, key=lambda runs: (len(runs), runs))
+
+
+def _two_at_least(seeds: set[int]) -> list[int]:
+    """Return seeds in order, and where there is one only, the smallest other one."""
+    return sorted(seeds | ({min({0, 1} - seeds)} if len(seeds) < 2 else set()))
+
+
+def _describe(cells: Iterable[Seeds]) -> str:
+    return ", ".join(f"seeds.init={seeds.init} seeds.data={seeds.data}" for seeds in sorted(cells))
+
+
+def _shares(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    clipped = {part: np.maximum(0, found) for part, found in parts.items()}
+    total = np.sum(list(clipped.values()), axis=0)
+    return {
+        f"{part}_share": np.divide(one, total, out=np.full_like(total, np.nan), where=total > 0)
+        for part, one in clipped.items()
+    }

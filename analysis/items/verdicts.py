@@ -1,0 +1,68 @@
+"""What happens to pairs from checkpoint to checkpoint, read from their verdicts.
+
+A tie is not right. Nothing is known of a pair before the first checkpoint: it counts as not right then, so that a pair
+that is right at the first checkpoint is learned there; but its verdict there is no flip, which needs two verdicts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.data.groups import Ids, Mask
+
+WRONG, TIE, RIGHT = 0, 1, 2
+NEVER = -1  # in place of a checkpoint, where there is no such event
+
+Verdicts = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """What happens to pairs at each checkpoint, bool[steps, pairs].
+
+    Attributes:
+        became_right: right here, and not at the checkpoint before.
+        became_not_right: right at the checkpoint before, and not here.
+        flipped: another verdict than at the checkpoint before; a tie is a verdict of its own.
+        learned: right from here on to the last checkpoint, and not at the one before: right for good.
+        forgotten: right at the checkpoint before, and not here or at any later one: lost for good.
+    """
+
+    became_right: Mask
+    became_not_right: Mask
+    flipped: Mask
+    learned: Mask
+    forgotten: Mask
+
+
+def verdicts_of(right: Mask, ties: Mask) -> Verdicts:
+    """Return the verdicts on pairs from which of them are right and which are ties."""
+    return (RIGHT * right + TIE * ties).astype(np.uint8)
+
+
+def find_events(verdicts: Verdicts) -> Events:
+    """Find the events of pairs.
+
+    Args:
+        verdicts: uint8[steps, pairs], one step at least: ``WRONG``, ``TIE`` or ``RIGHT``.
+    """
+    right = verdicts == RIGHT
+    before = np.zeros_like(right)
+    before[1:] = right[:-1]
+    flipped = np.zeros_like(right)
+    flipped[1:] = verdicts[1:] != verdicts[:-1]
+    stays_right = np.logical_and.accumulate(right[::-1], axis=0)[::-1]
+    stays_not_right = np.logical_and.accumulate(~right[::-1], axis=0)[::-1]
+    return Events(
+        became_right=right & ~before,
+        became_not_right=before & ~right,
+        flipped=flipped,
+        learned=stays_right & ~before,
+        forgotten=before & stays_not_right,
+    )
+
+
+def first_place(events: Mask) -> Ids:
+    """Return the first checkpoint at which each pair has an event, int64[pairs]: its place, or ``NEVER``."""
+    return np.where(events.any(axis=0), events.argmax(axis=0), NEVER).astype(np.int64)

@@ -1,0 +1,56 @@
+"""Item dynamics in the report."""
+
+import numpy as np
+import pytest
+
+from analysis.api import open_study
+from analysis.items.histories import read_histories
+from analysis.items.section import item_sections
+from analysis.report.html import TableView
+from tests.analysis.item_runs import make_item_run, pair_table
+
+PAIRS = pair_table({"p": "first", "q": "second"}, 10)
+STEPS = (0, 1, 2, 4)
+
+
+@pytest.fixture
+def parts_of(make_run, tmp_path):
+    def parts_of(runs, **settings):
+        draw = np.random.default_rng(11)
+        for seed in range(runs):
+            verdicts = draw.integers(0, 3, (len(STEPS), len(PAIRS))).astype(np.uint8)
+            make_item_run(make_run, PAIRS, dict(zip(STEPS, verdicts, strict=True)), seed=seed)
+        scored = open_study(f"{tmp_path}/runs/*", **settings).benchmarks()[0]
+        return list(item_sections(scored, read_histories(scored)))
+
+    return parts_of
+
+
+def test_the_table_is_the_mean_of_the_runs_and_the_csv_has_each(parts_of):
+    items, _ = parts_of(2)
+    (view,) = items.content
+    summary = items.tables["items_summary_zho"]
+    assert len(summary) == 2 * (1 + 2 + 2)
+    assert view.table["phenomenon"].tolist() == ["all", "first", "second"]
+    assert view.table["runs"].tolist() == [2, 2, 2]
+    overall = summary[(summary["phenomenon"] == "all") & (summary["paradigm"] == "all")]
+    assert view.table["lost"].iloc[0] == pytest.approx(overall["lost"].mean())
+
+
+def test_a_row_for_each_pair_is_written_when_asked_for(parts_of):
+    assert len(parts_of(1, items=True)[0].tables["items_zho"]) == len(PAIRS)
+
+
+def test_without_the_key_the_note_says_how_to_have_it(parts_of):
+    (items,) = parts_of(1)
+    assert set(items.tables) == {"items_summary_zho"}
+    assert "items=true writes a row for each pair and run too" in items.content[0].note
+
+
+def test_agreement_has_figures_and_says_why_seeds_cannot_be_told_apart(parts_of):
+    _, agreement = parts_of(3)
+    assert [one.name for one in agreement.drawings] == ["seed_agreement_zho_overall", "seed_agreement_zho_phenomena"]
+    (text,) = [one for one in agreement.content if isinstance(one, str)]
+    assert "Train seeds.init=0 seeds.data=1, seeds.init=1 seeds.data=0 too" in text
+    (view,) = [one for one in agreement.content if isinstance(one, TableView)]
+    assert set(view.table["tokens"]) == {agreement.tables["seed_agreement_zho"]["tokens"].max()}

@@ -1,0 +1,147 @@
+"""Agreement between runs, and what initialization and data order contribute, against other ways to compute them."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from sklearn.metrics import cohen_kappa_score
+
+from analysis.api import open_study
+from analysis.items.seeds import kappa
+from analysis.items.variance import split_variance
+from tests.analysis.item_runs import make_item_run, pair_table
+from ucurve.errors import UserError
+
+PAIRS = pair_table({"p": "first", "q": "second"}, 10)
+STEPS = (0, 1, 2, 4)
+
+
+def set_seeds(folder, init, data):
+    path = folder / "run.json"
+    record = json.loads(path.read_text()) | {"seeds": {"init": init, "data": data}}
+    path.write_text(json.dumps(record))
+
+
+def make_runs(make_run, cells, draw=None):
+    """A run for each (init, data); returns its verdicts by cell, uint8[steps, pairs]."""
+    draw = draw or np.random.default_rng(11)
+    verdicts = {}
+    for number, (init, data) in enumerate(cells):
+        verdicts[init, data] = draw.integers(0, 3, (len(STEPS), len(PAIRS))).astype(np.uint8)
+        rows = dict(zip(STEPS, verdicts[init, data], strict=True))
+        set_seeds(make_item_run(make_run, PAIRS, rows, seed=number), init, data)
+    return verdicts
+
+
+@pytest.fixture
+def scored_of(tmp_path):
+    return lambda: open_study(f"{tmp_path}/runs/*").benchmarks()[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays.arrays(bool, st.tuples(st.just(2), st.integers(1, 12))))
+def test_kappa_is_that_of_scikit_learn(both):
+    found, agreed = kappa(both[0][None], both[1][None])
+    assert agreed[0] == np.mean(both[0] == both[1])
+    if len(np.unique(both)) < 2:
+        assert np.isnan(found[0])
+    else:
+        assert found[0] == pytest.approx(cohen_kappa_score(both[0], both[1]))
+
+
+def test_agreement_is_the_mean_over_every_two_runs(make_run, scored_of):
+    verdicts = list(make_runs(make_run, [(0, 0), (1, 1), (2, 2)]).values())
+    table = scored_of().agreement()
+    assert set(table["between"]) == {"all runs"}
+    assert len(table) == 3 * len(STEPS)
+    for row in table.to_dict("records"):
+        items = (
+            slice(None)
+            if row["phenomenon"] == "all"
+            else slice(0, 10)
+            if row["phenomenon"] == "first"
+            else slice(10, 20)
+        )
+        right = [one[STEPS.index(row["step"]), items] == 2 for one in verdicts]
+        kappas = [cohen_kappa_score(right[one], right[other]) for one, other in ((0, 1), (0, 2), (1, 2))]
+        assert row["kappa"] == pytest.approx(np.mean(kappas))
+        assert (row["kappa_low"], row["kappa_high"]) == pytest.approx((min(kappas), max(kappas)))
+        assert (row["runs"], row["run_pairs"], row["n"]) == (3, 3, len(right[0]))
+
+
+def test_runs_that_share_a_seed_are_compared_apart(make_run, scored_of):
+    make_runs(make_run, [(0, 0), (0, 1), (1, 0)])
+    table = scored_of().agreement()
+    overall = table[(table["phenomenon"] == "all") & (table["step"] == 4)].set_index("between")
+    assert overall["run_pairs"].to_dict() == {"all runs": 3, "same init": 1, "same data order": 1, "both differ": 1}
+
+
+def test_components_are_those_of_the_textbooks_table():
+    """One item: mean squares by statsmodels' analysis of variance, and their expectations solved by hand."""
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    values = np.random.default_rng(2).normal(size=(3, 4))
+    frame = pd.DataFrame([{"init": i, "order": d, "y": values[i, d]} for i, d in product(range(3), range(4))])
+    table = anova_lm(ols("y ~ C(init) + C(order)", frame).fit())
+    squares = (table["sum_sq"] / table["df"]).to_dict()
+    found = split_variance(values[:, :, None, None])
+    assert found["rest"][0] == pytest.approx(squares["Residual"])
+    assert found["init"][0] == pytest.approx((squares["C(init)"] - squares["Residual"]) / 4)
+    assert found["order"][0] == pytest.approx((squares["C(order)"] - squares["Residual"]) / 3)
+
+
+def test_components_are_right_on_average():
+    draw = np.random.default_rng(3)
+    init, order, rest = 2.0, 0.5, 1.0
+    shape = (3, 2, 1, 20_000)
+    values = (
+        np.sqrt(init) * draw.standard_normal((3, 1, 1, shape[3])) + np.sqrt(rest) * draw.standard_normal(shape)
+        + np.sqrt(order) * draw.standard_normal((1, 2, 1, shape[3]))
+    )  # fmt: skip
+    found = split_variance(values)
+    assert [found[part][0] for part in ("init", "order", "rest")] == pytest.approx([init, order, rest], rel=0.06)
+
+
+def test_verdicts_that_follow_the_initialization_are_all_of_it(make_run, scored_of):
+    draw = np.random.default_rng(4)
+    of_init = {init: draw.integers(0, 2, (len(STEPS), len(PAIRS))) * 2 for init in (0, 1)}
+    for number, (init, data) in enumerate(product((0, 1), (5, 6))):
+        rows = dict(zip(STEPS, of_init[init].astype(np.uint8), strict=True))
+        set_seeds(make_item_run(make_run, PAIRS, rows, seed=number), init, data)
+    table = scored_of().seed_components()
+    assert set(table["measure"]) == {"right", "margin"}
+    assert table["init_share"].to_numpy() == pytest.approx(1)
+    assert set(table["inits"]) == set(table["orders"]) == {2}
+
+
+def test_a_crossing_among_more_runs_is_found(make_run, scored_of):
+    make_runs(make_run, [(0, 0), (1, 1), (2, 2), (0, 1), (1, 0)])
+    table = scored_of().seed_components()
+    assert set(table["inits"]) == set(table["orders"]) == {2}
+
+
+@pytest.mark.parametrize(
+    ("cells", "needed"),
+    [
+        ([(0, 0), (1, 1), (2, 2)], "Train seeds.init=0 seeds.data=1, seeds.init=1 seeds.data=0 too"),
+        ([(0, 0), (0, 1)], "Train seeds.init=1 seeds.data=0, seeds.init=1 seeds.data=1 too"),
+        ([(0, 0), (1, 0), (1, 1)], "Train seeds.init=0 seeds.data=1 too"),
+    ],
+)
+def test_without_a_crossing_the_runs_that_are_missing_are_named(make_run, scored_of, cells, needed):
+    make_runs(make_run, cells)
+    with pytest.raises(UserError, match="cannot be told apart") as error:
+        scored_of().seed_components()
+    assert needed in str(error.value)
+
+
+def test_one_run_has_nothing_to_agree_with(make_run, scored_of):
+    make_runs(make_run, [(0, 0)])
+    with pytest.raises(UserError, match="no two runs differ in the seed only"):
+        scored_of().agreement()
