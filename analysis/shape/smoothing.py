@@ -146,7 +146,7 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
         clusters: int64[I], the cluster of each item.
     """
     seeds, items = credits_.shape
-    design = _design(strata, clusters)
+    design = design_of(strata, clusters)
     (apart,) = _deviations(credits_.mean(axis=0)[None], design)
     of_items = float((apart**2).sum()) + 1 / (2 * items**2)
     item_freedom = max(1.0, design.effective - len(np.unique(design.strata)))
