@@ -28,11 +28,13 @@ from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.linking.length_bias import length_bias_sections as length_bias_parts
 from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.ngrams.section import ngram_sections as ngram_parts
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection as Part
 from analysis.scaling.section import accuracy_by_bits_sections as bits_of_benchmark
 from analysis.scaling.section import accuracy_scaling_sections as scaling_of_benchmark
 from analysis.scaling.section import loss_scaling_sections as scaling_of_study
+from analysis.shape.section import shape_classes
 from analysis.shape.section import shape_sections as shape_parts
 from analysis.summary import headline, missing, provenance
 from analysis.tokenizer_study.page import write_study
@@ -42,8 +44,9 @@ from ucurve.config import check
 __all__ = [
     "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "curve_table", "draw_flops_curves",
     "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_parts",
-    "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing", "open_study", "overall", "provenance",
-    "scaling_of_benchmark", "scaling_of_study", "score_frame", "shape_parts", "study_tables", "write_study",
+    "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing", "ngram_parts", "open_study",
+    "overall", "provenance", "scaling_of_benchmark", "scaling_of_study", "score_frame", "shape_classes", "shape_parts",
+    "study_tables", "write_study",
 ]  # fmt: skip
 
 

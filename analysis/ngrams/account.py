@@ -63,8 +63,7 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
     """
     design = design_of(dip.strata, dip.clusters)
     loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
-    p_loss = _p_above_chance(_by_cluster(wrong * loss, design), seed)
-    p_follows = _p_above_chance(_by_cluster(-wrong * bottom, design), seed)
+    p_loss, p_follows = (_p_above_chance(wrong * values, design, seed) for values in (loss, -bottom))
     shares, fits = _resample(dip, loss, wrong, design, seed)
     raw, share = _shares(dip.loss.sum(), dip.wrong.sum(axis=1), dip.wrong @ dip.loss, len(dip.loss))
     low, high = np.array([_interval(drawn) for drawn in shares.T]).T
@@ -99,22 +98,25 @@ def _by_cluster(values: Array, design: Design) -> Array:
     return np.stack([np.bincount(design.clusters, row) for row in values])
 
 
-def _p_above_chance(sums: Array, seed: int) -> Array:
+def _p_above_chance(products: Array, design: Design, seed: int) -> Array:
     """Test one-sidedly whether the total of each row is above 0, by flipping the signs of the sums of clusters.
 
     With losses times errors this says that losses fall on the errors of the n-gram model: that the model comes nearer
     to it from start to bottom. With the negative of credits times errors it says that at the bottom the model is right
     where the n-gram model is right. Both are within paradigms, so that a paradigm in which the model dips and the
     n-gram model is wrong is by itself no evidence. Flips of whole clusters are the wild cluster bootstrap of a score
-    (Kline and Santos 2012; Cameron, Gelbach and Miller 2008).
+    (Kline and Santos 2012; Cameron, Gelbach and Miller 2008). The mean of a stratum of G clusters was taken from both
+    factors, so sums are flipped G / (G - 1) times as large, as for a jackknife (Cameron and Miller 2015, section VI.B).
     """
-    sums = sums[:, (sums != 0).any(axis=0)]
-    total, beyond = sums.sum(axis=1), np.ones(len(sums))
-    random = np.random.default_rng(seed)
+    sums = _by_cluster(products, design)
     near = 1e-9 * np.abs(sums).sum(axis=1)
+    flipped = _by_cluster(products * (design.scale * len(design.scale)) ** 2, design)
+    flipped = flipped[:, (flipped != 0).any(axis=0)]
+    beyond = np.ones(len(sums))
+    random = np.random.default_rng(seed)
     for _ in range(_FLIPS // _BLOCK):
-        signs = 1 - 2.0 * random.integers(0, 2, (_BLOCK, sums.shape[1]), dtype=np.int8)
-        beyond += (signs @ sums.T >= total - near).sum(axis=0)
+        signs = 1 - 2.0 * random.integers(0, 2, (_BLOCK, flipped.shape[1]), dtype=np.int8)
+        beyond += (signs @ flipped.T >= sums.sum(axis=1) - near).sum(axis=0)
     return np.where(near > 0, beyond / (1 + _FLIPS), np.nan)
 
 
