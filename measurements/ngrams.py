@@ -97,6 +97,7 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
         "listed": listed,
         "lines": lines,
         "scored": time.perf_counter() - begun,
+        "followers": sum(seen.followers),
         "before": before,
         "peak": peak(),
     }
@@ -122,6 +123,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
         print(f"{tokens:12,} tokens  {seconds:7.1f} s  {tokens / seconds:11,.0f} tokens/s")
     tokens, seconds = facts["lines"][-1]
     print(f"{facts['scored']:.1f} s for the scores of all orders")
+    print(f"{facts['followers']:,} different tokens after contexts of the benchmark")
     print(f"peak {facts['peak']:,.0f} MB, {facts['before']:,.0f} MB of it before the n-grams are numbered")
     print(f"{BILLIONS}e9 tokens at this rate: {BILLIONS * 1e9 / tokens * seconds / 3600:.1f} hours")
 

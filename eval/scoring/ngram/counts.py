@@ -39,6 +39,11 @@ class NgramCounts:
         self.distinct = [np.zeros(size, dtype=np.int64) for size in sizes[:-1]]
         self._followers = [GrowingSet() for _ in ORDERS[1:]]
 
+    @property
+    def followers(self) -> tuple[int, ...]:
+        """How many different tokens after contexts of these orders are kept, 8 bytes each."""
+        return tuple(map(len, self._followers))
+
     def add(self, sequences: Ids) -> None:
         """Count training sequences, int64[sequences, length + 1], the inputs and their last target."""
         self.unigrams += np.bincount(sequences[:, 1:].ravel(), minlength=self._inventory.vocabulary)

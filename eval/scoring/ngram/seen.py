@@ -45,6 +45,11 @@ class SeenNgrams:
         self._counted[list(excluded)] = False
         self._step, self._counts = 0, self._none()
 
+    @property
+    def followers(self) -> tuple[int, ...]:
+        """How many different tokens after contexts are kept for the orders from 2 (``NgramCounts``)."""
+        return self._counts.followers
+
     def covers(self, sentences: Collection[Sentences]) -> bool:
         """Tell whether the n-grams of all these sentences are counted."""
         return self._inventory.sentences.keys() >= set(sentences)

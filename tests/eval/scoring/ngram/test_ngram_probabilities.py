@@ -106,8 +106,8 @@ def test_memory_is_that_of_the_contexts_and_what_follows_them():
         for before, token in pairwise(row):
             if before in after and token != SEPARATOR:
                 after[before].add(token)
-    assert len(counts._followers[0]) == sum(map(len, after.values()))
-    assert sum(len(one) for one in counts._followers[1:]) <= 3 * 1000
+    assert counts.followers[0] == sum(map(len, after.values()))
+    assert sum(counts.followers[1:]) <= 3 * 1000
 
 
 @settings(deadline=None, max_examples=50)
