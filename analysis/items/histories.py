@@ -71,8 +71,13 @@ def read_histories(scored: BenchmarkScores) -> list[History]:
 def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     """Return those that are about the same pairs as the first one, and the labels of the others."""
     every = list(histories)
-    same = [one for one in every if one.shared.table["pair"].equals(every[0].shared.table["pair"])]
+    first = every[0].shared
+    same = [one for one in every if one.shared is first or _sentences(one.shared).equals(_sentences(first))]
     return same, [one.run.label for one in every if not any(one is kept for kept in same)]
+
+
+def _sentences(pairs: Pairs) -> pd.DataFrame:
+    return pairs.table[["pair", "good", "bad"]]
 
 
 def _read_history(run: Run, stored: StoredScores, pairs: Pairs) -> History:

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def study_page(docs: Path) -> str:
     )  # fmt: skip
     environment.filters |= {
         "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
-        "text": _text,
+        "text": _text, "one_for_each_dip": _one_for_each_dip,
     }  # fmt: skip
     tables = {
         path.stem.removeprefix("study_"): pd.read_csv(path).to_dict("records") for path in data.glob("study_*.csv")
@@ -95,3 +95,13 @@ def _splits(row: Mapping[str, Any], whose: str, digits: int = 1) -> str:
 
 def _text(value: object) -> str:
     return MISSING if _missing(value) else str(value)
+
+
+def _one_for_each_dip(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Choose the order that is named, or else the one with the largest share, of each dip."""
+    chosen: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for row in rows:
+        dip = tuple(str(row[name]) for name in ("tokenizer", "phenomenon", "linking"))
+        if dip not in chosen or (row["named"], row["share"]) > (chosen[dip]["named"], chosen[dip]["share"]):
+            chosen[dip] = row
+    return list(chosen.values())

@@ -1,20 +1,29 @@
 """Every table of the study, from the run folders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 
 import pandas as pd
 
 from analysis.data.runs import Run
-from analysis.data.study import Study
+from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
+from analysis.ngrams.dips import account_table
+from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.scaling.points import checkpoint_bits
+from analysis.shape.tables import Shapes
 from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
 from analysis.tokenizer_study.at_equal_loss import accuracy_at_levels, first_learners, onsets_in_bits, tokenizer_of
 from analysis.tokenizer_study.dips import dip_table, shapes_by_linking
 from analysis.tokenizer_study.seeds import mean_over_seeds
 from ucurve.errors import UserError
+
+_AGREEMENT = (
+    "tokenizer", "order", "step", "tokens", "runs", "accuracy", "ngram_accuracy", "pearson", "kappa",
+    "accuracy_where_wrong",
+)  # fmt: skip
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
@@ -34,6 +43,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
     of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
+    agreement, accounts = ngram_tables(scored, shapes, of_line)
     return {
         "runs": run_table(study.runs, bits),
         "accuracy_at_equal_loss": accuracy_at_levels(scored.curve_rows(), bits, study.runs),
@@ -42,6 +52,8 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "best_alpha": alpha_over_seeds(alphas),
         "best_alpha_changes": alpha_changes(alphas),
         "dips": dip_table(shapes, of_line),
+        "ngrams": agreement,
+        "ngram_dips": accounts,
         "linking_functions": beside_the_paper(cells),
         "pairs_by_length": pairs_by_tokenizer(cells),
     }
@@ -69,6 +81,48 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
             "bits_per_byte": estimate.value, "low": estimate.low, "high": estimate.high,
         })  # fmt: skip
     return pd.DataFrame(table)
+
+
+def ngram_tables(
+    scored: BenchmarkScores, shapes: Mapping[str, Shapes], tokenizers: Mapping[str, str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare the runs with n-gram models of what they had seen, and say what these account for of each dip.
+
+    Args:
+        shapes: by linking function.
+        tokenizers: of each line, by its ``group``.
+
+    Returns:
+        Under the linking function of the figures, over all pairs and averaged over the runs of a tokenizer: ``tokenizer,
+        order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa, accuracy_where_wrong``. And the columns of
+        ``account_table`` under every linking function, with ``tokenizer`` and ``linking``. Both are empty without n-gram
+        scores.
+    """
+    agreement, accounts = pd.DataFrame(columns=_AGREEMENT), []
+    for linking, found in shapes.items():
+        own = _under(scored, linking)
+        lines: dict[str, list[BesideNgrams]] = {}
+        for one in read_beside_ngrams(own):
+            lines.setdefault(one.run.group, []).append(one)
+        if linking == scored.linking and lines:
+            agreement = _over_runs([one for members in lines.values() for one in members], tokenizers)
+        table = account_table(found.classes, lines, scored.study.settings.cluster)
+        if len(table):
+            accounts.append(table.assign(tokenizer=table["group"].map(tokenizers), linking=linking))
+    return agreement, pd.concat(accounts, ignore_index=True) if accounts else pd.DataFrame(columns=["tokenizer"])
+
+
+def _under(scored: BenchmarkScores, linking: str) -> BenchmarkScores:
+    settings = replace(scored.study.settings, linking=linking)
+    return BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
+
+
+def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    rows = pd.concat([one.agreement for one in beside], ignore_index=True)
+    rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["group"].map(tokenizers))
+    means = {name: (name, "mean") for name in _AGREEMENT[5:]}
+    keys = ["tokenizer", "order", "step", "tokens"]
+    return rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)[list(_AGREEMENT)]
 
 
 def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """Item dynamics in the report."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from analysis.items.histories import read_histories
 from analysis.items.section import item_sections
 from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
+from tests.analysis.synthetic import score_row
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)
 STEPS = (0, 1, 2, 4)
@@ -54,3 +57,24 @@ def test_agreement_has_figures_and_says_why_seeds_cannot_be_told_apart(parts_of)
     assert "Train seeds.init=0 seeds.data=1, seeds.init=1 seeds.data=0 too" in text
     (view,) = [one for one in agreement.content if isinstance(one, TableView)]
     assert set(view.table["tokens"]) == {agreement.tables["seed_agreement_zho"]["tokens"].max()}
+
+
+def test_crossed_seeds_have_a_table_of_their_shares(make_run, parts_of, tmp_path):
+    draw = np.random.default_rng(12)
+    for number, (init, data) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        rows = {step: draw.integers(0, 3, len(PAIRS)).astype(np.uint8) for step in STEPS}
+        path = make_item_run(make_run, PAIRS, rows, seed=10 + number) / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"seeds": {"init": init, "data": data}}))
+    _, agreement = parts_of(0)
+    kappas, shares = [one for one in agreement.content if isinstance(one, TableView)]
+    assert set(kappas.table["between"]) == {"all runs", "same init", "same data order", "both differ"}
+    assert shares.table["measure"].tolist() == ["right"] * 3 + ["margin"] * 3
+    assert shares.table[["init_share", "order_share", "rest_share"]].sum(axis=1).to_numpy() == pytest.approx(1)
+    assert len(agreement.tables["seed_components_zho"]) == 2 * 3 * len(STEPS)
+    assert not [one for one in agreement.content if isinstance(one, str)]
+
+
+def test_without_scores_of_single_pairs_there_is_no_section(make_run, tmp_path):
+    make_run([score_row(step, 0.5) for step in STEPS])
+    scored = open_study(f"{tmp_path}/runs/*").benchmarks()[0]
+    assert not list(item_sections(scored, read_histories(scored)))
