@@ -6,6 +6,7 @@ these rows. The key beside the scores of the step holds the SHA-256 of the secon
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ import pyarrow.parquet as pq
 
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Flags, Ids, Scores
-from eval.store.checksums import check_summed, is_summed, new_summed_file, read_key
+from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file, read_key
 from eval.store.scores import Key, pairs_path, score_path
 from ucurve.errors import DamagedError
 from ucurve.storage.files import new_file, sha256_file, sha256_json
+from ucurve.storage.run_folder import EVAL, SENTENCES, STEPS
 from ucurve.storage.sealed import KEY
 
 TOKENS = "token_scores"  # in the key beside scores: what is stored of their tokens
@@ -92,7 +94,7 @@ def write_tokens(scores: Path, name: str, layout: TokenLayout, values: Scores, w
 
     Args:
         scores: where the scores of the step are.
-        name: of the file that describes the sentences.
+        name: of the file that describes the sentences, which is stored.
         values: float64[tokens]; they are stored as float32.
         words: whether to store the sums over words as well; the layout has them.
 
@@ -106,7 +108,8 @@ def write_tokens(scores: Path, name: str, layout: TokenLayout, values: Scores, w
     path = token_path(scores)
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
-    return {"sentences": name, "sha256": sha256_file(path), "words": words}
+    described = sha256_file(scores.parents[1] / name)
+    return {"sentences": name, "sentences_sha256": described, "sha256": sha256_file(path), "words": words}
 
 
 def record_tokens(scores: Path, facts: Mapping[str, Any] | None) -> None:
@@ -139,10 +142,18 @@ def token_fault(folder: Path, scores: Path) -> str | None:
     if sha256_file(path) != facts["sha256"]:
         return f"{path}: not what was written; {_ADVICE}"
     described = scores.parents[1] / facts["sentences"]
-    if not is_summed(folder, described):
+    if not _is_vouched(folder, described, facts):
         problem = "not what was written" if described.is_file() else "missing"
         return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
     return None
+
+
+def adopt_sentences(folder: Path) -> None:
+    """Record in a new manifest the descriptions of sentences that have the SHA-256 which a key beside scores holds."""
+    for path in (folder / EVAL).rglob(SENTENCES):
+        keys = [read_key(file) or {} for file in path.parent.glob(f"*/{STEPS}.json")]
+        if sha256_file(path) in {(key.get(TOKENS) or {}).get("sentences_sha256") for key in keys}:
+            adopt(folder, path)
 
 
 def has_tokens(folder: Path, scores: Path, words: bool) -> bool:
@@ -190,6 +201,17 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
         _values(table, "word").astype(np.int64) if "word" in table.column_names else None,
         _members(table),
     )
+
+
+def _is_vouched(folder: Path, described: Path, facts: Mapping[str, Any]) -> bool:
+    """Tell whether a description of sentences is as it was when a step was scored, or was written again since."""
+    if not described.is_file():
+        return False
+    if sha256_file(described) == facts["sentences_sha256"]:
+        return True
+    with suppress(DamagedError):  # of the manifest, which is made again before anything is written
+        return is_summed(folder, described)
+    return False
 
 
 def _facts(scores: Path) -> dict[str, Any] | None:
