@@ -5,7 +5,7 @@ a member of. ``eval/BENCHMARK/SCORER/tokens-step00000512.parquet`` has the log p
 these rows. The key beside the scores of the step holds the SHA-256 of the second file and the name of the first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Flags, Ids, Scores
+from eval.scoring.text.words import Words
 from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file, read_key
 from eval.store.scores import Key, pairs_path, score_path
 from ucurve.errors import DamagedError
@@ -79,37 +80,43 @@ def sentences_path(folder: Path, benchmark: str, name: str) -> Path:
     return pairs_path(folder, benchmark).with_name(name)
 
 
-def keep_sentences(folder: Path, benchmark: str, key: Key, layout: TokenLayout, pairs: pd.DataFrame) -> str:
-    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
+def keep_sentences(
+    folder: Path, benchmark: str, key: Key, make_layout: Callable[[], TokenLayout], pairs: pd.DataFrame
+) -> str:
+    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file.
+
+    Args:
+        make_layout: called only where it is not stored.
+    """
     name = f"sentences-{sha256_json([key.data_sha256, key.tokenizer_sha256, key.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
     if not is_summed(folder, path):
         with new_summed_file(folder, path) as temporary:
-            _write(_sentence_table(layout, pairs["pair"].to_numpy()), temporary)
+            _write(_sentence_table(make_layout(), pairs["pair"].to_numpy()), temporary)
     return name
 
 
-def write_tokens(scores: Path, name: str, layout: TokenLayout, values: Scores, words: bool) -> dict[str, Any]:
+def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> dict[str, Any]:
     """Store the log probabilities of a step's tokens.
 
     Args:
         scores: where the scores of the step are.
         name: of the file that describes the sentences, which is stored.
+        starts: int64[sentences + 1], where the tokens of each sentence begin.
         values: float64[tokens]; they are stored as float32.
-        words: whether to store the sums over words as well; the layout has them.
+        words: those over which sums are stored as well; None for no sums.
 
     Returns:
         What the key beside the scores has to say under ``TOKENS``.
     """
-    columns = {"lp": _lists(layout.sentences.starts, values.astype(np.float32))}
-    if words:
-        assert layout.words is not None
-        columns["word_lp"] = _lists(layout.words.starts, layout.words.sums(values).astype(np.float32))
+    columns = {"lp": _lists(starts, values.astype(np.float32))}
+    if words is not None:
+        columns["word_lp"] = _lists(words.starts, words.sums(values).astype(np.float32))
     path = token_path(scores)
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
     described = sha256_file(scores.parents[1] / name)
-    return {"sentences": name, "sentences_sha256": described, "sha256": sha256_file(path), "words": words}
+    return {"sentences": name, "sentences_sha256": described, "sha256": sha256_file(path), "words": words is not None}
 
 
 def record_tokens(scores: Path, facts: Mapping[str, Any] | None) -> None:
