@@ -15,6 +15,7 @@ from eval.pairs import data_hash
 from eval.store.checksums import adopt, check_scores, is_summed, is_whole, read_key, read_sums, sums_path
 from eval.store.scores import PAIRS, pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, TABLES, TableFile, labels, read_table, replace_table
+from eval.store.tokens import adopt_sentences
 from ucurve.errors import DamagedError, UserError
 from ucurve.progress import say
 from ucurve.storage.locks import holding_tables
@@ -49,6 +50,7 @@ def store_mended(folder: Path, mended: Mended) -> None:
             say(f"{sums_path(folder)} is not what was written; it is made again")
             sums_path(folder).unlink()
             _adopt_pairs(folder)
+            adopt_sentences(folder)
         for kind, rows in mended.items():
             if not is_summed(folder, kind.path(folder)):  # another process may have mended it
                 say(f"{kind.path(folder)} is not what was written; its rows are made again from the stored scores")

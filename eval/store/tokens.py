@@ -5,7 +5,8 @@ a member of. ``eval/BENCHMARK/SCORER/tokens-step00000512.parquet`` has the log p
 these rows. The key beside the scores of the step holds the SHA-256 of the second file and the name of the first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,12 @@ import pyarrow.parquet as pq
 
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Flags, Ids, Scores
-from eval.store.checksums import check_summed, is_summed, new_summed_file, read_key
+from eval.scoring.text.words import Words
+from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file, read_key
 from eval.store.scores import Key, pairs_path, score_path
 from ucurve.errors import DamagedError
 from ucurve.storage.files import new_file, sha256_file, sha256_json
+from ucurve.storage.run_folder import EVAL, SENTENCES, STEPS
 from ucurve.storage.sealed import KEY
 
 TOKENS = "token_scores"  # in the key beside scores: what is stored of their tokens
@@ -77,36 +80,43 @@ def sentences_path(folder: Path, benchmark: str, name: str) -> Path:
     return pairs_path(folder, benchmark).with_name(name)
 
 
-def keep_sentences(folder: Path, benchmark: str, key: Key, layout: TokenLayout, pairs: pd.DataFrame) -> str:
-    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
+def keep_sentences(
+    folder: Path, benchmark: str, key: Key, make_layout: Callable[[], TokenLayout], pairs: pd.DataFrame
+) -> str:
+    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file.
+
+    Args:
+        make_layout: called only where it is not stored.
+    """
     name = f"sentences-{sha256_json([key.data_sha256, key.tokenizer_sha256, key.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
     if not is_summed(folder, path):
         with new_summed_file(folder, path) as temporary:
-            _write(_sentence_table(layout, pairs["pair"].to_numpy()), temporary)
+            _write(_sentence_table(make_layout(), pairs["pair"].to_numpy()), temporary)
     return name
 
 
-def write_tokens(scores: Path, name: str, layout: TokenLayout, values: Scores, words: bool) -> dict[str, Any]:
+def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> dict[str, Any]:
     """Store the log probabilities of a step's tokens.
 
     Args:
         scores: where the scores of the step are.
-        name: of the file that describes the sentences.
+        name: of the file that describes the sentences, which is stored.
+        starts: int64[sentences + 1], where the tokens of each sentence begin.
         values: float64[tokens]; they are stored as float32.
-        words: whether to store the sums over words as well; the layout has them.
+        words: those over which sums are stored as well; None for no sums.
 
     Returns:
         What the key beside the scores has to say under ``TOKENS``.
     """
-    columns = {"lp": _lists(layout.sentences.starts, values.astype(np.float32))}
-    if words:
-        assert layout.words is not None
-        columns["word_lp"] = _lists(layout.words.starts, layout.words.sums(values).astype(np.float32))
+    columns = {"lp": _lists(starts, values.astype(np.float32))}
+    if words is not None:
+        columns["word_lp"] = _lists(words.starts, words.sums(values).astype(np.float32))
     path = token_path(scores)
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
-    return {"sentences": name, "sha256": sha256_file(path), "words": words}
+    described = sha256_file(scores.parents[1] / name)
+    return {"sentences": name, "sentences_sha256": described, "sha256": sha256_file(path), "words": words is not None}
 
 
 def record_tokens(scores: Path, facts: Mapping[str, Any] | None) -> None:
@@ -139,10 +149,18 @@ def token_fault(folder: Path, scores: Path) -> str | None:
     if sha256_file(path) != facts["sha256"]:
         return f"{path}: not what was written; {_ADVICE}"
     described = scores.parents[1] / facts["sentences"]
-    if not is_summed(folder, described):
+    if not _is_vouched(folder, described, facts):
         problem = "not what was written" if described.is_file() else "missing"
         return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
     return None
+
+
+def adopt_sentences(folder: Path) -> None:
+    """Record in a new manifest the descriptions of sentences that have the SHA-256 which a key beside scores holds."""
+    for path in (folder / EVAL).rglob(SENTENCES):
+        keys = [read_key(file) or {} for file in path.parent.glob(f"*/{STEPS}.json")]
+        if sha256_file(path) in {(key.get(TOKENS) or {}).get("sentences_sha256") for key in keys}:
+            adopt(folder, path)
 
 
 def has_tokens(folder: Path, scores: Path, words: bool) -> bool:
@@ -190,6 +208,17 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
         _values(table, "word").astype(np.int64) if "word" in table.column_names else None,
         _members(table),
     )
+
+
+def _is_vouched(folder: Path, described: Path, facts: Mapping[str, Any]) -> bool:
+    """Tell whether a description of sentences is as it was when a step was scored, or was written again since."""
+    if not described.is_file():
+        return False
+    if sha256_file(described) == facts["sentences_sha256"]:
+        return True
+    with suppress(DamagedError):  # of the manifest, which is made again before anything is written
+        return is_summed(folder, described)
+    return False
 
 
 def _facts(scores: Path) -> dict[str, Any] | None:

@@ -87,10 +87,9 @@ class TokenStore:
             token_path(path).unlink(missing_ok=True)  # those of scores that are replaced
             return {}
         assert isinstance(job.scorer, TokenScorer)
-        layout = job.scorer.token_layout()
-        name = keep_sentences(self.folder, job.benchmark, job.key, layout, job.pairs)
-        words = self.settings.words and layout.words is not None  # rated sentences may have none
-        return {TOKENS: write_tokens(path, name, layout, values, words)}
+        name = keep_sentences(self.folder, job.benchmark, job.key, job.scorer.token_layout, job.pairs)
+        words = job.scorer.token_layout().words if self.settings.words else None  # rated sentences may have none
+        return {TOKENS: write_tokens(path, name, job.scorer.sentences.starts, values, words)}
 
     def add(self, job: Job, values: Scores, scores: pd.DataFrame, stored: pd.DataFrame) -> None:
         """Store the values of a job's tokens beside scores that are there, which they must add up to.

@@ -28,9 +28,9 @@ def library(tmp_path, monkeypatch):
     members = np.arange(size), size + np.arange(size)
     sentences = Sentences(texts, np.zeros(2 * len(texts), dtype=np.int64), starts, *members, scored, spans)
     layout, path = TokenLayout(sentences, places, None), score_path(folder, "toy", "sentence", 4)
-    name = keep_sentences(folder, "toy", Key("w", "c", "t", "i", "d", {}), layout, pairs)
+    name = keep_sentences(folder, "toy", Key("w", "c", "t", "i", "d", {}), lambda: layout, pairs)
     KEY.write(path.with_suffix(".json"), {})
-    record_tokens(path, write_tokens(path, name, layout, -np.arange(2.0 * len(texts)), words=False))
+    record_tokens(path, write_tokens(path, name, starts, -np.arange(2.0 * len(texts)), None))
     return library
 
 

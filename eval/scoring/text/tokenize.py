@@ -69,10 +69,10 @@ def tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, 
         int64[tokens] of all texts one after the other; how many each has, int64[texts]; and where asked for, the
         characters of each token in its text, from and to, int64[tokens, 2].
     """
-    if not placed and _calls_library(tokenizer):
+    if _calls_library(tokenizer):
         looked_up = _looked_up(texts, tokenizer)
         if looked_up is not None:
-            return *looked_up, None
+            return *looked_up, _single_places(looked_up[1]) if placed else None
     ask = _choose_call(texts, tokenizer)
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):
@@ -95,6 +95,12 @@ def _looked_up(texts: list[str], tokenizer: Any) -> tuple[Ids, Ids] | None:
     if table is None or any(token["content"] in whole for token in pipeline["added_tokens"]):
         return None
     return table[code_points(whole)], np.array([len(text) for text in texts], dtype=np.int64)
+
+
+def _single_places(lengths: Ids) -> Ids:
+    """Return the characters of tokens that are one character each, int64[tokens, 2]."""
+    first = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.stack([first, first + 1], axis=1)
 
 
 def _choose_call(texts: list[str], tokenizer: Any) -> Callable[[list[str]], Sequence[Sequence[int]]]:

@@ -56,10 +56,10 @@ def runs(tmp_path, make_run):
         folder = make_run([score_row(step, 0.5) for step in (*STEPS, 8)], seed=seed)
         with new_summed_file(folder, pairs_path(folder, "zho")) as path:
             pairs.to_parquet(path, index=False)
-        name = keep_sentences(folder, "zho", Key("w", "c", "t", "i", "d", {}), layout(), pairs)
+        name = keep_sentences(folder, "zho", Key("w", "c", "t", "i", "d", {}), layout, pairs)
         for step in STEPS:
             scores = score_path(folder, "zho", "sentence", step)
-            facts = write_tokens(scores, name, layout(), values_of(seed, step), words=True)
+            facts = write_tokens(scores, name, layout().sentences.starts, values_of(seed, step), layout().words)
             KEY.write(scores.with_suffix(".json"), {})
             record_tokens(scores, facts)
     return tmp_path / "runs"

@@ -175,3 +175,16 @@ def test_other_pairs_have_other_sentences(run, score, root, records, write_bench
     assert not before.exists()
     assert len(read_sentences(run, "zhoblimp", place(run, FILES[1]).name).members) == 40
     assert verify_scores(run).faults == []
+
+
+def test_a_damaged_manifest_costs_no_tokens(run, score):
+    score(tokens=True)
+    before = place(run, FILES[0]).read_bytes()
+    manifest = run / "eval" / "manifest.json"
+    damage(manifest, "changed")
+    (fault,) = verify_scores(run).faults
+    assert str(manifest) in fault
+    assert score() == {}
+    assert verify_scores(run).faults == []
+    assert place(run, FILES[0]).read_bytes() == before
+    assert score(tokens=True) == {}

@@ -37,7 +37,6 @@ def of(sentences, place, values):
         ("llama", "sentence", "none"),
         ("gpt2", "region", "eos"),
         ("llama", "mink", "eos"),
-        ("bert", "pll", "auto"),
         ("bert", "pll_conditional", "auto"),
     ],
 )

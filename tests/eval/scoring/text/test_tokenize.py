@@ -1,10 +1,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from eval.scoring.text.tokenize import token_spans
+from eval.scoring.text.tokenize import token_spans, tokenize
+from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,17 @@ def test_whose_the_space_is_decides_nothing(text):
         place for place, character in enumerate(text) if not character.isspace()
     }
     assert ((spans[1][:, 0] >= 0) & (spans[1][:, 0] < spans[1][:, 1]) & (spans[1][:, 1] <= len(text))).all()
+
+
+def test_characters_of_a_looked_up_text_are_those_of_the_library():
+    """A tokenizer of single characters is not called; one that it does not know, a space and an astral one are one too."""
+    vocabulary = {token: place for place, token in enumerate(["<eos>", "<unk>", *"ab c\U0001f600"])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(ANY_CHARACTER), "isolated")
+    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>", unk_token="<unk>")
+    texts = [" ab  c ", "axx?b", "\U0001f600a\nb", "c"]
+    ids, lengths, places = tokenize(texts, made, placed=True)
+    asked = made(texts, add_special_tokens=False, return_offsets_mapping=True)
+    assert places.tolist() == token_spans(texts, asked["offset_mapping"]).tolist()
+    assert ids.tolist() == [one for row in asked["input_ids"] for one in row]
+    assert lengths.tolist() == [len(text) for text in texts]
