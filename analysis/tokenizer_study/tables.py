@@ -93,10 +93,10 @@ def ngram_tables(
         tokenizers: of each line, by its ``group``.
 
     Returns:
-        Under the linking function of the figures, over all pairs and averaged over the runs of a tokenizer: ``tokenizer,
-        order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa, accuracy_where_wrong``. And the columns of
-        ``account_table`` under every linking function, with ``tokenizer`` and ``linking``. Both are empty without n-gram
-        scores.
+        Under the linking function of the figures, over all pairs and averaged over the runs of a tokenizer:
+        ``tokenizer, order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa, accuracy_where_wrong``. And
+        the columns of ``account_table`` under every linking function, with ``tokenizer`` and ``linking``. Both are
+        empty without n-gram scores.
     """
     agreement, accounts = pd.DataFrame(columns=_AGREEMENT), []
     for linking, found in shapes.items():
