@@ -106,7 +106,7 @@ def _describe(rows: pd.DataFrame, several: bool) -> str:
     line = f" of {first['group']}" if several else ""
     dip = (
         f"The dip of {what}{line} between {_tokens(first['start'])} and "
-        f"{_tokens(first['end'])} tokens (a fall of {100 * first['fall']:.1f} points down to "
+        f"{_tokens(first['end'])} tokens (a fall of {100 * first['fall']:.1f} points, lowest at "
         f"{_tokens(first['bottom'])}" + (", in this run): " if first["runs"] == 1 else "): ")
     )
     if rows["named"].any():
@@ -124,6 +124,8 @@ def _describe(rows: pd.DataFrame, several: bool) -> str:
 def _describe_named(rows: pd.DataFrame) -> str:
     named = rows[rows["named"]].iloc[0]
     text = f"{named['order']}-gram errors account for {_share(named)}{_p(named)}"
+    if named["share"] > 1:
+        text += "; this is more than all of it, because pairs that the n-gram model gets right gained"
     others = rows[rows["accounts"] & ~rows["named"]]
     if named["fits_best"] >= _SURE or others.empty:
         return f"{text}."
@@ -138,10 +140,7 @@ def _tokens(count: float) -> str:
 
 def _share(row: pd.Series) -> str:
     low, high = 100 * row["share_low"], 100 * row["share_high"]
-    interval = f"{100 * CONFIDENCE:g} % interval {low:.0f} to {high:.0f} %"
-    if row["share"] <= 1:
-        return f"{100 * row['share']:.0f} % of it ({interval})"
-    return f"all of it ({100 * row['share']:.0f} %, as the pairs that it gets right gained; {interval})"
+    return f"{100 * row['share']:.0f} % of it ({100 * CONFIDENCE:g} % interval {low:.0f} to {high:.0f} %)"
 
 
 def _p(row: pd.Series) -> str:

@@ -42,16 +42,19 @@ def test_the_report_names_the_order_that_a_learner_follows(make_run, tmp_path) -
     assert not dips.loc[dips["phenomenon"] == "agreement", "named"].any()
 
 
-def test_agreement_has_a_row_of_each_run_phenomenon_checkpoint_and_order(make_run, tmp_path) -> None:
-    make_learners(make_run, {"binding": BIGRAM}, seeds=2, items=60, orders=(1, 3))
-    section = section_of(tmp_path)
+@pytest.mark.parametrize("linking", ["slln_lp", "ppl"])
+def test_agreement_has_a_row_of_each_run_phenomenon_checkpoint_and_order(make_run, tmp_path, linking: str) -> None:
+    for folder in make_learners(make_run, {"binding": BIGRAM}, seeds=2, items=60, orders=(1, 3)):
+        file = folder / "eval" / "accuracy.csv"
+        file.write_text(file.read_text().replace("slln_lp", linking))
+    section = section_of(tmp_path, linking=linking)
     table = section.tables[f"ngrams_{BENCHMARK}"]
     assert len(table) == 2 * 2 * len(STEPS) * 2
     assert table["run"].nunique() == 2
     folder = tmp_path / "runs" / str(table["run"].iloc[0])
     row = table[(table["step"] == 64) & (table["order"] == 3) & (table["phenomenon"] == "all")].iloc[0]
     model, ngram = (
-        pd.read_parquet(score_path(folder, BENCHMARK, scorer, 64)).eval("(lp_good - lp_bad) / 2")  # slln of 4 tokens
+        pd.read_parquet(score_path(folder, BENCHMARK, scorer, 64)).eval("lp_good - lp_bad")  # all have 4 tokens
         for scorer in ("sentence", "ngram-3")
     )
     assert row["pearson"] == pytest.approx(np.corrcoef(model, ngram)[0, 1])
