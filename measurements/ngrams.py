@@ -103,20 +103,25 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def measure(arguments: argparse.Namespace, folder: Path) -> None:
-    """Make tokenizer and stream, count in a process of its own and print the figures."""
-    corpus = arguments.corpus
+def make(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Make tokenizer and token stream in this process, whose memory must not count as that of the counts."""
+    folder, corpus = arguments.folder, arguments.corpus
     if corpus is None:
         corpus = folder / "made.txt"
         make_text(arguments.benchmark, arguments.root, arguments.tokens, corpus)
     settings = CorpusSettings(kind="text", path=str(corpus), name="measured")
-    chosen = TokenizerSettings(
-        kind=arguments.tokenizer, name=arguments.tokenizer, vocab_size=SIZES[arguments.tokenizer]
-    )
-    build_tokenizer(chosen, settings, folder).rename(folder / "tokenizer")
-    build_token_store(Corpus(settings), folder / "tokenizer", folder / "cache", processes=1)
-    given = {key: getattr(arguments, key) for key in ("root", "benchmark", "tokens")} | {"folder": folder}
-    facts = run_alone(__file__, folder / "out.json", given, threads=1)
+    kind = arguments.tokenizer
+    built = build_tokenizer(TokenizerSettings(kind=kind, name=kind, vocab_size=SIZES[kind]), settings, folder)
+    built.rename(folder / "tokenizer")
+    store = build_token_store(Corpus(settings), folder / "tokenizer", folder / "cache", processes=1)
+    return {"tokens": store.length}
+
+
+def measure(arguments: argparse.Namespace, folder: Path) -> None:
+    """Make a token stream, count in it, each in a process of its own, and print the figures."""
+    given = {key: value for key, value in vars(arguments).items() if value is not None} | {"folder": folder}
+    run_alone(__file__, folder / "made.json", {**given, "work": "make"})
+    facts = run_alone(__file__, folder / "counted.json", {**given, "work": "count"}, threads=1)
     print(f"{facts['pairs']:,} pairs, vocabulary {facts['vocabulary']:,}, epochs of {facts['epoch']:,} tokens")
     print(f"{facts['listed']:.1f} s to number the n-grams")
     for tokens, seconds in facts["lines"]:
@@ -129,18 +134,20 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def main() -> None:
-    """Read the command line; ``--folder`` is for the process this one starts."""
+    """Read the command line; ``--work`` is for the processes this one starts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--corpus", type=Path, help="file or folder of text")
     parser.add_argument("--tokenizer", choices=SIZES, default="char")
     parser.add_argument("--tokens", type=int, default=21_000_000)
+    parser.add_argument("--work", choices=["make", "count"], help=argparse.SUPPRESS)
     for name in ("folder", "out"):
         parser.add_argument(f"--{name}", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.folder:
-        arguments.out.write_text(json.dumps(count(arguments)))
+    if arguments.work:
+        work = {"make": make, "count": count}[arguments.work]
+        arguments.out.write_text(json.dumps(work(arguments)))
         return
     with tempfile.TemporaryDirectory() as folder:
         measure(arguments, Path(folder))
