@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from transformers import PreTrainedTokenizerFast
 
 from eval.benchmarks.custom import CustomBenchmark
 from eval.store.tokens import read_sentences, read_tokens
@@ -109,3 +110,12 @@ def chat_folder(tmp_path, models_of):
     folder = shutil.copytree(models_of("bytes").folder, tmp_path / "chat")
     (folder / "chat_template.jinja").write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
     return SimpleNamespace(folder=folder)
+
+
+def test_a_tokenizer_that_names_no_characters_has_tokens_and_no_words(models_of, spaced, stored, monkeypatch):
+    monkeypatch.setattr(PreTrainedTokenizerFast, "is_fast", False)
+    with pytest.raises(UserError, match=r"words=true: .* does not say which characters a token stands for"):
+        stored(models_of("gpt2"), "spaced", "sentence", words=True, **spaced)
+    sentences = read(stored(models_of("gpt2"), "spaced", "sentence", tokens=True, **spaced), "spaced", "sentence")[1]
+    assert sentences.places is None
+    assert sentences.words is None
