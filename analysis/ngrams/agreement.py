@@ -31,7 +31,7 @@ def agreement_table(
         wrong outright, and ``accuracy_where_wrong``, the model's accuracy on them. NaN where there is no such pair, and
         where a correlation or kappa is not defined because nothing varies.
     """
-    names = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
+    names = sorted(set(phenomena.unique()) - {"", "all"}, key=str.casefold)
     groups = pd.Index(names).get_indexer(pd.Index(phenomena)).astype(np.int64)
     kept = groups >= 0
     parts = [_at_level(np.zeros_like(groups), ["all"], verdicts, margins)]
