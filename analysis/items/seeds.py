@@ -14,6 +14,7 @@ from analysis.data.groups import Ids, Mask
 from analysis.data.runs import Run
 from analysis.items.histories import Floats, History, same_pairs
 from analysis.items.verdicts import RIGHT
+from eval.metrics.kappa import cohens_kappa
 
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (
@@ -110,11 +111,7 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
         second: likewise.
     """
     observed = (first == second).mean(axis=1)
-    one, other = first.mean(axis=1), second.mean(axis=1)
-    expected = one * other + (1 - one) * (1 - other)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
-    return found, observed
+    return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
 
 
 def _line(group: str, histories: Sequence[History]) -> Line:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.ngrams.agreement import ratio
 from analysis.shape.classify import LEVEL
 from analysis.shape.smoothing import Array, Design, design_of
 from eval.metrics.accuracy import TAIL
@@ -80,9 +81,9 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
 
 def _shares(lost: Array, wrong: Array, lost_on_wrong: Array, pairs: Array | int) -> tuple[Array, Array]:
     """Return R and A from sums over pairs; NaN where the n-gram model is wrong on all of them."""
-    raw = _ratio(lost_on_wrong, np.broadcast_to(lost, np.shape(lost_on_wrong)))
+    raw = ratio(lost_on_wrong, np.broadcast_to(lost, np.shape(lost_on_wrong)))
     expected = wrong / pairs
-    return raw, _ratio(raw - expected, 1 - expected)
+    return raw, ratio(raw - expected, 1 - expected)
 
 
 def _centered(values: Array, design: Design) -> Array:
@@ -147,7 +148,7 @@ def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Ar
 
 def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:
     scale = np.sqrt(squares * of_loss)
-    return _ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
+    return ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
 
 
 def _how_often_best(fits: Array) -> Array:
@@ -165,7 +166,3 @@ def _holm(p: Array) -> Array:
     adjusted = np.full(len(p), np.nan)
     adjusted[~np.isnan(p)] = holm(p[~np.isnan(p)])
     return adjusted
-
-
-def _ratio(above: Array, below: Array) -> Array:
-    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.data.pair_scores import HALVES
 from analysis.shape.smoothing import Array
+from eval.metrics.kappa import cohens_kappa
 from eval.metrics.levels import Ids
 
 Verdicts = npt.NDArray[np.uint8]
@@ -51,11 +52,11 @@ def _at_level(
     of_wrong = np.bincount(groups[wrong], ours[wrong] / HALVES, minlength=len(names))
     return pd.DataFrame({
         "phenomenon": names, "pairs": pairs.astype(np.int64),
-        "accuracy": _ratio(np.bincount(groups, ours / HALVES, len(names)), pairs),
-        "ngram_accuracy": _ratio(np.bincount(groups, theirs / HALVES, len(names)), pairs),
+        "accuracy": ratio(np.bincount(groups, ours / HALVES, len(names)), pairs),
+        "ngram_accuracy": ratio(np.bincount(groups, theirs / HALVES, len(names)), pairs),
         "pearson": pearson(groups, *margins, len(names)),
         "kappa": kappa(groups, ours == HALVES, theirs == HALVES, len(names)),
-        "ngram_wrong": n_wrong, "accuracy_where_wrong": _ratio(of_wrong, n_wrong),
+        "ngram_wrong": n_wrong, "accuracy_where_wrong": ratio(of_wrong, n_wrong),
     })  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def pearson(groups: Ids, one: Array, other: Array, count: int) -> Array:
         square = np.bincount(groups, apart**2, count)
         squares.append(np.where(square > _NO_VARIANCE * np.bincount(groups, values**2, count), square, 0))
         centered.append(apart)
-    return _ratio(np.bincount(groups, centered[0] * centered[1], count), np.sqrt(squares[0] * squares[1]))
+    return ratio(np.bincount(groups, centered[0] * centered[1], count), np.sqrt(squares[0] * squares[1]))
 
 
 def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], count: int) -> Array:
@@ -79,11 +80,11 @@ def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_],
     """
     size = np.bincount(groups, minlength=count)
     first, second, both = (
-        _ratio(np.bincount(groups, said, count), size) for said in (one, other, one == other)
+        ratio(np.bincount(groups, said, count), size) for said in (one, other, one == other)
     )  # fmt: skip
-    chance = first * second + (1 - first) * (1 - second)
-    return _ratio(both - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
+    return cohens_kappa(first, second, both)
 
 
-def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
-    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0))
+def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
+    """Divide; NaN where the divisor is 0."""
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))

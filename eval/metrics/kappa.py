@@ -1,0 +1,28 @@
+"""Agreement of two raters beyond chance."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def cohens_kappa(first: npt.NDArray[Any], second: npt.NDArray[Any], agreed: npt.NDArray[Any]) -> Array:
+    """Return Cohen's kappa of two raters who say yes or no (Cohen 1960).
+
+    It is the agreement beyond what is expected of two independent raters who say yes as often as these do, as a share
+    of the most that there could be.
+
+    Args:
+        first: the share of yes of one rater, of any shape.
+        second: that of the other one, of the same shape.
+        agreed: the share of answers on which they agree.
+
+    Returns:
+        NaN where both always say the same one thing.
+    """
+    expected = np.asarray(first * second + (1 - first) * (1 - second), dtype=np.float64)
+    most = 1 - expected
+    defined = most > 1e-12  # what rounding leaves of 0
+    return np.asarray(np.divide(agreed - expected, most, out=np.full(expected.shape, np.nan), where=defined))
