@@ -22,6 +22,7 @@ from eval.metrics.significance import CHANCE
 
 STABLE, AT_THE_END = "stable and wrong", "ends below chance"
 LATEST = 0.5  # of the training tokens: a curve that came below chance after them is not stable
+_RESERVATIONS = {1: " (this run)", 2: " (2 runs: indicative)"}  # as those of a turn: measured in docs/shape.md
 BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
 
 
@@ -67,8 +68,8 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The rows with ``holm_below``, and ``below``: ``stable and wrong`` or ``ends below chance``, of one run with
-        ``(this run)`` behind it; ``these runs: ...`` where it holds of the mean of these runs over pairs, but not of
-        other seeds; otherwise empty.
+        ``(this run)`` behind it, of two with ``(2 runs: indicative)``; ``these runs: ...`` where it
+        holds of the mean of these runs over pairs, but not of other seeds; otherwise empty.
     """
     adjusted = tests.assign(
         holm_below=holm_by_runs(tests["p_below"], tests["runs"]),
@@ -81,5 +82,5 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
 def _name(row: Mapping[Any, Any]) -> str:
     name = STABLE if row["below_share"] <= LATEST else AT_THE_END
     if row["holm_below"] <= LEVEL:
-        return f"{name} (this run)" if row["runs"] == 1 else name
+        return name + _RESERVATIONS.get(row["runs"], "")
     return f"these runs: {name}" if row["_these_runs"] <= LEVEL else ""

@@ -33,6 +33,7 @@ def test_a_curve_that_stays_wrong_is_stable_and_wrong_from_its_first_checkpoint(
     assert found["p_below"] < 1e-6
     assert found["below_from"] == TOKENS[0]
     assert name_one(found, 1) == "stable and wrong (this run)"
+    assert name_one(found, 2) == "stable and wrong (2 runs: indicative)"
     assert name_one(found, 3) == "stable and wrong"
 
 

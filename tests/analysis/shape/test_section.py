@@ -246,9 +246,9 @@ def test_paradigms_and_phenomena_that_stay_wrong_are_listed(make_run: MakeRun, p
         make_item_run(make_run, pairs, rows, seed=seed)
     shape, *_ = parts_of()
     classes = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
-    assert classes["below"].to_dict() == {"all": "", "down": "stable and wrong", "up": ""}
+    assert classes["below"].to_dict() == {"all": "", "down": "stable and wrong (2 runs: indicative)", "up": ""}
     paradigms = shape.tables[f"below_chance_{BENCHMARK}"].set_index("paradigm")
-    assert paradigms["below"].to_dict() == {"up_1": "", "down_1": "stable and wrong", "down_2": ""}
+    assert paradigms["below"].to_dict() == {"up_1": "", "down_1": "stable and wrong (2 runs: indicative)", "down_2": ""}
     assert paradigms.loc["down_1", "below_from"] == TOKENS[0]
     _, view = [part for part in shape.content if isinstance(part, TableView)]
     assert view.table["paradigm"].tolist() == ["down_1"]
