@@ -62,6 +62,7 @@ def commit_of(hub, kind, name, branch="main"):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_line_as_typed_trains_and_scores_every_checkpoint(hub, typed):
     place, done = typed
     assert done.returncode == 0, done.stderr

@@ -113,7 +113,7 @@ class NotebookScores(BenchmarkScores):
             raise UserError(
                 f"curves by {column} are under the linking function of the study: open_study(runs, linking={linking!r})"
             )
-        pairs = self._histories_there[0].shared.table
+        pairs = self._histories[0].shared.table if self._histories else pd.DataFrame()
         if column not in pairs:
             raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
         return notebook_chart(column_chart(self.column_curves(column), column), self._headline)

@@ -54,7 +54,7 @@ def check_kind(scorer: type[Scorer], kind: Kind, folder: Path) -> None:
         UserError: naming the model and the ways that fit it.
     """
     if scorer.kind != kind:
-        fit = ", ".join(other.name for other in SCORERS.values() if other.kind == kind)
+        fit = ", ".join(name for name, other in SCORERS.items() if other.kind == kind and other not in NGRAMS)
         raise UserError(
             f"{folder}: a {kind} model by its config.json; the scorer {scorer.name!r} is for {scorer.kind} ones; "
             f"allowed here: {fit}"

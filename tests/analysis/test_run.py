@@ -189,6 +189,7 @@ def test_command_exits_with_2_and_one_message(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_twenty_checkpoints_of_118_paradigms_take_seconds(make_run: MakeRun) -> None:
     rows = []
     for step in range(20):

@@ -20,6 +20,7 @@ def score(tmp_path):
     return call
 
 
+@pytest.mark.long
 def test_run_then_model(score, run, tmp_path, records, write_benchmark):
     root = write_benchmark(tmp_path / "benchmarks", records[:20])
     common = ("benchmarks=[zhoblimp]", f"benchmark_root={root}")

@@ -121,6 +121,7 @@ def test_every_checkpoint_has_the_ngrams_of_its_prefix(train, score, passes):
     assert run_findings(run).faults == []
 
 
+@pytest.mark.long
 def test_what_is_scored_is_kept_and_what_is_asked_for_is_added(train, score, passes, root):
     run = train()
     last = steps_of(run)[-1]

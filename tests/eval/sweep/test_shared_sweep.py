@@ -182,6 +182,7 @@ def test_a_kill_at_any_file_leaves_nothing_that_stays(workers, run, benchmark_ro
     assert codes == [-signal.SIGKILL] * 8 + [0], "scores, their key, and pairs and two tables, each after its sum"
 
 
+@pytest.mark.long
 def test_two_processes_share_a_sweep(workers, run, benchmark_root, alone):
     both = [workers.start(run, benchmark_root) for _ in range(2)]
     assert [workers.end_of(process) for process in both] == [0, 0], workers.said()
@@ -191,6 +192,7 @@ def test_two_processes_share_a_sweep(workers, run, benchmark_root, alone):
     assert len({process for process, *_ in computed}) == 2
 
 
+@pytest.mark.long
 def test_a_process_killed_with_a_claim_blocks_no_other(workers, run, benchmark_root, alone):
     steps = list(STEPS[:5])
     stuck = workers.start(run, benchmark_root, steps=steps, hang_at=1)

@@ -217,6 +217,7 @@ class TestCache:
         assert not left.exists()
 
     @pytest.mark.usefixtures("corpus")
+    @pytest.mark.long
     def test_two_processes_build_at_once(self, tmp_path):
         code = (
             "import sys; from pathlib import Path; from train.corpus.corpus import *; from train.tokenizer.build import *; "

@@ -121,6 +121,7 @@ def test_steps_that_are_repeated_give_no_second_line(finished, settings_of, monk
 
 
 @pytest.mark.parametrize("change", ["changed", "removed", "cut off"])
+@pytest.mark.long
 def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished, settings_of, monkeypatch, change):
     whole = (finished / HELD_OUT).read_bytes()
     shutil.rmtree(finished)
@@ -139,6 +140,7 @@ def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished
     assert run_findings(finished).faults == []
 
 
+@pytest.mark.long
 def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settings_of, monkeypatch):
     shutil.rmtree(finished)
     undo = cut_after(monkeypatch, 6)

@@ -210,6 +210,7 @@ def without(name):
 
 
 @pytest.mark.parametrize("damage", [torn, flipped, without("state.safetensors"), without("state.json")])
+@pytest.mark.long
 def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys, damage):
     run = folder_of(cut)
     damage(run / "resume/step00000006")
@@ -220,6 +221,7 @@ def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys,
     assert outcome(run) == alone
 
 
+@pytest.mark.long
 def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys):
     run = folder_of(cut)
     for state in (run / "resume").iterdir():

@@ -42,6 +42,7 @@ def written(run):
     return {str(path.relative_to(run)): path.read_bytes() for path in files}
 
 
+@pytest.mark.long
 def test_what_is_written_beside_the_training_is_the_same(settings_of, monkeypatch):
     at_once = settings_of("name=once", "resume.seconds=0", "resume.background=false")
     train_cell(at_once)

@@ -122,6 +122,7 @@ def check_values(client, run):
         assert len(set(found)) == len(STEPS), "a step that is sent twice has the same value"
 
 
+@pytest.mark.long
 def test_every_checkpoint_is_sent(tracked, client):
     settings = tracked()
     train_cell(settings)

@@ -65,6 +65,7 @@ def given_condition(function, pairs, sentences, **options):
 
 
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.long
 def test_pseudo_log_likelihoods_of_200_sentences(setting, conditional_pairs, metric, masked_scorer):
     tokenizer, model = setting
     sentences = encode(conditional_pairs.iloc[:100], tokenizer)
@@ -83,6 +84,7 @@ def test_pseudo_log_likelihoods_of_200_sentences(setting, conditional_pairs, met
 
 
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.long
 def test_masked_conditional_scores_of_200_pairs(setting, conditional_pairs, metric, masked_scorer):
     tokenizer, model = setting
     sentences = encode(conditional_pairs, tokenizer, "target")
