@@ -16,6 +16,7 @@ report can be had alone, e.g. ``display(*scaling_of_benchmark(scored))``.
 from collections.abc import Iterable
 from typing import Any
 
+from analysis.change_points.section import change_sections as change_parts
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
@@ -34,7 +35,7 @@ from analysis.report.html import ReportSection as Part
 from analysis.scaling.section import accuracy_by_bits_sections as bits_of_benchmark
 from analysis.scaling.section import accuracy_scaling_sections as scaling_of_benchmark
 from analysis.scaling.section import loss_scaling_sections as scaling_of_study
-from analysis.shape.section import shape_classes
+from analysis.shape.section import read_shapes
 from analysis.shape.section import shape_sections as shape_parts
 from analysis.summary import headline, missing, provenance
 from analysis.tokenizer_study.page import write_study
@@ -42,11 +43,11 @@ from analysis.tokenizer_study.tables import study_tables
 from ucurve.config import check
 
 __all__ = [
-    "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "curve_table", "draw_flops_curves",
-    "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_parts",
-    "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing", "ngram_parts", "open_study",
-    "overall", "provenance", "scaling_of_benchmark", "scaling_of_study", "score_frame", "shape_classes", "shape_parts",
-    "study_tables", "write_study",
+    "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "change_parts", "curve_table",
+    "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline",
+    "length_bias_parts", "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing",
+    "ngram_parts", "open_study", "overall", "provenance", "read_shapes", "scaling_of_benchmark",
+    "scaling_of_study", "score_frame", "shape_parts", "study_tables", "write_study",
 ]  # fmt: skip
 
 

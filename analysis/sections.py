@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from analysis.change_points.section import change_sections
 from analysis.curves.by_column import column_sections
 from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
 from analysis.curves.flops import draw_flops_curves, flops_table
@@ -36,7 +37,7 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import chinese_fonts
 from analysis.report.html import ReportSection
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
-from analysis.shape.section import shape_classes, shape_sections
+from analysis.shape.section import read_shapes, shape_sections
 from analysis.summary import headline, headline_section, linking_section, missing, provenance, runs_section
 from analysis.tokens.section import token_sections
 from ucurve.progress import say
@@ -121,9 +122,11 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
         nothing = ("No checkpoints of a training run were scored on it: no curves.",)
         curves = tuple(_draw_curves(scored)) or nothing
         yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
-        shapes = list(shape_sections(scored))
-        yield from shapes
-        yield from ngram_sections(scored, shape_classes(shapes, scored))
+        shapes = read_shapes(scored)
+        if shapes is not None:
+            yield from shape_sections(scored, shapes)
+            yield from change_sections(scored, shapes.estimates)
+            yield from ngram_sections(scored, shapes.classes)
         yield from token_sections(scored)
         histories = read_histories(scored)
         yield from item_sections(scored, histories)

@@ -27,14 +27,28 @@ def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> p
     return pd.concat([_average(rows).assign(loss=loss) for loss, rows in parts.items()], ignore_index=True)
 
 
-def _average(metrics: pd.DataFrame) -> pd.DataFrame:
-    rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)]
+def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
+    """Average bits per byte of each run over neighboring steps.
+
+    Args:
+        losses: from ``metric_frame`` or ``held_out_frame``; rows without bits per byte or without tokens above 0 are
+            left out.
+
+    Returns:
+        Columns ``group``, ``run``, ``bin`` (1/30 of a decade of tokens), ``tokens`` (mean), ``steps`` (how many),
+        ``bits_per_byte``.
+    """
+    rows = losses[losses["bits_per_byte"].notna() & (losses["tokens"] > 0)]
     bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)
-    rows = rows.assign(bin=bins.astype(np.int64))
-    by_run = rows.groupby(["group", "run", "bin"], as_index=False, observed=True).agg(
-        tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean")
+    return (
+        rows.assign(bin=bins.astype(np.int64))
+        .groupby(["group", "run", "bin"], as_index=False, observed=True)
+        .agg(tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean"))
     )
-    table = by_run.groupby(["group", "bin"], as_index=False, observed=True).agg(
+
+
+def _average(losses: pd.DataFrame) -> pd.DataFrame:
+    table = loss_by_run(losses).groupby(["group", "bin"], as_index=False, observed=True).agg(
         tokens=("tokens", "mean"), steps=("steps", "max"), runs=("run", "count"),
         sd=("bits_per_byte", "std"), bits_per_byte=("bits_per_byte", "mean"),
     )  # fmt: skip

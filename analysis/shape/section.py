@@ -85,25 +85,23 @@ _ENDS = (
 )
 
 
-def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Test the shapes of a benchmark's curves; no part where it has no curve."""
+def read_shapes(scored: BenchmarkScores) -> Shapes | None:
+    """Test the shapes of a benchmark's curves; None where it has no curve."""
     rows = scored.curve_rows()
     if rows.empty:
-        return
+        return None
     settings = scored.study.settings
     items = read_runs(
         scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, scored.ties_rule, settings.cluster
     )
-    found = find_shapes(items, settings.cluster, settings.flat_margin / 100)
+    return find_shapes(items, settings.cluster, settings.flat_margin / 100)
+
+
+def shape_sections(scored: BenchmarkScores, found: Shapes) -> Iterable[ReportSection]:
+    """Report the shapes of a benchmark's curves, from ``read_shapes``."""
     yield _shape_section(scored, found)
     if len(found.run_onsets):
         yield _acquisition_section(scored, found)
-
-
-def shape_classes(sections: Iterable[ReportSection], scored: BenchmarkScores) -> pd.DataFrame:
-    """Take the table of classes from the sections of a benchmark; empty where no curve was tested."""
-    tables = {name: table for section in sections for name, table in section.tables.items()}
-    return tables.get(_classes_file(scored), pd.DataFrame())
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
@@ -121,7 +119,7 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
         return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
-    view = TableView(note, _CLASSES, shown, {_classes_file(scored): found.classes})
+    view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
     texts = (_count_classes(found.classes), *found.notes)
     return ReportSection(heading, (*texts, *drawings, view, *_paradigms_below(scored, found)))
@@ -139,10 +137,6 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
         f"curves of paradigms and models. {scored.title}."
     )
     yield TableView(note, _PARADIGMS, below, files)
-
-
-def _classes_file(scored: BenchmarkScores) -> str:
-    return f"shapes_{scored.file_name}"
 
 
 def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:

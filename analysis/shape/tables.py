@@ -58,6 +58,7 @@ class Shapes:
         curves: the curves: see ``curve_rows``.
         run_onsets: ``name`` (label of the run), ``phenomenon``, ``onset``.
         notes: what could not be tested, and why, a sentence each.
+        estimates: the curves that were tested, with their errors, by line and phenomenon.
     """
 
     classes: pd.DataFrame
@@ -65,6 +66,7 @@ class Shapes:
     curves: pd.DataFrame
     run_onsets: pd.DataFrame
     notes: tuple[str, ...]
+    estimates: Mapping[tuple[str, str], Curve]
 
 
 @dataclass
@@ -76,6 +78,7 @@ class _ShapeRows:
     curves: list[pd.DataFrame] = field(default_factory=list)
     onsets: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +132,7 @@ def find_shapes(
         pd.concat(gathered.curves, ignore_index=True) if gathered.curves else pd.DataFrame(),
         pd.DataFrame(gathered.onsets, columns=["name", "phenomenon", "onset"]),
         tuple(gathered.notes),
+        gathered.estimates,
     )
 
 
@@ -240,6 +244,7 @@ def _add_curve(
     }  # fmt: skip
     if is_testable(tokens[trained]):
         curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
+        gathered.estimates[group, part.phenomenon] = curve
         untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
         rows = curve_rows(group, part.phenomenon, curve, untrained)
         gathered.curves.append(rows)

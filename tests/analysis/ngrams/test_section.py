@@ -7,7 +7,7 @@ import pytest
 from analysis.ngrams.section import ngram_sections
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
-from analysis.shape.section import shape_classes, shape_sections
+from analysis.shape.section import read_shapes
 from eval.store.scores import score_path
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
 from tests.analysis.item_runs import BENCHMARK
@@ -20,7 +20,9 @@ BIGRAM, OTHER = FOLLOWERS[0], OTHERS[0]
 
 def section_of(root, **settings) -> ReportSection:
     scored = scored_of(root, **settings)
-    (section,) = ngram_sections(scored, shape_classes(list(shape_sections(scored)), scored))
+    shapes = read_shapes(scored)
+    assert shapes is not None
+    (section,) = ngram_sections(scored, shapes.classes)
     return section
 
 

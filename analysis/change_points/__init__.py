@@ -1,0 +1,1 @@
+"""Change points: where curves of accuracy and of loss change their slope, with intervals, and in which order."""

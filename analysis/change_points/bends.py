@@ -1,0 +1,197 @@
+"""The test of one curve: how many times its slope changes on the log axis of tokens, and where.
+
+A curve without a change is a straight line over log tokens; one with m changes is a continuous line that bends at m of
+its checkpoints ("broken stick"). Both are fitted by least squares. The gain of m bends is how much they reduce the sum
+of squares, at the best of all sets of m checkpoints.
+
+That there is any change is tested by the double maximum of Bai and Perron (1998, "Estimating and testing linear models
+with multiple structural changes", section 4.2; the weighted form, WDmax): the largest over m of the gain, each divided
+by its own critical value. How many there are is found by their sequential test of m + 1 bends against m (section 4.3),
+from one bend on, because a dip can hide from the test of a single bend.
+
+Their tables of critical values are for independent errors. Those of a curve over checkpoints are not independent: it is
+the same pairs and the same runs at every checkpoint. The law of each statistic is therefore drawn: the fitted line with
+fewer bends plus draws of the curve's error (``analysis.shape.smoothing.curve_draws``), fitted again in the same way.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from analysis.shape.classify import LEVEL
+from analysis.shape.smoothing import Array, Curve, curve_draws
+from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.levels import Ids
+
+MOST_CHANGES = 3
+LEAST_CHECKPOINTS = 8
+LEAST_APART = 0.3  # decades between two changes, and between one and an end of the curve: a factor of 2 in tokens
+TEST_DRAWS = 10_000  # a hundred curves and more can be significant after Holm
+_PLACE_DRAWS = 1000
+_MOST_PLACES = 24  # checkpoints that a change may be at; of more, so many are taken at even distances
+_NEAR = 1e-9
+_BLOCK = 500
+_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The changes of slope of one curve.
+
+    Attributes:
+        p: that the curve has no change, not adjusted for the number of curves.
+        tokens: float64[m], the changes that the sequential test finds, ascending; one at least, whatever ``p`` is.
+        low, high: float64[m], percentile intervals of these places at 95 %, for m changes. They reach halfway to the
+            next checkpoint: a change between two checkpoints is found at one of them.
+        slopes: float64[m + 1], change of the curve per decade of tokens, before the first change and after each.
+        levels: float64[m], height of the bent line at the changes.
+    """
+
+    p: float
+    tokens: Array
+    low: Array
+    high: Array
+    slopes: Array
+    levels: Array
+
+
+def can_bend(tokens: Array) -> bool:
+    """Say whether a curve has the checkpoints to tell a change: eight, with room for a bend between them."""
+    return len(tokens) >= LEAST_CHECKPOINTS and _most(tuple(tokens)) > 0
+
+
+def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Changes:
+    """Test whether the slope of a curve changes, count the changes, and place them.
+
+    Args:
+        curve: with the checkpoints of ``can_bend``.
+        draws: for each test.
+    """
+    axis = tuple(curve.tokens)
+    most = _most(axis)
+    from_line = _off_line(axis)
+    noise = curve_draws(curve, from_line, draws, seed)
+    rest = from_line @ curve.mean
+    observed = [_largest_gains(axis, m, rest[None]) for m in range(1, most + 1)]
+    gains = [float(gain[0]) for gain, _ in observed]
+    fits = [_fit(curve, _places(axis, m)[int(best[0])]) for m, (_, best) in enumerate(observed, 1)]
+    by_chance = np.stack([_largest_gains(axis, m, noise)[0] for m in range(1, most + 1)])
+    p = _double_maximum(np.array(gains), by_chance)
+    count = 1
+    for m in range(1, most):  # Bai and Perron: all of these tests, the first of one bend against none is left out
+        under = noise + from_line @ fits[m - 1].values
+        fewer, more = (_largest_gains(axis, n, under)[0] for n in (m, m + 1))
+        if _share_beyond(gains[m] - gains[m - 1], more - fewer) <= LEVEL:
+            count = m + 1
+    chosen = fits[count - 1]
+    _, best = _largest_gains(axis, count, noise[:_PLACE_DRAWS] + from_line @ chosen.values)
+    low, high = np.quantile(_places(axis, count)[best], _TAILS, axis=0, method="nearest")
+    first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
+    between = np.sqrt(curve.tokens[1:] * curve.tokens[:-1])
+    tokens = curve.tokens[chosen.places]
+    return Changes(p, tokens, between[first - 1], between[last], chosen.slopes, chosen.values[chosen.places])
+
+
+def noise_variance(tokens: Array, curves: Array) -> tuple[float, float]:
+    """Estimate what varies independently from checkpoint to checkpoint.
+
+    Args:
+        tokens: those of ``can_bend``.
+        curves: float64[S, T], one for each run.
+
+    Returns:
+        The mean square of what is left of each run beside its own line with the most bends, and its degrees of freedom:
+        every bend takes two, its place and its change of slope.
+    """
+    axis = tuple(tokens)
+    most = _most(axis)
+    rest = curves @ _off_line(axis)
+    left = (rest**2).sum(axis=1) - _largest_gains(axis, most, rest)[0]
+    freedom = len(curves) * max(1, len(tokens) - 2 - 2 * most)
+    return float(np.maximum(0, left).sum() / freedom), float(freedom)
+
+
+def _double_maximum(gains: Array, by_chance: Array) -> float:
+    """Return the p value of WDmax from the gains, float64[M], and those of draws without a change, float64[M, D]."""
+    critical = np.quantile(by_chance, 1 - LEVEL, axis=1)
+    return _share_beyond(float((gains / critical).max()), (by_chance / critical[:, None]).max(axis=0))
+
+
+def _share_beyond(statistic: float, drawn: Array) -> float:
+    return float((1 + (drawn >= statistic).sum()) / (1 + len(drawn)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    places: Ids
+    slopes: Array
+    values: Array
+
+
+def _fit(curve: Curve, places: Ids) -> _Fit:
+    """Fit the line that bends at these checkpoints."""
+    logs = curve.log_tokens
+    hinges = np.maximum(0, logs[:, None] - logs[places])
+    columns = np.column_stack([np.ones_like(logs), logs, hinges])
+    coefficients = np.linalg.lstsq(columns, curve.mean, rcond=None)[0]
+    return _Fit(places, np.cumsum(coefficients[1:]), columns @ coefficients)
+
+
+@lru_cache(maxsize=8)  # the curves of a line share their axis
+def _off_line(tokens: tuple[float, ...]) -> Array:
+    """Return what takes a straight line out of a curve, float64[T, T]."""
+    logs = np.log10(tokens)
+    basis = np.linalg.qr(np.column_stack([np.ones_like(logs), logs]))[0]
+    return np.asarray(np.eye(len(logs)) - basis @ basis.T)
+
+
+@lru_cache(maxsize=8)
+def _most(tokens: tuple[float, ...]) -> int:
+    """Return how many changes are looked for: two checkpoints are left for each, and a place that is far enough."""
+    by_points = (len(tokens) - 2) // 3
+    return max((m for m in range(min(MOST_CHANGES, by_points) + 1) if m == 0 or len(_places(tokens, m))), default=0)
+
+
+@lru_cache(maxsize=32)
+def _places(tokens: tuple[float, ...], count: int) -> Ids:
+    """Return every set of so many checkpoints that a curve may bend at, int64[N, count].
+
+    Neighbors are ``LEAST_APART`` and two checkpoints from one another, and so are the ends.
+    """
+    logs = np.log10(tokens)
+    inner = np.arange(2, len(logs) - 2)
+    if len(inner) > _MOST_PLACES:
+        even = np.linspace(logs[inner[0]], logs[inner[-1]], _MOST_PLACES)
+        inner = np.unique(np.abs(logs[inner][:, None] - even).argmin(axis=0)) + 2
+    sets = np.array(list(combinations(inner.tolist(), count)), dtype=np.int64).reshape(-1, count)
+    stops = np.pad(sets, ((0, 0), (1, 1)), constant_values=(0, len(logs) - 1))
+    apart = (np.diff(logs[stops], axis=1) >= LEAST_APART - _NEAR).all(axis=1) & (np.diff(stops, axis=1) > 1).all(axis=1)
+    return np.asarray(sets[apart])
+
+
+@lru_cache(maxsize=16)
+def _directions(tokens: tuple[float, ...], count: int) -> np.ndarray:
+    """Return an orthonormal basis of what each set of bends adds to a straight line, float32[N * count, T]."""
+    logs = np.log10(tokens)
+    sets = _places(tokens, count)
+    hinges = np.maximum(0, logs[None, :, None] - logs[sets][:, None, :])  # N, T, count
+    bases = np.linalg.qr(_off_line(tokens) @ hinges)[0]
+    return bases.transpose(0, 2, 1).reshape(-1, len(logs)).astype(np.float32)
+
+
+def _largest_gains(tokens: tuple[float, ...], count: int, rest: Array) -> tuple[Array, Ids]:
+    """Return the largest gain of so many bends, float64[D], and which set has it, for curves less their line, [D, T].
+
+    The gain of a set is the length, squared, of the part of the curve in the directions that the set adds.
+    """
+    directions = _directions(tokens, count)
+    gains, best = [], []
+    for start in range(0, len(rest), _BLOCK):
+        block = rest[start : start + _BLOCK].astype(np.float32)
+        parts = (directions @ block.T).reshape(-1, count, len(block))
+        of_sets = np.einsum("ncd,ncd->nd", parts, parts)
+        gains.append(of_sets.max(axis=0))
+        best.append(of_sets.argmax(axis=0))
+    return np.concatenate(gains).astype(np.float64), np.concatenate(best)

@@ -1,0 +1,122 @@
+"""Change points in the report: where curves of accuracy bend, beside the bends of the loss."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.change_points.bends import LEAST_APART, LEAST_CHECKPOINTS, MOST_CHANGES
+from analysis.change_points.table import ACCURACY, change_table, loss_curves
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.facets import Panels, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles, readable
+from analysis.report.html import Column, ReportSection, TableView
+from analysis.shape.classify import LEVEL
+from analysis.shape.smoothing import Curve
+
+_CHANGES = (
+    Column("group", "Model"), Column("curve", "Curve"), Column("change", "Change", "count"),
+    Column("tokens", "Tokens", "count"), Column("tokens_low", "95 % from", "count"),
+    Column("tokens_high", "to", "count"), Column("before", "Slope before", "number"),
+    Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
+    Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
+)  # fmt: skip
+_NOTE = (
+    f"Changes of slope against log tokens, up to {MOST_CHANGES} for each curve and at least a factor of "
+    f"{10**LEAST_APART:.0f} apart, by the double maximum test of Bai and Perron (1998) with draws of the curve's own "
+    f"error (Holm over all curves of lines of one run, and over all of lines of several; level {LEVEL:g}); their "
+    "number is found by the sequential test. Slopes are points of accuracy, or bits per byte of the loss, for ten "
+    'times the tokens. "After 1, before 2": the interval of the change lies after that of the first change of the '
+    "loss and before that of the second. Of a line of one run, p values and intervals are over pairs only (of a loss, "
+    "over checkpoints) and say nothing about other seeds. "
+)
+_FIGURE_NOTE = (
+    "Dots: accuracy at the checkpoints. Line: the continuous line with the changes that were found. Bar: interval of a "
+    "change at 95 %."
+)
+
+
+def change_sections(scored: BenchmarkScores, estimates: Mapping[tuple[str, str], Curve]) -> Iterator[ReportSection]:
+    """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested.
+
+    Args:
+        estimates: the curves of accuracy, those of ``analysis.shape.tables.Shapes``.
+    """
+    table = change_table(estimates, loss_curves(scored.study))
+    accuracies = table[table["measure"] == ACCURACY]
+    if accuracies.empty:
+        return
+    shown = table[table["change"] > 0]
+    scale = shown["measure"].map(lambda measure: 100.0 if measure == ACCURACY else 1.0)
+    shown = shown.assign(
+        curve=[_curve_name(*names) for names in zip(shown["measure"], shown["phenomenon"], strict=True)],
+        before=scale * shown["slope_before"], after=scale * shown["slope_after"],
+    )  # fmt: skip
+    view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
+    drawings = draw_changes(table, estimates, f"change_points_{scored.file_name}", scored.title)
+    yield ReportSection(f"Change points on {scored.benchmark}", (_count(accuracies), *drawings, view))
+
+
+def draw_changes(
+    table: pd.DataFrame, estimates: Mapping[tuple[str, str], Curve], name: str, title: str
+) -> list[Drawing]:
+    """Draw the bent lines over the accuracies: the overall figure and one with a panel for each phenomenon.
+
+    Args:
+        table: from ``change_table``.
+    """
+    changes = table[(table["measure"] == ACCURACY) & (table["change"] > 0)]
+    tested = table.loc[table["measure"] == ACCURACY, ["group", "phenomenon"]].drop_duplicates()
+    rows = pd.concat([
+        pd.DataFrame({"group": group, "phenomenon": phenomenon, "tokens": curve.tokens, "accuracy": curve.mean,
+                      "low": curve.mean, "runs": curve.seeds})
+        for group, phenomenon in tested.itertuples(index=False, name=None)
+        for curve in (estimates[group, phenomenon],)
+    ], ignore_index=True)  # fmt: skip
+    note = f"Changes of slope of the accuracy against training tokens, {title}. {_FIGURE_NOTE}"
+    return overall_and_phenomena(rows, name, "Change points", note, partial(_draw, changes=changes))
+
+
+def bent_line(changes: pd.DataFrame, first: float, last: float) -> tuple[list[float], list[float]]:
+    """Return the corners of the bent line of one curve: tokens and heights, from its first to its last checkpoint."""
+    rows = changes.sort_values("change")
+    tokens, levels = rows["tokens"].tolist(), rows["level"].tolist()
+    start = levels[0] - rows["slope_before"].iloc[0] * np.log10(tokens[0] / first)
+    end = levels[-1] + rows["slope_after"].iloc[-1] * np.log10(last / tokens[-1])
+    return [first, *tokens, last], [start, *levels, end]
+
+
+def _count(accuracies: pd.DataFrame) -> str:
+    curves = accuracies.drop_duplicates(["group", "phenomenon"])
+    bent = int(curves["significant"].sum())
+    return (
+        f"{bent} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
+        f"{LEAST_CHECKPOINTS} trained checkpoints."
+    )
+
+
+def _curve_name(measure: str, phenomenon: str) -> str:
+    return readable(phenomenon) if measure == ACCURACY else measure
+
+
+def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
+    styles = line_styles(table["group"])
+
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
+        for group, style in styles.items():
+            line = rows[rows["group"] == group]
+            x = axis.places(line["tokens"])
+            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
+            own = changes[(changes["group"] == group) & changes["phenomenon"].isin(line["phenomenon"])]
+            if own.empty:
+                continue
+            tokens, levels = bent_line(own, line["tokens"].min(), line["tokens"].max())
+            axes.plot(axis.places(tokens), levels, color=style.color, linestyle=style.dashes, linewidth=0.9)
+            for low, high, level in own[["tokens_low", "tokens_high", "level"]].itertuples(index=False, name=None):
+                axes.plot(axis.places([low, high]), [level, level], color=style.color, linewidth=2.2, alpha=0.5)
+
+    return draw_over_tokens(table, panels, draw, _FIGURE_NOTE, line_legend(styles, table))

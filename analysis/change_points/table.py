@@ -1,0 +1,127 @@
+"""The table of change points: every change of every curve of a line, of accuracy and of loss, in order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.change_points.bends import Changes, can_bend, find_changes, noise_variance
+from analysis.curves.loss import loss_by_run
+from analysis.data.study import Study
+from analysis.shape.classify import LEVEL, holm_by_runs
+from analysis.shape.smoothing import Curve
+
+ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
+NOT_APART = "not told apart"
+_OF_A_CHANGE = ("tokens", "tokens_low", "tokens_high", "level", "slope_before", "slope_after")
+_COLUMNS = (
+    "group", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "beside_loss",
+)  # fmt: skip
+_LEAST_VARIANCE = 1e-12  # of a loss: what is left where nothing varies
+
+
+def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str, tuple[str, Curve]]) -> pd.DataFrame:
+    """Find the changes of many curves.
+
+    Args:
+        estimates: curves of accuracy, by line and phenomenon (``all`` for the whole benchmark).
+        losses: of each line what kind of loss it is, and its curve, from ``loss_curves``.
+
+    Returns:
+        One row for each change, ordered by line and place, and one row without a place for each curve that has none:
+
+        - ``group``, ``measure`` (``accuracy``, ``held-out loss`` or ``training loss``), ``phenomenon`` (empty for a
+          loss), ``runs``, and ``change``: 1 is the first of its curve, 0 says that there is none;
+        - ``tokens`` with its interval, ``level`` (height of the bent line there), ``slope_before`` and ``slope_after``
+          (per decade of tokens), in fractions or bits per byte;
+        - ``p``, ``p_holm`` (Holm over all curves of lines of one run, and over all of lines of several) and
+          ``significant`` (``p_holm`` at 5 %), of the curve;
+        - ``beside_loss``, of a change of accuracy: ``after 1, before 2`` says that its interval lies after that of the
+          first change of the loss and before that of the second.
+    """
+    curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
+    curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]
+    tested = [_Tested(*one, find_changes(one[-1])) for one in curves if can_bend(one[-1].tokens)]
+    if not tested:
+        return pd.DataFrame(columns=list(_COLUMNS))
+    adjusted = holm_by_runs(pd.Series([one.found.p for one in tested]), pd.Series([one.curve.seeds for one in tested]))
+    table = pd.DataFrame([row for one, p in zip(tested, adjusted, strict=True) for row in one.rows(float(p))])
+    table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
+    table["line"] = pd.factorize(table["group"])[0]
+    return table.sort_values(["line", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    group: str
+    measure: str
+    phenomenon: str
+    curve: Curve
+    found: Changes
+
+    def rows(self, p_holm: float) -> Iterator[dict[str, Any]]:
+        """Lay out the changes, or that there is none."""
+        significant = p_holm <= LEVEL
+        of_curve = {
+            "group": self.group, "measure": self.measure, "phenomenon": self.phenomenon, "runs": self.curve.seeds,
+            "p": self.found.p, "p_holm": p_holm, "significant": significant,
+        }  # fmt: skip
+        if not significant:
+            yield {**of_curve, "change": 0, **dict.fromkeys(_OF_A_CHANGE, np.nan)}
+            return
+        found, slopes = self.found, pairwise(self.found.slopes)
+        for number, values in enumerate(zip(found.tokens, found.low, found.high, found.levels, slopes, strict=True), 1):
+            yield {**of_curve, "change": number, **dict(zip(_OF_A_CHANGE, (*values[:-1], *values[-1]), strict=True))}
+
+
+def _beside_loss(row: Mapping[Any, Any], table: pd.DataFrame) -> str:
+    """Say after and before which changes of the loss of its line a change of accuracy lies, by their intervals."""
+    if row["measure"] != ACCURACY or not row["change"]:
+        return ""
+    losses = table[(table["group"] == row["group"]) & (table["measure"] != ACCURACY) & (table["change"] > 0)]
+    if losses.empty:
+        return ""
+    earlier = losses.loc[losses["tokens_high"] < row["tokens_low"], "change"]
+    later = losses.loc[losses["tokens_low"] > row["tokens_high"], "change"]
+    parts = [f"after {earlier.max()}"] if len(earlier) else []
+    parts += [f"before {later.min()}"] if len(later) else []
+    return ", ".join(parts) or NOT_APART
+
+
+def loss_curves(study: Study) -> dict[str, tuple[str, Curve]]:
+    """Return the curve of the loss of every line, in bits per byte: held-out where it was measured, else training."""
+    found = {}
+    held_out, training = loss_by_run(study.held_out), loss_by_run(study.metrics)
+    for group in dict.fromkeys(run.group for run in study.runs):
+        for kind, rows in ((HELD_OUT_LOSS, held_out), (TRAINING_LOSS, training)):
+            curve = _loss_curve(rows[rows["group"] == group])
+            if group not in found and curve is not None:
+                found[group] = (kind, curve)
+    return found
+
+
+def _loss_curve(rows: pd.DataFrame) -> Curve | None:
+    """Estimate the loss of a line from ``loss_by_run``; None where too few checkpoints are shared by all of its runs.
+
+    Its error has two parts: what is left of each run beside its own line with the most bends, taken for independent
+    over checkpoints, and the seeds.
+    """
+    by_run = rows.pivot_table(index="run", columns="bin", values="bits_per_byte", observed=True).dropna(axis=1)
+    if by_run.empty:
+        return None
+    tokens = rows.groupby("bin")["tokens"].mean()[by_run.columns].to_numpy(np.float64)
+    if not can_bend(tokens):
+        return None
+    losses = by_run.to_numpy(np.float64)
+    seeds, steps = losses.shape
+    variance, freedom = noise_variance(tokens, losses)
+    mean = losses.mean(axis=0)
+    own = np.eye(steps) * max(variance, _LEAST_VARIANCE) / seeds
+    nothing = np.zeros_like(own)
+    if seeds == 1:
+        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom, 0)
+    apart = losses - mean
+    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom, 0)

@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.change_points.bends import MOST_CHANGES
+from analysis.change_points.section import bent_line, change_sections
+from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
+from analysis.report.html import ReportSection
+from analysis.sections import make_sections
+from analysis.shape.section import read_shapes
+from analysis.shape.smoothing import Curve
+from measurements.simulated_curves import SLOW, flat, simulate
+from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
+from tests.analysis.studies import scored_of, study_of
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+
+STEPS = [0, *(2**power for power in range(12))]
+TOKENS = TOKENS_PER_STEP * np.array(STEPS[1:], dtype=float)
+LOGS = np.log10(TOKENS)
+PAIRS = pair_table({"late_1": "late", "late_2": "late", "none": "none"}, 120)
+
+
+def late(logs: np.ndarray) -> np.ndarray:
+    return 0.5 + 0.25 * np.maximum(0, logs - LOGS[6])
+
+
+def make_line(make_run: MakeRun, seeds: int = 3) -> None:
+    draw = np.random.default_rng(3)
+    phenomena = PAIRS["phenomenon"].to_numpy()
+    half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
+    for name, curve in {"late": late, "none": flat(0.6)}.items():
+        chosen = phenomena == name
+        half_points[:, :, chosen] = simulate(curve, TOKENS, SLOW, draw, seeds=seeds, items=int(chosen.sum()))
+    for seed in range(seeds):
+        before = {0: np.tile([0, 2], len(PAIRS) // 2)}
+        make_item_run(make_run, PAIRS, before | dict(zip(STEPS[1:], half_points[seed], strict=True)), seed=seed)
+
+
+def section_of(root: Path) -> ReportSection:
+    scored = scored_of(root)
+    shapes = read_shapes(scored)
+    assert shapes is not None
+    (section,) = change_sections(scored, shapes.estimates)
+    return section
+
+
+def exact(heights: np.ndarray, seeds: int = 1, error: float = 0.003) -> Curve:
+    nothing = np.zeros((12, 12))
+    return Curve(TOKENS, heights, seeds, 0, np.eye(12) * error**2, nothing, nothing, 1e6, 0)
+
+
+def test_the_report_places_the_changes_of_each_phenomenon(make_run: MakeRun, tmp_path) -> None:
+    make_line(make_run)
+    section = section_of(tmp_path)
+    table = section.tables[f"change_points_{BENCHMARK}"].set_index("phenomenon")
+    rise = table.loc["late"]
+    assert rise["change"] == 1
+    assert rise["tokens_low"] <= TOKENS[6] <= rise["tokens_high"]
+    assert rise["slope_after"] > 0.15
+    assert abs(rise["slope_before"]) < 0.05
+    assert table.loc["none", "change"] == 0
+    assert np.isnan(table.loc["none", "tokens"])
+    assert not table.loc["none", "significant"]
+    assert section.content[0] == (
+        "2 of 3 curves of accuracy change their slope. Tested are curves of at least 8 trained checkpoints."
+    )
+    assert [drawing.name for drawing in section.drawings] == [
+        f"change_points_{BENCHMARK}_overall", f"change_points_{BENCHMARK}_phenomena"
+    ]  # fmt: skip
+
+
+def test_the_section_stands_in_the_report_after_the_shapes(make_run: MakeRun, tmp_path) -> None:
+    make_line(make_run, seeds=1)
+    headings = [section.heading for section in make_sections(study_of(tmp_path))]
+    assert headings.index("Change points on zho") > headings.index("The shape of learning on zho")
+
+
+def test_few_checkpoints_have_no_section(make_run: MakeRun, tmp_path) -> None:
+    make_item_run(make_run, PAIRS, {step: np.full(len(PAIRS), 2) for step in STEPS[:6]})
+    scored = scored_of(tmp_path)
+    shapes = read_shapes(scored)
+    assert shapes is not None
+    assert list(change_sections(scored, shapes.estimates)) == []
+
+
+def test_changes_of_accuracy_are_told_apart_from_those_of_the_loss() -> None:
+    loss = 3 - 1.0 * (LOGS - LOGS[0]) + 0.9 * np.maximum(0, LOGS - LOGS[3])
+    rise = 0.5 + 0.3 * np.maximum(0, LOGS - LOGS[8])
+    table = change_table(
+        {("g", "all"): exact(rise), ("g", "with"): exact(4 - loss), ("h", "all"): exact(rise)},
+        {"g": (HELD_OUT_LOSS, exact(loss))},
+    )
+    rows = table.set_index(["group", "measure", "phenomenon"])
+    assert rows.loc[("g", HELD_OUT_LOSS, ""), "tokens"] == TOKENS[3]
+    assert rows.loc[("g", ACCURACY, "all"), "beside_loss"] == "after 1"
+    assert rows.loc[("g", ACCURACY, "with"), "beside_loss"] == "not told apart"
+    assert rows.loc[("h", ACCURACY, "all"), "beside_loss"] == ""
+    assert table["tokens"].tolist() == [TOKENS[3], TOKENS[3], TOKENS[8], TOKENS[8]]
+
+
+def test_p_values_are_adjusted_over_the_curves_of_several_runs_and_of_one() -> None:
+    wavering = 0.5 + 0.012 * np.array([0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 1, 1.0])
+    alone = change_table({("g", "all"): exact(wavering, error=0.01)}, {})
+    family = change_table({("g", name): exact(wavering, error=0.01) for name in "abcdefgh"}, {})
+    others = change_table(
+        {("g", "all"): exact(wavering, error=0.01)} | {("h", name): exact(wavering, 3, 0.01) for name in "abcdefgh"}, {}
+    )
+    p = alone["p"].iloc[0]
+    assert alone["p_holm"].iloc[0] == p
+    assert family["p_holm"].iloc[0] == pytest.approx(min(1, 8 * p))
+    assert others["p_holm"].iloc[0] == p
+
+
+def test_the_loss_is_the_held_out_one_where_it_was_measured(make_run: MakeRun, tmp_path) -> None:
+    make_line(make_run, seeds=2)
+    study = study_of(tmp_path)
+    group = study.runs[0].group
+    rows = [
+        {"run": run.label, "group": group, "step": step, "tokens": step * TOKENS_PER_STEP, "bits_per_byte": value}
+        for run in study.runs
+        for step, value in zip(STEPS[1:], np.linspace(3, 2, 12), strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    nothing = frame.iloc[:0]
+    kinds = {}
+    for held_out, metrics in ((frame, frame), (nothing, frame), (nothing, nothing)):
+        object.__setattr__(study, "held_out", held_out)
+        object.__setattr__(study, "metrics", metrics)
+        kinds[len(held_out), len(metrics)] = [(kind, curve.seeds) for kind, curve in loss_curves(study).values()]
+    assert kinds == {(24, 24): [(HELD_OUT_LOSS, 2)], (0, 24): [(TRAINING_LOSS, 2)], (0, 0): []}
+
+
+def test_the_bent_line_goes_through_its_changes() -> None:
+    heights = 0.5 + 0.1 * (LOGS - LOGS[0]) + 0.3 * np.maximum(0, LOGS - LOGS[4]) - 0.35 * np.maximum(0, LOGS - LOGS[8])
+    table = change_table({("g", "all"): exact(heights, error=1e-4)}, {})
+    tokens, levels = bent_line(table, TOKENS[0], TOKENS[-1])
+    assert len(table) == 2 < MOST_CHANGES
+    assert np.interp(LOGS, np.log10(tokens), levels) == pytest.approx(heights)
