@@ -21,7 +21,7 @@ ITEM_COLUMNS = (
     "times_learned", "times_forgotten", "times_relearned", "times_right", "last", "margin_last", "margin_mean",
     "margin_sd",
 )  # fmt: skip
-_SHARES = ("ever_right", "always_right", "right_for_good", "lost", "relearned")
+SHARES = ("ever_right", "always_right", "right_for_good", "lost", "relearned")
 _MEANS = ("flips", "times_learned", "times_forgotten", "margin_last", "margin_sd")
 
 
@@ -71,7 +71,7 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summarize(groups: "DataFrameGroupBy[Any, Any]") -> pd.DataFrame:
-    means = groups[[*_SHARES, *_MEANS]].mean()
+    means = groups[[*SHARES, *_MEANS]].mean()
     median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
     return means.assign(n=groups.size(), right_for_good_tokens=median).reset_index()
 

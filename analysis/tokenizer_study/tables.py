@@ -6,8 +6,10 @@ from importlib import resources
 
 import pandas as pd
 
+from analysis.change_points.table import change_table, loss_curves
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
+from analysis.items.histories import read_histories
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
 from analysis.ngrams.dips import account_table
@@ -18,6 +20,7 @@ from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, a
 from analysis.tokenizer_study.at_equal_loss import accuracy_at_levels, first_learners, onsets_in_bits, tokenizer_of
 from analysis.tokenizer_study.dips import dip_table, shapes_by_linking
 from analysis.tokenizer_study.seeds import mean_over_seeds
+from analysis.tokenizer_study.single_pairs import pair_table, seed_agreement
 from ucurve.errors import UserError
 
 _AGREEMENT = (
@@ -44,6 +47,8 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
     of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
     agreement, accounts = ngram_tables(scored, shapes, of_line)
+    changes = change_table(shapes[scored.linking].estimates, loss_curves(study))
+    histories = read_histories(scored)
     return {
         "runs": run_table(study.runs, bits),
         "accuracy_at_equal_loss": accuracy_at_levels(scored.curve_rows(), bits, study.runs),
@@ -51,6 +56,9 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "learned_first": first_learners(onsets),
         "best_alpha": alpha_over_seeds(alphas),
         "best_alpha_changes": alpha_changes(alphas),
+        "change_points": changes.assign(tokenizer=changes["group"].map(of_line)).drop(columns="group"),
+        "pairs": pair_table(histories, of_line),
+        "seed_agreement": seed_agreement(histories, of_line),
         "dips": dip_table(shapes, of_line),
         "ngrams": agreement,
         "ngram_dips": accounts,

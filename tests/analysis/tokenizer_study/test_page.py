@@ -60,6 +60,33 @@ def test_the_tables_say_what_was_planted(docs):
     assert last["accuracy"].tolist() == pytest.approx([0.95, 0.95], abs=0.05)
 
 
+def test_pairs_that_are_right_for_good_are_those_that_are_right_at_the_end(docs):
+    pairs = pd.read_csv(docs / "data/study_pairs.csv").query("phenomenon == 'all'").set_index("tokenizer")
+    levels = pd.read_csv(docs / "data/study_accuracy_at_equal_loss.csv")
+    end = levels.query("bits_per_byte == 2.5 and phenomenon == 'all'").set_index("tokenizer")["accuracy"]
+    for tokenizer in LEARNED:
+        assert pairs.loc[tokenizer, "right_for_good"] == pytest.approx(end[tokenizer], abs=1e-5)
+        assert pairs.loc[tokenizer, "ever_right"] == pytest.approx(
+            pairs.loc[tokenizer, "right_for_good"] + pairs.loc[tokenizer, "lost"], abs=1e-5
+        )
+    assert pairs["runs"].tolist() == [3, 3]
+
+
+def test_seeds_agree_no_more_than_the_draws_they_were_made_of(docs):
+    table = pd.read_csv(docs / "data/study_seed_agreement.csv")
+    assert set(table["tokenizer"]) == set(LEARNED)
+    assert (table["runs"] == 3).all()
+    assert abs(table.query("phenomenon == 'all' and step == 1")["kappa"]).max() < 0.25  # independent draws
+
+
+def test_a_straight_loss_has_no_change_point_and_a_jump_has_one(docs):
+    table = pd.read_csv(docs / "data/study_change_points.csv")
+    assert table.loc[table["measure"] == "held-out loss", "change"].tolist() == [0, 0]
+    jump = table[(table["tokenizer"] == "char") & (table["phenomenon"] == "passive")]
+    assert (jump["change"] > 0).all()
+    assert jump["significant"].all()
+
+
 def test_the_page_is_made_of_the_files_alone(docs, tmp_path):
     (tmp_path / "data").mkdir()
     for path in (docs / "data").iterdir():

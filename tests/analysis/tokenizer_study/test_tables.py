@@ -100,7 +100,7 @@ def shapes(*classes):
          "depth_low": 0.02, "depth_high": 0.08, "turn_from": 10.0, "place": 100.0, "turn_to": 1000.0, "dip": 0.05}
         for group, phenomenon, name in classes
     ]  # fmt: skip
-    return Shapes(pd.DataFrame(rows), *[pd.DataFrame()] * 3, notes=())
+    return Shapes(pd.DataFrame(rows), *[pd.DataFrame()] * 3, notes=(), estimates={})
 
 
 def test_a_dip_is_listed_with_what_it_is_under_every_linking_function():

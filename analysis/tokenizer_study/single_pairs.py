@@ -1,0 +1,51 @@
+"""What becomes of single pairs under each tokenizer, and how far its seeds agree on them."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis.items.histories import History
+from analysis.items.seeds import ALL_RUNS, agreement_table, lines_of
+from analysis.items.table import SHARES, item_summary, item_table
+from analysis.tokenizer_study.seeds import mean_over_seeds
+
+_AGREEMENT = ("phenomenon", "step", "tokens", "runs", "n", "kappa", "kappa_low", "kappa_high", "agreement")
+
+
+def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    """Say which share of pairs is learned, lost and relearned.
+
+    Args:
+        tokenizers: of each line, by its ``group``.
+
+    Returns:
+        One row per tokenizer and phenomenon (``all`` for all pairs): ``runs``, ``n`` (pairs), and the shares of
+        ``analysis.items.table.item_summary`` with ``_low`` and ``_high`` (95 %, Student's t over seeds).
+    """
+    if not histories:
+        return pd.DataFrame(columns=["tokenizer", "phenomenon"])
+    summary = item_summary(item_table(histories))
+    summary = summary[summary["paradigm"] == "all"]
+    table = []
+    for (group, phenomenon), part in summary.groupby(["group", "phenomenon"], sort=False):
+        row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "runs": len(part), "n": part["n"].max()}
+        for name in SHARES:
+            estimate = mean_over_seeds(part[name].tolist())
+            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        table.append(row)
+    return pd.DataFrame(table)
+
+
+def seed_agreement(histories: Sequence[History], tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    """Say how far the seeds of each tokenizer agree on pairs, at every checkpoint.
+
+    Args:
+        tokenizers: of each line, by its ``group``.
+
+    Returns:
+        ``tokenizer`` and columns of ``analysis.items.seeds.agreement_table``, over all runs.
+    """
+    table = agreement_table(lines_of(histories))
+    kept = table[table["between"] == ALL_RUNS]
+    kept = kept.assign(tokenizer=kept["group"].map(dict(tokenizers)))
+    return kept[["tokenizer", *_AGREEMENT]].reset_index(drop=True)
