@@ -18,11 +18,16 @@ from ucurve.fields import format_count
 _SURE = 0.95  # share of resamples from which on no other order is named beside the one that fits best
 
 
-def account_table(classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
-    """Say of each significant dip how much of it the errors of each order account for.
+def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
+    """Choose the curves that have a dip by the test of shape, of its table ``shape_table``; it may be empty."""
+    return classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["group", "phenomenon"])
+
+
+def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
+    """Say of each dip how much of it the errors of each order account for.
 
     Args:
-        classes: the table of ``analysis.shape.tables.shape_table``.
+        dips: rows of ``analysis.shape.tables.shape_table``, those of the curves whose dip is meant.
         lines: the runs of each line that have n-gram scores.
         cluster: the way of clustering that the runs were read with.
 
@@ -33,8 +38,8 @@ def account_table(classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgra
     """
     tables = [
         table
-        for row in classes.to_dict("records")
-        if row["holm_u"] <= LEVEL and (members := lines.get(row["group"])) and len(members) == row["runs"]
+        for row in dips.to_dict("records")
+        if (members := lines.get(row["group"])) and len(members) == row["runs"]
         for table in _account_of(row, members, cluster)
     ]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()

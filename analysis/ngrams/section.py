@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.data.study import BenchmarkScores
 from analysis.ngrams.account import LEAST_SHARE
 from analysis.ngrams.curves import draw_ngram_curves, ngram_curves
-from analysis.ngrams.dips import account_table, describe_dips
+from analysis.ngrams.dips import account_table, describe_dips, significant_dips
 from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.plotting.style import readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
@@ -49,7 +49,7 @@ def ngram_sections(scored: BenchmarkScores, classes: pd.DataFrame) -> Iterable[R
         return
     agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)
     drawings = draw_ngram_curves(ngram_curves(agreement), f"ngram_curves_{scored.file_name}", scored.title)
-    accounts = account_table(classes, lines, scored.study.settings.cluster)
+    accounts = account_table(significant_dips(classes), lines, scored.study.settings.cluster)
     yield ReportSection(
         f"n-gram models beside the model on {scored.benchmark}",
         (*_dip_texts(accounts, classes, lines), *drawings, *_dip_views(accounts, scored)),

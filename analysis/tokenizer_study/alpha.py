@@ -8,11 +8,19 @@ import pandas as pd
 from analysis.data.files import stored_scores
 from analysis.data.study import BenchmarkScores
 from analysis.tokenizer_study.at_equal_loss import tokenizer_of
-from analysis.tokenizer_study.seeds import Estimate, difference_over_seeds, mean_over_seeds
+from analysis.tokenizer_study.seeds import (
+    Estimate,
+    contrast_over_seeds,
+    difference_over_seeds,
+    mean_over_seeds,
+    of_all_runs,
+)
 from eval.linking import parse_linking
-from eval.metrics.alpha import alpha_curve, best_of_curve
+from eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 
 CRITERIA = ("delta_acc", "accuracy")
+ALL = "all"
+_RANGE = (min(ALPHAS), max(ALPHAS))
 _LAST_TOKENS = 0.1  # the slope is over the checkpoints of the last decade of tokens
 
 
@@ -39,7 +47,7 @@ def alpha_by_checkpoint(scored: BenchmarkScores) -> pd.DataFrame:
 
 
 def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
-    """Average the best alphas of the seeds of a tokenizer at each checkpoint.
+    """Average the best alphas of the seeds of a tokenizer at each checkpoint that all of them have.
 
     Returns:
         ``criterion, tokenizer, step, tokens, runs, alpha, low, high`` (95 %, Student's t over seeds).
@@ -49,8 +57,9 @@ def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
         for (tokenizer, step), part in alphas.groupby(["tokenizer", "step"], sort=False):
             alpha, low, high = mean_over_seeds(part[f"alpha_{name}"].tolist())
             row = {"criterion": name, "tokenizer": tokenizer, "step": step, "tokens": part["tokens"].iloc[0]}
+            low, high = np.clip((low, high), *_RANGE)
             table.append({**row, "runs": len(part), "alpha": alpha, "low": low, "high": high})
-    return pd.DataFrame(table)
+    return of_all_runs(pd.DataFrame(table))
 
 
 def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
@@ -59,9 +68,10 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
     The slope of a run is that of least squares of its best alphas on the decimal logarithm of tokens.
 
     Returns:
-        One row per criterion and tokenizer, or pair of tokenizers (``char - word``): ``slope`` (per decade of tokens)
-        and ``end`` (best alpha at the last checkpoint), each with ``_low`` and ``_high``: 95 % over seeds, Student's t
-        for a tokenizer and Welch's interval for a difference.
+        One row per criterion and tokenizer, of all tokenizers (``all``: the mean of their means), and of each pair of
+        tokenizers (``char - word``): ``slope`` (per decade of tokens) and ``end`` (best alpha at the last checkpoint),
+        each with ``_low`` and ``_high``: 95 % over seeds, Student's t for a tokenizer, with degrees of freedom by Welch
+        and Satterthwaite for the others.
     """
     table = []
     for name in CRITERIA:
@@ -69,6 +79,13 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
         for of in slopes:
             estimates = mean_over_seeds(slopes[of]), mean_over_seeds(ends[of])
             table.append({"criterion": name, "of": of, **_columns(*estimates)})
+        if len(slopes) > 1:
+            weights = [1 / len(slopes)] * len(slopes)
+            estimates = (
+                contrast_over_seeds(list(slopes.values()), weights),
+                contrast_over_seeds(list(ends.values()), weights),
+            )
+            table.append({"criterion": name, "of": ALL, **_columns(*estimates)})
         for one, other in combinations(slopes, 2):
             estimates = (
                 difference_over_seeds(slopes[one], slopes[other]),

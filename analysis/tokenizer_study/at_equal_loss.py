@@ -5,6 +5,7 @@ share; bits per byte of the same held-out text are.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.runs import Run
-from analysis.tokenizer_study.seeds import mean_over_seeds
+from analysis.tokenizer_study.seeds import difference_over_seeds, mean_over_seeds, p_of_difference
+from eval.metrics.significance import holm
 
 Array = npt.NDArray[np.float64]
 LEVEL_STEP = 0.25  # bits per byte between the levels at which accuracies are compared
@@ -45,34 +47,70 @@ def shared_levels(bits: pd.DataFrame) -> list[float]:
     return [round(first + place * LEVEL_STEP, 2) for place in reversed(range(LEVELS))]
 
 
-def accuracy_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Compare the tokenizers at equal bits per byte.
+def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+    """Read the accuracies of each run at levels of bits per byte.
 
     Args:
         rows: accuracies of checkpoints, ``run, phenomenon, tokens, accuracy`` (``BenchmarkScores.curve_rows``).
         bits: from ``checkpoint_bits``.
 
     Returns:
-        One row per ``bits_per_byte`` (the level), ``phenomenon`` and ``tokenizer``: ``runs`` (that reached it),
-        ``tokens`` (their mean), ``accuracy`` with ``low`` and ``high`` (95 %, Student's t over seeds).
+        ``bits_per_byte`` (the level, the highest first), ``phenomenon, tokenizer, run, tokens, accuracy``, the last two
+        NaN of a run that was below the level from its first checkpoint on.
     """
-    tokenizers = tokenizer_of(runs)
+    tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
     found = []
-    for label, loss in _curves(bits):
-        own = rows[(rows["run"] == label) & (rows["tokens"] > 0)]
-        for level in shared_levels(bits):
-            tokens = tokens_at_bits(*loss, level)
+    for level in shared_levels(bits):
+        for run in (one for one in runs if one.label in curves):
+            own = rows[(rows["run"] == run.label) & (rows["tokens"] > 0)]
+            tokens = tokens_at_bits(*curves[run.label], level)
             for phenomenon, curve in own.sort_values("tokens").groupby("phenomenon", observed=True):
                 accuracy = np.interp(np.log(tokens), np.log(curve["tokens"]), curve["accuracy"], left=np.nan)
-                found.append((level, str(phenomenon), tokenizers[label], tokens, float(accuracy)))
-    names = ["bits_per_byte", "phenomenon", "tokenizer", "tokens", "accuracy"]
-    keys = names[:3]
+                found.append((level, str(phenomenon), tokenizers[run.label], run.label, tokens, float(accuracy)))
+    return pd.DataFrame(found, columns=["bits_per_byte", "phenomenon", "tokenizer", "run", "tokens", "accuracy"])
+
+
+def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
+    """Average the accuracies at levels over the runs of a tokenizer.
+
+    Args:
+        found: from ``runs_at_levels``.
+
+    Returns:
+        One row per ``bits_per_byte``, ``phenomenon`` and ``tokenizer``: ``runs`` (that reached it), ``tokens`` (their
+        mean), ``accuracy`` with ``low`` and ``high`` (95 %, Student's t over seeds).
+    """
+    keys = ["bits_per_byte", "phenomenon", "tokenizer"]
     table = []
-    for key, part in pd.DataFrame(found, columns=names).groupby(keys, sort=False):
+    for key, part in found.groupby(keys, sort=False):
         reached = part[part["accuracy"].notna()]
         estimate = mean_over_seeds(reached["accuracy"].tolist())
         table.append((*key, len(reached), reached["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return pd.DataFrame(table, columns=[*keys, "runs", "tokens", "accuracy", "low", "high"])
+
+
+def differences_at_levels(found: pd.DataFrame) -> pd.DataFrame:
+    """Compare every two tokenizers at each level.
+
+    Args:
+        found: from ``runs_at_levels``.
+
+    Returns:
+        One row per ``bits_per_byte``, ``phenomenon`` and pair of tokenizers (``of``: ``char - word``): ``difference``
+        of the accuracies (fractions) with ``low`` and ``high`` (95 %, Welch's interval over seeds), ``p`` (Welch's t)
+        and ``p_holm`` (Holm 1979, over the phenomena and pairs of a level; the pairs of ``all`` are a family apart).
+    """
+    tokenizers = list(dict.fromkeys(found["tokenizer"]))
+    table = []
+    for (level, phenomenon), part in found.groupby(["bits_per_byte", "phenomenon"], sort=False):
+        sides = {name: part.loc[part["tokenizer"] == name, "accuracy"].tolist() for name in tokenizers}
+        for one, other in combinations(tokenizers, 2):
+            estimate = difference_over_seeds(sides[one], sides[other])
+            p = p_of_difference(sides[one], sides[other])
+            table.append((level, phenomenon, f"{one} - {other}", *estimate, p))
+    rows = pd.DataFrame(table, columns=["bits_per_byte", "phenomenon", "of", "difference", "low", "high", "p"])
+    family = [rows["bits_per_byte"], rows["phenomenon"] == "all"]
+    return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
 def onsets_in_bits(onsets: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -83,16 +121,19 @@ def onsets_in_bits(onsets: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]
             (``Shapes.run_onsets``).
 
     Returns:
-        ``run, tokenizer, phenomenon, onset`` and ``bits_per_byte``, that of the held-out text at the onset (NaN where
-        it is not reached).
+        ``run, tokenizer, phenomenon, onset``; ``from_start``, whether the curve is above the threshold of the onset
+        from the first checkpoint on, so that nothing says when it was learned; and ``bits_per_byte``, that of the
+        held-out text at the onset (NaN where there is none, and from the start).
     """
     tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
     found = []
     for name, phenomenon, onset in onsets[["name", "phenomenon", "onset"]].itertuples(index=False):
         tokens, loss = curves[name]
-        at = float(np.interp(np.log(onset), np.log(tokens), loss)) if onset > 0 else float("nan")
-        found.append((name, tokenizers[name], phenomenon, onset, at))
-    return pd.DataFrame(found, columns=["run", "tokenizer", "phenomenon", "onset", "bits_per_byte"])
+        from_start = bool(onset <= tokens[0])
+        learned = onset > 0 and not from_start
+        at = float(np.interp(np.log(onset), np.log(tokens), loss)) if learned else float("nan")
+        found.append((name, tokenizers[name], phenomenon, onset, from_start, at))
+    return pd.DataFrame(found, columns=["run", "tokenizer", "phenomenon", "onset", "from_start", "bits_per_byte"])
 
 
 def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
@@ -103,9 +144,10 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per phenomenon: for each tokenizer ``<tokenizer>`` (mean bits per byte at the onset over the runs that
-        have one) and ``<tokenizer>_runs`` (how many have); ``first``, the tokenizer whose least early seed is before
-        every seed of the others, empty where there is none; ``chance``, how often one of the tokenizers is so by
-        chance, when the order of the runs says nothing.
+        have one), ``<tokenizer>_runs`` (how many have) and ``<tokenizer>_from_start`` (how many are above the threshold
+        from the first checkpoint on); ``first``, the tokenizer whose least early seed is before every seed of the
+        others, empty where there is none and where a run is above the threshold from the start; ``chance``, how often
+        one of the tokenizers is so by chance, when the order of the runs says nothing.
     """
     names = list(dict.fromkeys(onsets["tokenizer"]))
     table = []
@@ -114,10 +156,13 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
         row = {"phenomenon": phenomenon}
         for name, values in sides.items():
             known = values[~np.isnan(values)]
-            row |= {name: known.mean() if len(known) else np.nan, f"{name}_runs": len(known)}
+            from_start = part.loc[part["tokenizer"] == name, "from_start"].sum()
+            mean = known.mean() if len(known) else np.nan
+            row |= {name: mean, f"{name}_runs": len(known), f"{name}_from_start": int(from_start)}
         counts = [len(values) for values in sides.values()]
         chance = sum(1 / comb(sum(counts), count) for count in counts)
-        table.append({**row, "first": _before_all(sides), "chance": chance})
+        first = "" if part["from_start"].any() else _before_all(sides)
+        table.append({**row, "first": first, "chance": chance})
     return pd.DataFrame(table)
 
 

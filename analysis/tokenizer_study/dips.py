@@ -1,47 +1,159 @@
-"""Which dips stand with all seeds, and under which linking functions."""
+"""Which dips stand with all seeds, which are those of single runs, and what n-gram models account for of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from analysis.data.pair_scores import read_runs
 from analysis.data.study import BenchmarkScores
+from analysis.ngrams.dips import account_table, significant_dips
+from analysis.ngrams.scores import BesideNgrams
+from analysis.shape.classify import LEVEL
 from analysis.shape.tables import Shapes, find_shapes
 
+ALL_RUNS = "all runs"
 _DIP = "U-shaped"
 _COLUMNS = ("depth", "depth_low", "depth_high", "turn_from", "place", "turn_to")
+_DIP_TABLE = [
+    "tokenizer", "phenomenon", "linking", "shape", "runs", "runs_with_dip", "in_these_runs", "stands", "p", "p_holm",
+    *_COLUMNS,
+]  # fmt: skip
 
 
-def shapes_by_linking(scored: BenchmarkScores) -> dict[str, Shapes]:
+@dataclass(frozen=True)
+class LinkingShapes:
+    """The shapes of the curves under a linking function.
+
+    Attributes:
+        lines: of the lines of runs that differ in the seed only.
+        alone: of every run by itself, with its label as ``group``; their tests are over pairs only.
+    """
+
+    lines: Shapes
+    alone: Shapes
+
+
+def shapes_by_linking(scored: BenchmarkScores) -> dict[str, LinkingShapes]:
     """Test the curves of a benchmark under each linking function that it was scored with."""
     rows = scored.rows[scored.rows["step"] >= 0]
     settings = scored.study.settings
-    return {
-        linking: find_shapes(
+    found = {}
+    for linking in dict.fromkeys(rows["linking"].astype(str)):
+        items = list(
             read_runs(
                 scored.study.runs, rows, scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster
-            ),
-            settings.cluster,
-            settings.flat_margin / 100,
+            )
         )
-        for linking in dict.fromkeys(rows["linking"].astype(str))
-    }
+        alone = [(replace(run, group=run.label), credits_) for run, credits_ in items]
+        found[linking] = LinkingShapes(
+            *(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone))
+        )
+    return found
 
 
-def dip_table(shapes: dict[str, Shapes], tokenizers: dict[str, str]) -> pd.DataFrame:
-    """List every curve that has a dip under at least one linking function, with its class under each of them.
+def dip_table(
+    shapes: Mapping[str, LinkingShapes], of_line: Mapping[str, str], of_run: Mapping[str, str]
+) -> pd.DataFrame:
+    """List every curve that has a dip under at least one linking function, with what it is under each of them.
 
     Args:
         shapes: by linking function.
-        tokenizers: of each line, by its ``group``.
+        of_line: tokenizer of each line, by its ``group``.
+        of_run: tokenizer of each run, by its label.
 
     Returns:
-        One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``p`` (Holm over the curves of a
-        linking function), ``stands`` (whether it is U-shaped, beyond the seeds), then its ``depth`` with interval
-        (fractions), ``turn_from``, ``place`` and ``turn_to`` (tokens); NaN without a dip.
+        One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``runs_with_dip`` (how many of
+        them have a dip alone, over pairs), ``in_these_runs`` (whether the mean of the runs is U-shaped over pairs),
+        ``stands`` (whether it has a dip beyond pairs and seeds), ``p`` and ``p_holm`` of the latter (Holm over the
+        curves of a linking function), then ``depth`` with interval (fractions), ``turn_from``, ``place`` and
+        ``turn_to`` (tokens) of the dip of the mean of the runs; NaN where it has none.
     """
-    tables = [one.classes.assign(linking=linking) for linking, one in shapes.items() if len(one.classes)]
-    classes = pd.concat(tables, ignore_index=True)
-    classes = classes.assign(stands=classes["class"] == _DIP, tokenizer=classes["group"].map(tokenizers))
-    classes[list(_COLUMNS)] = classes[list(_COLUMNS)].where(classes["stands"])
-    kept = classes[classes.groupby(["group", "phenomenon"])["stands"].transform("any")]
-    order = kept.sort_values(["tokenizer", "phenomenon"], kind="stable", ignore_index=True)
-    return order[["tokenizer", "phenomenon", "linking", "shape", "runs", "p", "stands", *_COLUMNS]]
+    tables = []
+    for linking, found in shapes.items():
+        if found.lines.classes.empty:
+            continue
+        own = found.lines.classes.assign(linking=linking, tokenizer=found.lines.classes["group"].map(dict(of_line)))
+        alone = significant_dips(found.alone.classes)
+        counts = alone.groupby([alone["group"].map(dict(of_run)), "phenomenon"]).size()
+        places = pd.MultiIndex.from_frame(own[["tokenizer", "phenomenon"]])
+        tables.append(own.assign(runs_with_dip=counts.reindex(places, fill_value=0).to_numpy()))
+    if not tables:
+        return pd.DataFrame(columns=_DIP_TABLE)
+    table = pd.concat(tables, ignore_index=True)
+    table = table.assign(stands=table["holm_u"] <= LEVEL, in_these_runs=table["class_these_runs"] == _DIP)
+    sources = ("dip", "dip_depth_low", "dip_depth_high", "dip_start", "dip_place", "dip_end")
+    in_mean = table["stands"] | table["in_these_runs"]
+    table[list(_COLUMNS)] = table[list(sources)].where(in_mean).to_numpy()
+    found_once = in_mean | (table["runs_with_dip"] > 0)
+    kept = table[found_once.groupby([table["tokenizer"], table["phenomenon"]]).transform("any")]
+    kept = kept.assign(p=kept["p_u"], p_holm=kept["holm_u"]).sort_values(
+        ["tokenizer", "phenomenon"], kind="stable", ignore_index=True
+    )
+    return kept[_DIP_TABLE]
+
+
+def account_for_dips(
+    found: LinkingShapes, beside: Sequence[BesideNgrams], of_line: Mapping[str, str], cluster: str
+) -> pd.DataFrame:
+    """Say what n-gram models account for of the dips of the mean of the runs and of each run alone.
+
+    Args:
+        found: under the linking function of ``beside``.
+        beside: the runs that have n-gram scores.
+        of_line: tokenizer of each line, by its ``group``.
+        cluster: the way of clustering that the runs were read with.
+
+    Returns:
+        The columns of ``account_table`` without ``group``, after ``tokenizer`` and ``of`` (``all runs``, or the label
+        of a run): of each line whose mean is U-shaped over pairs or beyond seeds, and of each run that has a dip alone.
+    """
+    lines: dict[str, list[BesideNgrams]] = {}
+    for one in beside:
+        lines.setdefault(one.run.group, []).append(one)
+    classes = found.lines.classes
+    in_mean = classes[(classes["holm_u"] <= LEVEL) | (classes["class_these_runs"] == _DIP)] if len(classes) else classes
+    of_mean = account_table(in_mean, lines, cluster)
+    of_single = account_table(
+        significant_dips(found.alone.classes), {one.run.label: [one] for one in beside}, cluster
+    )  # fmt: skip
+    of_run = {one.run.label: of_line[one.run.group] for one in beside}
+    tables = [
+        table.assign(tokenizer=table["group"].map(dict(tokenizers)), of=of if of else table["group"])
+        for table, tokenizers, of in ((of_mean, of_line, ALL_RUNS), (of_single, of_run, ""))
+        if len(table)
+    ]
+    if not tables:
+        return pd.DataFrame()
+    both = pd.concat(tables, ignore_index=True)
+    return both[["tokenizer", "of", *(name for name in both.columns if name not in ("group", "tokenizer", "of"))]]
+
+
+def named_orders(accounts: pd.DataFrame) -> pd.DataFrame:
+    """Count the dips of single runs that an n-gram model accounts for.
+
+    Args:
+        accounts: from ``account_for_dips``, with ``linking``.
+
+    Returns:
+        One row per tokenizer and phenomenon: ``dips`` (of single runs, under all linking functions), ``runs`` and
+        ``linking_functions`` that have one, ``named`` (dips of which an order is named), ``orders`` (how often each),
+        and ``share``, the median share of the order named, or else of the one with the largest share.
+    """
+    names = ["tokenizer", "phenomenon", "dips", "runs", "linking_functions", "named", "orders", "share"]
+    if accounts.empty:
+        return pd.DataFrame(columns=names)
+    table = []
+    single = one_order_of_each(accounts[accounts["of"] != ALL_RUNS])
+    for (tokenizer, phenomenon), part in single.groupby(["tokenizer", "phenomenon"], sort=False):
+        counts = part.loc[part["named"], "order"].value_counts().sort_index()
+        orders = ", ".join(f"{order}-gram {count}" for order, count in counts.items())
+        numbers = len(part), part["of"].nunique(), part["linking"].nunique(), int(counts.sum())
+        table.append((tokenizer, phenomenon, *numbers, orders, part["share"].median()))
+    return pd.DataFrame(table, columns=names)
+
+
+def one_order_of_each(accounts: pd.DataFrame) -> pd.DataFrame:
+    """Choose of each dip the order that is named, or else the one with the largest share."""
+    ranked = accounts.sort_values(["named", "share"], ascending=False, kind="stable")
+    return ranked.drop_duplicates(["tokenizer", "of", "phenomenon", "linking"]).sort_index()

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.linking.tables import SPLITS
+from analysis.tokenizer_study.dips import one_order_of_each
+from analysis.tokenizer_study.figures import draw_study
 from analysis.tokenizer_study.tables import study_tables
 from ucurve.config import check
 from ucurve.storage.files import write_text
@@ -30,10 +32,15 @@ def tokenizer_study_command(values: dict[str, Any]) -> None:
 
 
 def write_study(tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
-    """Write the tables to ``docs/data/study_*.csv``, and the page, made of these files, to ``docs/study.md``."""
+    """Write the tables to ``docs/data/study_*.csv``, and what is made of these files alone.
+
+    That is the page, ``docs/study.md``, and its figures, ``docs/images/study_*.png``.
+    """
     for name, table in tables.items():
         text = table.to_csv(index=False, float_format=f"%.{_DIGITS}g", lineterminator="\n")
         write_text(Path(docs) / "data" / f"study_{name}.csv", text)
+    for drawing in draw_study(_read_tables(Path(docs))):
+        drawing.save(Path(docs) / "images" / f"{drawing.name}.png")
     page = Path(docs) / "study.md"
     write_text(page, study_page(Path(docs)))
     return page
@@ -45,19 +52,22 @@ def study_page(docs: Path) -> str:
     What people wrote about them stands in ``docs/data/study_findings.jinja``, with the numbers as places to fill from
     the same files; without that file the page has the tables alone.
     """
-    own, data = PackageLoader("analysis.tokenizer_study"), docs / "data"
+    loaders = PackageLoader("analysis.tokenizer_study"), FileSystemLoader(docs / "data")
     environment = SandboxedEnvironment(
-        loader=ChoiceLoader([own, FileSystemLoader(data)]), undefined=StrictUndefined, trim_blocks=True,
+        loader=ChoiceLoader(loaders), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters |= {
         "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
-        "text": _text, "one_for_each_dip": _one_for_each_dip,
+        "text": _text, "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"),
     }  # fmt: skip
-    tables = {
-        path.stem.removeprefix("study_"): pd.read_csv(path).to_dict("records") for path in data.glob("study_*.csv")
-    }
+    tables = {name: table.to_dict("records") for name, table in _read_tables(docs).items()}
     return environment.get_template("study.md").render(tables)
+
+
+def _read_tables(docs: Path) -> dict[str, pd.DataFrame]:
+    files = sorted((docs / "data").glob("study_*.csv"))
+    return {path.stem.removeprefix("study_"): pd.read_csv(path) for path in files}
 
 
 def _missing(value: object) -> bool:
@@ -65,11 +75,15 @@ def _missing(value: object) -> bool:
 
 
 def _percent(value: float, digits: int = 1) -> str:
-    return MISSING if _missing(value) else f"{100 * value:.{digits}f}"
+    return MISSING if _missing(value) else _fixed(100 * value, digits)
 
 
 def _number(value: float, digits: int = 2) -> str:
-    return MISSING if _missing(value) else f"{value:.{digits}f}"
+    return MISSING if _missing(value) else _fixed(value, digits)
+
+
+def _fixed(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # no minus sign before a zero
 
 
 def _count(value: float) -> str:
@@ -84,7 +98,7 @@ def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float =
     low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
     if _missing(row[name]):
         return MISSING
-    texts = [f"{scale * row[key]:.{digits}f}" for key in (name, low, high) if not _missing(row[key])]
+    texts = [_fixed(scale * row[key], digits) for key in (name, low, high) if not _missing(row[key])]
     return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
@@ -95,13 +109,3 @@ def _splits(row: Mapping[str, Any], whose: str, digits: int = 1) -> str:
 
 def _text(value: object) -> str:
     return MISSING if _missing(value) else str(value)
-
-
-def _one_for_each_dip(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Choose the order that is named, or else the one with the largest share, of each dip."""
-    chosen: dict[tuple[str, ...], Mapping[str, Any]] = {}
-    for row in rows:
-        dip = tuple(str(row[name]) for name in ("tokenizer", "phenomenon", "linking"))
-        if dip not in chosen or (row["named"], row["share"]) > (chosen[dip]["named"], chosen[dip]["share"]):
-            chosen[dip] = row
-    return list(chosen.values())

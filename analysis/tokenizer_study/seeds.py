@@ -1,9 +1,10 @@
-"""Means and differences over seeds, with intervals of Student's t."""
+"""Means, differences and other contrasts over seeds, with intervals of Student's t."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.stats import t as student
 
 from eval.metrics.accuracy import CONFIDENCE
@@ -19,30 +20,53 @@ class Estimate(NamedTuple):
 
 def mean_over_seeds(values: Sequence[float]) -> Estimate:
     """Average one number of each seed; missing values are left out."""
-    known = _known(values)
-    if not len(known):
-        return Estimate(np.nan, np.nan, np.nan)
-    variance = known.var(ddof=1) / len(known) if len(known) > 1 else np.nan
-    return _estimate(float(known.mean()), variance, len(known) - 1)
+    return contrast_over_seeds([values], [1.0])
 
 
 def difference_over_seeds(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Subtract the mean of the second seeds from that of the first ones (Welch's interval: unequal variances)."""
-    sides = [_known(first), _known(second)]
-    if min(len(side) for side in sides) < 2:
-        means = [side.mean() if len(side) else np.nan for side in sides]
-        return Estimate(float(means[0] - means[1]), np.nan, np.nan)
-    parts = np.array([side.var(ddof=1) / len(side) for side in sides])
-    shares = parts**2 / np.array([len(side) - 1 for side in sides])
-    freedom = parts.sum() ** 2 / shares.sum() if shares.sum() > 0 else 1.0
-    return _estimate(float(sides[0].mean() - sides[1].mean()), float(parts.sum()), freedom)
+    return contrast_over_seeds([first, second], [1.0, -1.0])
 
 
-def _known(values: Sequence[float]) -> np.ndarray:
-    found = np.asarray(values, dtype=np.float64)
-    return found[~np.isnan(found)]
+def contrast_over_seeds(sides: Sequence[Sequence[float]], weights: Sequence[float]) -> Estimate:
+    """Weigh the means of the seeds of several settings (Student's t, degrees of freedom by Welch and Satterthwaite)."""
+    estimate = _weigh(sides, weights)
+    half = student.ppf((1 + CONFIDENCE) / 2, estimate.freedom) * estimate.error if estimate.freedom > 0 else np.nan
+    return Estimate(estimate.value, float(estimate.value - half), float(estimate.value + half))
 
 
-def _estimate(value: float, variance: float, freedom: float) -> Estimate:
-    half = float(student.ppf((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance)) if freedom > 0 else np.nan
-    return Estimate(value, value - half, value + half)
+def p_of_difference(first: Sequence[float], second: Sequence[float]) -> float:
+    """Test that two settings have the same mean (Welch's t, two-sided); NaN where the seeds do not vary."""
+    estimate = _weigh([first, second], [1.0, -1.0])
+    if not (estimate.freedom > 0 and estimate.error > 0):
+        return float("nan")
+    return float(2 * student.sf(abs(estimate.value) / estimate.error, estimate.freedom))
+
+
+def of_all_runs(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows that average all runs of their tokenizer, so that neighbors differ in training and not in runs.
+
+    Args:
+        table: ``tokenizer`` and ``runs``, how many runs a row averages.
+    """
+    return table[table["runs"] == table.groupby("tokenizer")["runs"].transform("max")].reset_index(drop=True)
+
+
+class _Weighed(NamedTuple):
+    value: float
+    error: float
+    freedom: float
+
+
+def _weigh(sides: Sequence[Sequence[float]], weights: Sequence[float]) -> _Weighed:
+    known = [np.asarray(side, dtype=np.float64) for side in sides]
+    known = [side[~np.isnan(side)] for side in known]
+    if not all(map(len, known)):
+        return _Weighed(np.nan, np.nan, 0.0)
+    value = float(sum(weight * side.mean() for weight, side in zip(weights, known, strict=True)))
+    if any(len(side) < 2 for side in known):
+        return _Weighed(value, np.nan, 0.0)
+    parts = np.array([weight**2 * side.var(ddof=1) / len(side) for weight, side in zip(weights, known, strict=True)])
+    spread = (parts**2 / np.array([len(side) - 1 for side in known])).sum()
+    freedom = parts.sum() ** 2 / spread if spread > 0 else 1.0
+    return _Weighed(value, float(np.sqrt(parts.sum())), float(freedom))

@@ -12,14 +12,19 @@ from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import read_histories
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
-from analysis.ngrams.dips import account_table
 from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
-from analysis.scaling.points import checkpoint_bits
-from analysis.shape.tables import Shapes
+from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
 from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
-from analysis.tokenizer_study.at_equal_loss import accuracy_at_levels, first_learners, onsets_in_bits, tokenizer_of
-from analysis.tokenizer_study.dips import dip_table, shapes_by_linking
-from analysis.tokenizer_study.seeds import mean_over_seeds
+from analysis.tokenizer_study.at_equal_loss import (
+    accuracy_at_levels,
+    differences_at_levels,
+    first_learners,
+    onsets_in_bits,
+    runs_at_levels,
+    tokenizer_of,
+)
+from analysis.tokenizer_study.dips import LinkingShapes, account_for_dips, dip_table, named_orders, shapes_by_linking
+from analysis.tokenizer_study.seeds import mean_over_seeds, of_all_runs
 from analysis.tokenizer_study.single_pairs import pair_table, seed_agreement
 from ucurve.errors import UserError
 
@@ -39,19 +44,24 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         raise UserError("no run has a score; write some with: python score.py run='RUNS' benchmarks=[...]")
     scored = study.benchmarks()[0]
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
-    if bits.empty or scored.curve_rows().empty:
+    of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
+    curves = curve_table(scored, bits, of_line)
+    if curves.empty:
         raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
     shapes = shapes_by_linking(scored)
-    onsets = onsets_in_bits(shapes[scored.linking].run_onsets, bits, study.runs)
+    shown = shapes[scored.linking].lines
+    onsets = onsets_in_bits(shown.run_onsets, bits, study.runs)
+    at_levels = runs_at_levels(scored.curve_rows(), bits, study.runs)
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
-    of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
     agreement, accounts = ngram_tables(scored, shapes, of_line)
-    changes = change_table(shapes[scored.linking].estimates, loss_curves(study))
+    changes = change_table(shown.estimates, loss_curves(study))
     histories = read_histories(scored)
     return {
         "runs": run_table(study.runs, bits),
-        "accuracy_at_equal_loss": accuracy_at_levels(scored.curve_rows(), bits, study.runs),
+        "curves": curves,
+        "accuracy_at_equal_loss": accuracy_at_levels(at_levels),
+        "differences_at_equal_loss": differences_at_levels(at_levels),
         "onsets": onsets,
         "learned_first": first_learners(onsets),
         "best_alpha": alpha_over_seeds(alphas),
@@ -59,9 +69,10 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "change_points": changes.assign(tokenizer=changes["group"].map(of_line)).drop(columns="group"),
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
-        "dips": dip_table(shapes, of_line),
+        "dips": dip_table(shapes, of_line, tokenizer_of(study.runs)),
         "ngrams": agreement,
         "ngram_dips": accounts,
+        "ngram_named": named_orders(accounts),
         "linking_functions": beside_the_paper(cells),
         "pairs_by_length": pairs_by_tokenizer(cells),
     }
@@ -91,8 +102,27 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    """Average accuracy and bits per byte of each checkpoint over the runs of a tokenizer.
+
+    Args:
+        bits: from ``checkpoint_bits``.
+        tokenizers: of each line, by its ``group``.
+
+    Returns:
+        ``tokenizer, phenomenon, step, tokens, runs, loss, bits_per_byte, accuracy, low, high`` as in
+        ``accuracy_against_bits``, of the checkpoints at which all runs of the tokenizer have a score.
+    """
+    names = ["phenomenon", "step", "tokens", "runs", "loss", "bits_per_byte", "accuracy", "low", "high"]
+    table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
+    if table.empty:
+        return pd.DataFrame(columns=["tokenizer", *names])
+    table = table.dropna(subset=["accuracy"])
+    return of_all_runs(table.assign(tokenizer=table["group"].map(dict(tokenizers)))[["tokenizer", *names]])
+
+
 def ngram_tables(
-    scored: BenchmarkScores, shapes: Mapping[str, Shapes], tokenizers: Mapping[str, str]
+    scored: BenchmarkScores, shapes: Mapping[str, LinkingShapes], tokenizers: Mapping[str, str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compare the runs with n-gram models of what they had seen, and say what these account for of each dip.
 
@@ -103,21 +133,18 @@ def ngram_tables(
     Returns:
         Under the linking function of the figures, over all pairs and averaged over the runs of a tokenizer:
         ``tokenizer, order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa, accuracy_where_wrong``. And
-        the columns of ``account_table`` under every linking function, with ``tokenizer`` and ``linking``. Both are
-        empty without n-gram scores.
+        the columns of ``account_for_dips`` under every linking function, with ``linking``. Both are empty without
+        n-gram scores.
     """
     agreement, accounts = pd.DataFrame(columns=_AGREEMENT), []
     for linking, found in shapes.items():
-        own = _under(scored, linking)
-        lines: dict[str, list[BesideNgrams]] = {}
-        for one in read_beside_ngrams(own):
-            lines.setdefault(one.run.group, []).append(one)
-        if linking == scored.linking and lines:
-            agreement = _over_runs([one for members in lines.values() for one in members], tokenizers)
-        table = account_table(found.classes, lines, scored.study.settings.cluster)
+        beside = list(read_beside_ngrams(_under(scored, linking)))
+        if linking == scored.linking and beside:
+            agreement = _over_runs(beside, tokenizers)
+        table = account_for_dips(found, beside, tokenizers, scored.study.settings.cluster)
         if len(table):
-            accounts.append(table.assign(tokenizer=table["group"].map(tokenizers), linking=linking))
-    return agreement, pd.concat(accounts, ignore_index=True) if accounts else pd.DataFrame(columns=["tokenizer"])
+            accounts.append(table.assign(linking=linking))
+    return agreement, pd.concat(accounts, ignore_index=True) if accounts else pd.DataFrame(columns=["tokenizer", "of"])
 
 
 def _under(scored: BenchmarkScores, linking: str) -> BenchmarkScores:
@@ -130,7 +157,8 @@ def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) ->
     rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["group"].map(tokenizers))
     means = {name: (name, "mean") for name in _AGREEMENT[5:]}
     keys = ["tokenizer", "order", "step", "tokens"]
-    return rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)[list(_AGREEMENT)]
+    table = rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)
+    return of_all_runs(table[list(_AGREEMENT)])
 
 
 def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,8 @@
 """The page of a study: made of its CSV files alone, from runs with planted curves."""
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -87,6 +89,12 @@ def test_a_straight_loss_has_no_change_point_and_a_jump_has_one(docs):
     assert jump["significant"].all()
 
 
+def test_the_page_shows_the_figures_that_are_written_beside_it(docs):
+    shown = re.findall(r"\]\((images/.*?)\)", (docs / "study.md").read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(f"images/{path.name}" for path in (docs / "images").iterdir())
+    assert len(shown) == 3
+
+
 def test_the_page_is_made_of_the_files_alone(docs, tmp_path):
     (tmp_path / "data").mkdir()
     for path in (docs / "data").iterdir():
@@ -109,6 +117,11 @@ def test_findings_are_filled_from_the_files_and_run_nothing(docs, tmp_path):
     findings.write_text("{{ ''.__class__.__mro__ }}", encoding="utf-8")
     with pytest.raises(SecurityError):
         study_page(tmp_path)
+
+
+def test_the_committed_page_is_made_of_the_committed_files():
+    docs = Path(__file__).parents[3] / "docs"
+    assert study_page(docs) == (docs / "study.md").read_text(encoding="utf-8")
 
 
 def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):

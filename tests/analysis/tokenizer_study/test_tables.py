@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,11 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp, ttest_ind
 
+from analysis.data.runs import Run
 from analysis.shape.tables import Shapes
 from analysis.tokenizer_study.alpha import alpha_changes, alpha_over_seeds
-from analysis.tokenizer_study.at_equal_loss import first_learners, shared_levels, tokens_at_bits
-from analysis.tokenizer_study.dips import dip_table
-from analysis.tokenizer_study.seeds import difference_over_seeds, mean_over_seeds
+from analysis.tokenizer_study.at_equal_loss import (
+    differences_at_levels,
+    first_learners,
+    onsets_in_bits,
+    shared_levels,
+    tokens_at_bits,
+)
+from analysis.tokenizer_study.dips import LinkingShapes, dip_table, named_orders
+from analysis.tokenizer_study.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
 
@@ -47,17 +56,23 @@ def test_levels_are_those_that_every_run_reaches():
     assert shared_levels(bits) == [2.82, 2.57, 2.32]
 
 
+FROM_START = 9.0
+
+
 def onsets(**by_tokenizer):
-    return pd.DataFrame([
-        {"run": f"{name}{seed}", "tokenizer": name, "phenomenon": "passive", "onset": 1.0, "bits_per_byte": bits}
+    table = pd.DataFrame([
+        {"run": f"{name}{seed}", "tokenizer": name, "phenomenon": "passive", "onset": 1.0, "bits_per_byte": bits,
+         "from_start": bits == FROM_START}
         for name, values in by_tokenizer.items() for seed, bits in enumerate(values)
     ])  # fmt: skip
+    return table.assign(bits_per_byte=table["bits_per_byte"].where(~table["from_start"]))
 
 
 @pytest.mark.parametrize(("values", "first"), [
     ({"char": [3.0, 2.9, 2.8], "word": [2.7, 2.6, 2.5], "bpe": [2.0, np.nan, 2.0]}, "char"),
     ({"char": [3.0, 2.9, 2.8], "word": [2.85, 2.6, 2.5], "bpe": [2.0, 2.1, 2.0]}, ""),  # one seed is between
     ({"char": [3.0, 2.9, np.nan], "word": [2.7, 2.6, 2.5], "bpe": [2.0, 2.1, 2.0]}, ""),  # one never learns it
+    ({"char": [3.0, 2.9, 2.8], "word": [2.0, 2.1, 2.0], "bpe": [FROM_START] * 3}, ""),  # no one knows when bpe did
     ({"char": [3.0, 2.9, 2.8]}, ""),  # nothing to be before
 ])  # fmt: skip
 def test_a_tokenizer_is_first_when_all_its_seeds_are(values, first):
@@ -77,6 +92,59 @@ def test_chance_is_the_share_of_orders_of_runs_that_put_one_tokenizer_first():
     assert np.mean(found) == pytest.approx(3 / 84, abs=0.04)
 
 
+def test_a_curve_above_the_threshold_at_the_first_checkpoint_has_no_bits_at_its_onset():
+    bits = pd.DataFrame({"run": ["a"] * 3, "tokens": [10.0, 100.0, 1000.0], "bits_per_byte": [5.0, 4.0, 3.0]})
+    found = pd.DataFrame({"name": ["a"] * 3, "phenomenon": ["x", "y", "z"], "onset": [10.0, 10**1.5, np.nan]})
+    table = onsets_in_bits(found, bits, [studied_run("a", "char")])
+    assert table["from_start"].tolist() == [True, False, False]
+    assert table["bits_per_byte"].tolist() == pytest.approx([np.nan, 4.5, np.nan], nan_ok=True)
+
+
+def studied_run(label, tokenizer):
+    record = {"tokenizer": tokenizer}
+    return Run(Path(label), label, tokenizer, "finished", planned=(), saved=(), record=record)
+
+
+def at_levels(**by_tokenizer):
+    return pd.DataFrame([
+        {"bits_per_byte": 2.5, "phenomenon": phenomenon, "tokenizer": name, "run": f"{name}{seed}", "tokens": 1.0,
+         "accuracy": accuracy}
+        for name, phenomena in by_tokenizer.items() for phenomenon, values in phenomena.items()
+        for seed, accuracy in enumerate(values)
+    ])  # fmt: skip
+
+
+def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
+    sides = {"passive": ([0.9, 0.91, 0.92], [0.5, 0.52, 0.51]), "BA": ([0.5, 0.6, 0.7], [0.5, 0.61, 0.72])}
+    found = at_levels(**{
+        name: {key: values[place] for key, values in sides.items()} | {"all": values}
+        for place, (name, values) in enumerate({"char": [0.7, 0.72, 0.74], "word": [0.6, 0.61, 0.65]}.items())
+    })  # fmt: skip
+    table = differences_at_levels(found).set_index("phenomenon")
+    plain = {name: ttest_ind(*pair, equal_var=False).pvalue for name, pair in sides.items()}
+    assert table["p"][list(plain)].to_dict() == pytest.approx(plain)
+    assert table.loc["passive", "p_holm"] == pytest.approx(2 * plain["passive"])
+    assert table.loc["BA", "p_holm"] == pytest.approx(plain["BA"])
+    assert table.loc["all", "p_holm"] == table.loc["all", "p"]  # a family apart
+    assert (table.loc["passive", "difference"], table.loc["passive", "of"]) == (pytest.approx(0.4), "char - word")
+
+
+def test_seeds_that_are_all_alike_are_not_tested():
+    [row] = differences_at_levels(at_levels(char={"BA": [0.5, 0.5]}, word={"BA": [0.4, 0.4]})).to_dict("records")
+    assert row["difference"] == pytest.approx(0.1)
+    assert np.isnan(row["p"])
+    assert np.isnan(row["p_holm"])
+
+
+@given(*[FLOATS.filter(lambda values: np.std(values) > 1e-3)] * 3)
+def test_a_mean_of_settings_moves_with_them_and_equals_the_mean_of_one(first, second, third):
+    whole = contrast_over_seeds([first, second, third], [1 / 3] * 3)
+    assert whole.value == pytest.approx(np.mean([np.mean(first), np.mean(second), np.mean(third)]), abs=1e-9)
+    moved = contrast_over_seeds([first, second, [value + 3 for value in third]], [1 / 3] * 3)
+    assert np.subtract(moved, whole) == pytest.approx([1, 1, 1], abs=1e-6)
+    assert contrast_over_seeds([first], [1.0]) == mean_over_seeds(first)
+
+
 def test_the_slope_of_the_best_alpha_is_over_the_last_decade():
     tokens = np.array([1e3, 1e5, 10**5.5, 1e6])
     alphas = pd.DataFrame([
@@ -87,6 +155,7 @@ def test_the_slope_of_the_best_alpha_is_over_the_last_decade():
     table = alpha_changes(alphas).set_index(["criterion", "of"])
     assert table.loc[("delta_acc", "char"), "slope"] == pytest.approx(-0.4)
     assert table.loc[("delta_acc", "char - word"), "slope"] == pytest.approx(-0.3)
+    assert table.loc[("delta_acc", "all"), "slope"] == pytest.approx(-0.25)
     assert table.loc[("delta_acc", "char"), "end"] == pytest.approx(0.61)
     assert table.loc[("accuracy", "word"), "slope"] == pytest.approx(0, abs=1e-9)
     last = alpha_over_seeds(alphas).query("criterion == 'delta_acc' and tokenizer == 'char'").iloc[-1]
@@ -96,21 +165,63 @@ def test_the_slope_of_the_best_alpha_is_over_the_last_decade():
 
 def shapes(*classes):
     rows = [
-        {"group": group, "phenomenon": phenomenon, "class": name, "shape": name, "runs": 3, "p": 0.01, "depth": 0.05,
-         "depth_low": 0.02, "depth_high": 0.08, "turn_from": 10.0, "place": 100.0, "turn_to": 1000.0, "dip": 0.05}
-        for group, phenomenon, name in classes
+        {"group": group, "phenomenon": phenomenon, "class": name, "shape": name, "runs": 3, "dip": 0.05,
+         "class_these_runs": these, "p_u": 0.005, "holm_u": 0.01 if name == "U-shaped" else 0.9, "dip_depth_low": 0.02,
+         "dip_depth_high": 0.08, "dip_start": 10.0, "dip_place": 100.0, "dip_end": 1000.0}
+        for group, phenomenon, name, these in classes
     ]  # fmt: skip
     return Shapes(pd.DataFrame(rows), *[pd.DataFrame()] * 3, notes=(), estimates={})
 
 
 def test_a_dip_is_listed_with_what_it_is_under_every_linking_function():
+    nothing = shapes(("b", "passive", "rising", "rising"))
     found = {
-        "lp": shapes(("a", "passive", "U-shaped"), ("b", "passive", "rising")),
-        "slor": shapes(("a", "passive", "flat"), ("b", "passive", "rising")),
-    }
-    table = dip_table(found, {"a": "char", "b": "word"})
-    assert table[["tokenizer", "phenomenon", "linking", "shape", "stands"]].to_numpy().tolist() == [
-        ["char", "passive", "lp", "U-shaped", True], ["char", "passive", "slor", "flat", False],
+        "lp": LinkingShapes(
+            shapes(("a", "passive", "U-shaped", "U-shaped"), ("b", "passive", "rising", "rising")),
+            shapes(("a0", "passive", "U-shaped", ""), ("a1", "passive", "U-shaped", ""), ("a2", "passive", "flat", "")),
+        ),
+        "slor": LinkingShapes(
+            shapes(("a", "passive", "flat", "U-shaped"), ("b", "passive", "rising", "rising")), nothing
+        ),
+    }  # fmt: skip
+    lines, runs = {"a": "char", "b": "word"}, {"a0": "char", "a1": "char", "a2": "char"}
+    table = dip_table(found, lines, runs)
+    columns = ["tokenizer", "phenomenon", "linking", "shape", "runs_with_dip", "in_these_runs", "stands"]
+    assert table[columns].to_numpy().tolist() == [
+        ["char", "passive", "lp", "U-shaped", 2, True, True], ["char", "passive", "slor", "flat", 0, True, False],
     ]  # fmt: skip
-    assert table["depth"].tolist() == pytest.approx([0.05, np.nan], nan_ok=True)
-    assert dip_table({"lp": found["slor"]}, {"a": "char", "b": "word"}).empty
+    assert table["depth"].tolist() == [0.05, 0.05]
+    assert dip_table({"lp": LinkingShapes(nothing, nothing)}, lines, runs).empty
+
+
+def test_a_dip_of_one_run_alone_is_listed_without_a_depth_of_the_mean():
+    found = LinkingShapes(shapes(("a", "passive", "flat", "flat")), shapes(("a0", "passive", "U-shaped", "")))
+    [row] = dip_table({"lp": found}, {"a": "char"}, {"a0": "char"}).to_dict("records")
+    assert (row["runs_with_dip"], row["in_these_runs"], row["stands"]) == (1, False, False)
+    assert np.isnan(row["depth"])
+
+
+def test_named_orders_are_counted_once_for_each_dip_of_a_run():
+    accounts = pd.DataFrame(
+        [
+            ("char", "s0", "passive", "lp", 1, True, 0.9), ("char", "s0", "passive", "lp", 2, False, 1.5),
+            ("char", "s1", "passive", "lp", 1, False, 0.1), ("char", "s1", "passive", "lp", 2, False, 0.3),
+            ("char", "s1", "passive", "slor", 1, True, 0.8), ("char", "all runs", "passive", "lp", 1, True, 0.9),
+        ],
+        columns=["tokenizer", "of", "phenomenon", "linking", "order", "named", "share"],
+    )  # fmt: skip
+    [row] = named_orders(accounts).to_dict("records")
+    assert (row["dips"], row["runs"], row["linking_functions"], row["named"]) == (3, 2, 2, 2)
+    assert row["orders"] == "1-gram 2"
+    assert row["share"] == pytest.approx(0.8)  # of .9, .3 and .8
+    assert named_orders(accounts.head(0)).empty
+
+
+def test_only_checkpoints_of_all_runs_of_a_tokenizer_are_averaged():
+    alphas = pd.DataFrame([
+        {"run": f"{name}{seed}", "tokenizer": name, "step": step, "tokens": 10.0 * step, "alpha_accuracy": 0.5,
+         "alpha_delta_acc": 0.5}
+        for name, seed, step in (("char", 0, 1), ("char", 0, 2), ("char", 1, 2), ("word", 0, 1))
+    ])  # fmt: skip
+    table = alpha_over_seeds(alphas).query("criterion == 'accuracy'")
+    assert table[["tokenizer", "step", "runs"]].to_numpy().tolist() == [["char", 2, 2], ["word", 1, 1]]
