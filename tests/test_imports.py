@@ -56,7 +56,7 @@ ORDER = {
         "report",
         "items tokens",
         "curves shape scaling linking models",
-        "paradigms pairs languages ngrams summary",
+        "paradigms pairs languages ngrams change_points summary",
         "tokenizer_study",
         "api sections",
         "run",

@@ -27,6 +27,7 @@ from eval.metrics.levels import Ids
 from eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
+LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
 _FLIPS = 2000
 _RESAMPLES = 1000
 _BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too much memory
@@ -59,8 +60,9 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
         and ``share_high``, a 95 % bootstrap interval over clusters of pairs; ``fit``, the correlation of losses and
         errors within paradigms, and ``fits_best``, the share of resamples in which it is the highest of all orders;
         ``p_loss`` and ``p_follows`` (see ``_p_above_chance``), and ``p``, the larger one, adjusted by Holm over the
-        orders; ``accounts``: the share is at least ``LEAST_SHARE`` and p at most the level; ``named``: of the orders
-        that account for the dip, the one that fits best. NaN where an order is right or wrong on all pairs alike.
+        orders; ``accounts``: the share is at least ``LEAST_SHARE``, the fit at least ``LEAST_FIT`` and p at most the
+        level; ``named``: of the orders that account for the dip, the one that fits best. NaN where an order is right
+        or wrong on all pairs alike.
     """
     design = design_of(dip.strata, dip.clusters)
     loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
@@ -74,7 +76,8 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
         "fits_best": _how_often_best(fits), "p_loss": p_loss, "p_follows": p_follows,
         "p": _holm(np.maximum(p_loss, p_follows)),
     })  # fmt: skip
-    table["accounts"] = (table["share"] >= LEAST_SHARE) & (table["p"] <= LEVEL)
+    is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
+    table["accounts"] = is_large & (table["p"] <= LEVEL)
     best = table["fit"].where(table["accounts"])
     return table.assign(named=best.notna() & (best == best.max()))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from analysis.data.study import BenchmarkScores
-from analysis.ngrams.account import LEAST_SHARE
+from analysis.ngrams.account import LEAST_FIT, LEAST_SHARE
 from analysis.ngrams.curves import draw_ngram_curves, ngram_curves
 from analysis.ngrams.dips import account_table, describe_dips, significant_dips
 from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
@@ -27,11 +27,11 @@ _ACCOUNT = (
     "to its lowest. Share beyond chance: how much of the losses lies on the pairs that the n-gram model of the tokens "
     "seen at the bottom gets wrong, beyond what would lie there if losses did not depend on it; 0 % is chance, 100 % "
     "means that the pairs which it gets right lose nothing on balance, and more that they gain. An order accounts for "
-    f"a dip if its share is at least {100 * LEAST_SHARE:.0f} % and two tests within paradigms hold at {LEVEL:g}: pairs "
-    "that it gets wrong lose more than others, and the model is right at the bottom where it is right (the larger p, "
-    "Holm over orders). Of several such orders the one is named whose errors correlate best with the losses within "
-    "paradigms (Fit; Fits best: in what share of resamples). Intervals are over pairs. To account for a dip is to go "
-    "together with it: it does not show that the model computes n-grams."
+    f"a dip if its share is at least {100 * LEAST_SHARE:.0f} %, its errors correlate with the losses within paradigms "
+    f"by at least {LEAST_FIT:g} (Fit), and two tests within paradigms hold at {LEVEL:g}: pairs that it gets wrong lose "
+    "more than others, and the model is right at the bottom where it is right (the larger p, Holm over orders). Of "
+    "several such orders the one with the best fit is named (Fits best: in what share of resamples). Intervals are "
+    "over pairs. To account for a dip is to go together with it: it does not show that the model computes n-grams."
 )
 
 

@@ -56,7 +56,8 @@ def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) 
 
     Returns:
         ``bits_per_byte`` (the level, the highest first), ``phenomenon, tokenizer, run, tokens, accuracy``, the last two
-        NaN of a run that was below the level from its first checkpoint on.
+        NaN of a run that was below the level from its first checkpoint on, and the last one where no checkpoint
+        before or after the level has a score.
     """
     tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
     found = []
@@ -65,7 +66,8 @@ def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) 
             own = rows[(rows["run"] == run.label) & (rows["tokens"] > 0)]
             tokens = tokens_at_bits(*curves[run.label], level)
             for phenomenon, curve in own.sort_values("tokens").groupby("phenomenon", observed=True):
-                accuracy = np.interp(np.log(tokens), np.log(curve["tokens"]), curve["accuracy"], left=np.nan)
+                places = np.log(curve["tokens"])
+                accuracy = np.interp(np.log(tokens), places, curve["accuracy"], left=np.nan, right=np.nan)
                 found.append((level, str(phenomenon), tokenizers[run.label], run.label, tokens, float(accuracy)))
     return pd.DataFrame(found, columns=["bits_per_byte", "phenomenon", "tokenizer", "run", "tokens", "accuracy"])
 
@@ -113,23 +115,26 @@ def differences_at_levels(found: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
-def onsets_in_bits(onsets: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Say at which bits per byte each run learned each phenomenon.
 
     Args:
         onsets: ``name`` (of the run), ``phenomenon``, ``onset`` in tokens, NaN where it is not reached
             (``Shapes.run_onsets``).
+        rows: accuracies of checkpoints, ``run, tokens``.
+        bits: from ``checkpoint_bits``.
 
     Returns:
-        ``run, tokenizer, phenomenon, onset``; ``from_start``, whether the curve is above the threshold of the onset
-        from the first checkpoint on, so that nothing says when it was learned; and ``bits_per_byte``, that of the
+        ``run, tokenizer, phenomenon, onset``; ``from_start``, whether the onset is the first trained checkpoint with a
+        score, so that nothing says when it was learned; and ``bits_per_byte``, that of the
         held-out text at the onset (NaN where there is none, and from the start).
     """
     tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
+    first = rows[rows["tokens"] > 0].groupby("run", observed=True)["tokens"].min()
     found = []
     for name, phenomenon, onset in onsets[["name", "phenomenon", "onset"]].itertuples(index=False):
         tokens, loss = curves[name]
-        from_start = bool(onset <= tokens[0])
+        from_start = bool(onset <= first[name])
         learned = onset > 0 and not from_start
         at = float(np.interp(np.log(onset), np.log(tokens), loss)) if learned else float("nan")
         found.append((name, tokenizers[name], phenomenon, onset, from_start, at))
@@ -140,7 +145,8 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
     """Say which tokenizer learns each phenomenon first, at equal loss: with the most bits per byte left.
 
     Args:
-        onsets: from ``onsets_in_bits``; a run that never learns a phenomenon learns it after all that do.
+        onsets: from ``onsets_in_bits``; a run without an onset, which may only be too uncertain, comes after all that
+            have one.
 
     Returns:
         One row per phenomenon: for each tokenizer ``<tokenizer>`` (mean bits per byte at the onset over the runs that

@@ -64,7 +64,8 @@ def dip_table(
 
     Returns:
         One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``runs_with_dip`` (how many of
-        them have a dip alone, over pairs), ``in_these_runs`` (whether the mean of the runs is U-shaped over pairs),
+        them have a dip alone, over pairs, Holm over the curves of all runs), ``in_these_runs`` (whether the class of
+        the mean of the runs is U-shaped over pairs; not where a bump is deeper than the dip),
         ``stands`` (whether it has a dip beyond pairs and seeds), ``p`` and ``p_holm`` of the latter (Holm over the
         curves of a linking function), then ``depth`` with interval (fractions), ``turn_from``, ``place`` and
         ``turn_to`` (tokens) of the dip of the mean of the runs; NaN where it has none.
@@ -114,9 +115,8 @@ def account_for_dips(
     classes = found.lines.classes
     in_mean = classes[(classes["holm_u"] <= LEVEL) | (classes["class_these_runs"] == _DIP)] if len(classes) else classes
     of_mean = account_table(in_mean, lines, cluster)
-    of_single = account_table(
-        significant_dips(found.alone.classes), {one.run.label: [one] for one in beside}, cluster
-    )  # fmt: skip
+    by_run = {one.run.label: [one] for one in beside}
+    of_single = account_table(significant_dips(found.alone.classes), by_run, cluster)
     of_run = {one.run.label: of_line[one.run.group] for one in beside}
     tables = [
         table.assign(tokenizer=table["group"].map(dict(tokenizers)), of=of if of else table["group"])

@@ -33,7 +33,7 @@ def _draw_alphas(tables: Mapping[str, pd.DataFrame]) -> Drawing:
         axis.apply(axes, most_ticks=4, minor=False)
         for tokenizer, style in styles.items():
             line = rows[rows["tokenizer"] == tokenizer]
-            band = line["low"].clip(0, 1), line["high"].clip(0, 1)
+            band = line["low"], line["high"]
             draw_line(axes, style, axis.places(line["tokens"]), line["alpha"], band, marker="o", markersize=1.2)
         axes.set_ylim(0, 1.02)
 

@@ -36,7 +36,10 @@ def contrast_over_seeds(sides: Sequence[Sequence[float]], weights: Sequence[floa
 
 
 def p_of_difference(first: Sequence[float], second: Sequence[float]) -> float:
-    """Test that two settings have the same mean (Welch's t, two-sided); NaN where the seeds do not vary."""
+    """Test that two settings have the same mean by Welch's t, two-sided.
+
+    NaN without two seeds on each side, and where the seeds of neither side vary.
+    """
     estimate = _weigh([first, second], [1.0, -1.0])
     if not (estimate.freedom > 0 and estimate.error > 0):
         return float("nan")

@@ -50,7 +50,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
     shapes = shapes_by_linking(scored)
     shown = shapes[scored.linking].lines
-    onsets = onsets_in_bits(shown.run_onsets, bits, study.runs)
+    onsets = onsets_in_bits(shown.run_onsets, scored.curve_rows(), bits, study.runs)
     at_levels = runs_at_levels(scored.curve_rows(), bits, study.runs)
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
@@ -82,7 +82,8 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
     """Describe the runs of each tokenizer.
 
     Returns:
-        One row per tokenizer: ``vocabulary``, ``parameters``, ``tokens`` (trained on), ``runs``, ``checkpoints`` (the
+        One row per tokenizer: ``vocabulary``, ``parameters``, ``tokens`` (trained on), ``bytes_per_token`` (of the
+        held-out text, NaN without one), ``runs``, ``checkpoints`` (the
         fewest of a run), ``status`` of them all, and ``bits_per_byte`` at the last checkpoint with ``low`` and ``high``
         (95 %, Student's t over seeds), of the text that ``loss`` names.
     """
@@ -94,12 +95,18 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
         estimate = mean_over_seeds([float(last[run.label]) for run in own])
         table.append({
             "tokenizer": name, "vocabulary": own[0].record.get("vocabulary"), "parameters": own[0].parameters,
-            "tokens": bits.loc[bits["run"].isin([run.label for run in own]), "tokens"].max(), "runs": len(own),
+            "tokens": bits.loc[bits["run"].isin([run.label for run in own]), "tokens"].max(),
+            "bytes_per_token": _bytes_per_token(own[0]), "runs": len(own),
             "checkpoints": min(len(run.saved) for run in own),
             "status": ", ".join(dict.fromkeys(run.status for run in own)), "loss": bits["loss"].iloc[0],
             "bits_per_byte": estimate.value, "low": estimate.low, "high": estimate.high,
         })  # fmt: skip
     return pd.DataFrame(table)
+
+
+def _bytes_per_token(run: Run) -> float:
+    held_out = run.record.get("held_out") or {}
+    return held_out["bytes"] / held_out["tokens"] if held_out.get("tokens") else float("nan")
 
 
 def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping[str, str]) -> pd.DataFrame:

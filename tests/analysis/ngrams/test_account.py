@@ -93,6 +93,20 @@ def test_errors_by_whole_paradigms_are_no_evidence() -> None:
     assert not row["accounts"]
 
 
+def test_losses_of_a_millionth_do_not_count_although_their_signs_agree() -> None:
+    wrong = np.tile([1.0, 0.0], 100)
+    paradigms = np.arange(200) // 100
+    wrong[paradigms == 0] = 1  # this paradigm dips, and the n-gram model is wrong on all of it
+    draw = np.random.default_rng(7)
+    loss = np.where(paradigms == 0, draw.integers(0, 2, 200), 1e-6 * wrong)
+    dip = Dip(loss, 1 - wrong, wrong[None], paradigms, np.arange(200))
+    (row,) = account_of_dip((2,), dip).to_dict("records")
+    assert row["share"] > LEAST_SHARE
+    assert row["p"] < 0.05
+    assert row["fit"] < 1e-5
+    assert not row["named"]
+
+
 def test_few_learners_are_told_apart() -> None:
     follows, other = (run(learner, TOKENS, 8, 300, 3) for learner in (FOLLOWERS[0], OTHERS[0]))
     assert follows["2-gram"] == follows["dip found"] > 0.5

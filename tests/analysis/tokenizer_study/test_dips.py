@@ -1,0 +1,44 @@
+"""Dips of lines and of single runs, from run folders of simulated learners, with what n-gram models account for."""
+
+import pytest
+
+from analysis.ngrams.scores import read_beside_ngrams
+from analysis.tokenizer_study.dips import ALL_RUNS, account_for_dips, dip_table, named_orders, shapes_by_linking
+from measurements.simulated_ngrams import FOLLOWERS, OTHERS
+from tests.analysis.ngrams.ngram_runs import make_learners
+from tests.analysis.studies import scored_of
+
+RUNS = 3
+
+
+@pytest.fixture
+def scored(make_run, tmp_path):
+    """Three runs with two dips: binding follows the bigram, agreement falls on other pairs."""
+    learners = {"binding": FOLLOWERS[0], "agreement": OTHERS[0]}
+    make_learners(make_run, learners, seeds=RUNS, items=600, orders=(1, 2, 3), tokenizer="char")
+    return scored_of(tmp_path)
+
+
+def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) -> None:
+    [(linking, found)] = shapes_by_linking(scored).items()
+    runs = scored.study.runs
+    of_line = {run.group: "char" for run in runs}
+    dips = dip_table({linking: found}, of_line, {run.label: "char" for run in runs}).set_index("phenomenon")
+    assert dips.loc[["binding", "agreement"], "runs_with_dip"].tolist() == [RUNS, RUNS]
+    assert dips.loc[["binding", "agreement"], "stands"].all()
+
+    accounts = account_for_dips(found, list(read_beside_ngrams(scored)), of_line, "auto").assign(linking=linking)
+    assert set(accounts["of"]) == {ALL_RUNS, *(run.label for run in runs)}
+    assert set(accounts.loc[accounts["of"] == ALL_RUNS, "runs"]) == {RUNS}
+    assert set(accounts.loc[accounts["of"] != ALL_RUNS, "runs"]) == {1}
+    of_all = accounts[(accounts["of"] == ALL_RUNS) & accounts["named"]]
+    assert of_all.loc[of_all["phenomenon"] == "binding", "order"].tolist() == [2]
+
+    named = named_orders(accounts).set_index("phenomenon")
+    assert named.loc["binding", ["dips", "named", "orders"]].tolist() == [RUNS, RUNS, f"2-gram {RUNS}"]
+    assert named.loc["agreement", "named"] == 0
+
+
+def test_without_ngram_scores_no_dip_is_accounted_for(scored) -> None:
+    [found] = shapes_by_linking(scored).values()
+    assert account_for_dips(found, [], {}, "auto").empty
