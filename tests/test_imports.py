@@ -14,7 +14,7 @@ ORDER = {
     "": ["ucurve", "eval", "train analysis", "launch", "workbench"],
     "ucurve": [
         "errors",
-        "fields progress provenance text_table",
+        "fields processes progress provenance text_table",
         "storage config",
         "huggingface cli yaml_files",
     ],

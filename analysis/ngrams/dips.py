@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.pair_scores import HALVES
 from analysis.ngrams.account import Dip, account_of_dip
-from analysis.ngrams.scores import BesideNgrams
+from analysis.ngrams.scores import AtCheckpoint, BesideNgrams
 from analysis.plotting.style import readable
 from analysis.shape.classify import LEVEL
 from analysis.shape.smoothing import Array, drawn_together, smoothing_weights
@@ -53,14 +53,11 @@ def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster
     chosen = np.ones(len(phenomena), dtype=bool) if row["phenomenon"] == "all" else phenomena == row["phenomenon"]
     credit = np.mean([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in items], axis=0) / HALVES
     start, bottom = dip_places(tokens, credit.mean(axis=1), row["dip_start"], row["dip_end"])
-    orders = sorted(order for order, step in members[0].verdicts if step == steps[bottom])
-    orders = [order for order in orders if all((order, int(steps[bottom])) in one.verdicts for one in members)]
+    at_start, at_bottom = ([one.at(int(steps[place])) for one in members] for place in (start, bottom))
+    orders = sorted(set.intersection(*(set(one.verdicts) for one in at_bottom)))
     if not orders:
         return
-    wrong = [
-        1 - np.mean([one.verdicts[order, int(steps[bottom])][chosen] for one in members], axis=0) / HALVES
-        for order in orders
-    ]
+    wrong = [1 - np.mean([one.verdicts[order][chosen] for one in at_bottom], axis=0) / HALVES for order in orders]
     weights = smoothing_weights(np.log10(tokens))[[start, bottom]]
     before, after = weights @ credit
     paradigms = pd.factorize(items[0].pairs["paradigm"][chosen])[0].astype(np.int64)
@@ -71,8 +68,8 @@ def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster
         "group": row["group"], "phenomenon": row["phenomenon"], "runs": len(members), "items": int(chosen.sum()),
         "start": tokens[start], "bottom": tokens[bottom], "end": row["dip_end"],
         "fall": float((before - after).mean()),
-        "kappa_start": _kappas(members, row["phenomenon"], int(steps[start]), orders),
-        "kappa_bottom": _kappas(members, row["phenomenon"], int(steps[bottom]), orders),
+        "kappa_start": _kappas(at_start, row["phenomenon"], orders),
+        "kappa_bottom": _kappas(at_bottom, row["phenomenon"], orders),
     }  # fmt: skip
     yield table.assign(**where)[[*where, *table.columns]]
 
@@ -91,9 +88,11 @@ def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[in
     return first, first + int(smooth[first : last + 1].argmin())
 
 
-def _kappas(members: Sequence[BesideNgrams], phenomenon: str, step: int, orders: Sequence[int]) -> list[float]:
+def _kappas(members: Sequence[AtCheckpoint], phenomenon: str, orders: Sequence[int]) -> list[float]:
     table = pd.concat([one.agreement for one in members], ignore_index=True)
-    rows = table[(table["phenomenon"] == phenomenon) & (table["step"] == step)]
+    if table.empty:
+        return [float("nan")] * len(orders)
+    rows = table[table["phenomenon"] == phenomenon]
     return [float(rows.loc[rows["order"] == order, "kappa"].mean()) for order in orders]
 
 

@@ -1,7 +1,8 @@
 """What a run and the n-gram models of its training tokens gave to the pairs of a benchmark at each checkpoint."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,19 +26,47 @@ ORDERS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, eq=False)
+class AtCheckpoint:
+    """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run.
+
+    Attributes:
+        verdicts: half points of the n-gram models, uint8[items], by order.
+        agreement: ``run``, ``group``, ``step``, ``tokens``, ``order`` and the columns of ``agreement_table``.
+    """
+
+    verdicts: dict[int, Verdicts]
+    agreement: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
 class BesideNgrams:
-    """A run with the n-gram models beside it.
+    """A run with the n-gram models beside it; the scores of a checkpoint are read when they are first asked for.
 
     Attributes:
         items: the run's own credits at every checkpoint.
-        agreement: ``run``, ``group``, ``step``, ``tokens``, ``order`` and the columns of ``agreement_table``.
-        verdicts: half points of the n-gram models, uint8[items], by order and step.
     """
 
     run: Run
     items: Items
-    agreement: pd.DataFrame
-    verdicts: dict[tuple[int, int], Verdicts]
+    _read: Callable[[int], AtCheckpoint]
+    _known: dict[int, AtCheckpoint] = field(default_factory=dict)
+
+    def at(self, step: int) -> AtCheckpoint:
+        """Return what the n-gram models gave at a checkpoint; empty where it has no n-gram scores.
+
+        Raises:
+            UserError: when a file is broken, or its pairs are not those of the benchmark.
+            DamagedError: when a file is not what was written.
+        """
+        if step not in self._known:
+            self._known[step] = self._read(step)
+        return self._known[step]
+
+    @property
+    def agreement(self) -> pd.DataFrame:
+        """The agreement at all checkpoints of the run."""
+        tables = [self.at(step).agreement for step in self.items.steps.tolist()]
+        return pd.concat([table for table in tables if len(table)] or [pd.DataFrame()], ignore_index=True)
 
 
 def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
@@ -58,7 +87,10 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
     )  # fmt: skip
     for run, items in found:
         if items is not None:
-            yield _read_run(run, items, scored, linking)
+            reader = _Reader(run, scored.benchmark, items, linking)
+            yield BesideNgrams(
+                run, items, partial(_read_checkpoint, scored, reader, _steps_by_order(run, scored.benchmark))
+            )
 
 
 def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:
@@ -66,23 +98,25 @@ def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:
     return {order: steps for order, steps in there.items() if steps}
 
 
-def _read_run(run: Run, items: Items, scored: BenchmarkScores, linking: Linking) -> BesideNgrams:
-    steps_by_order, reader = _steps_by_order(run, scored.benchmark), _Reader(run, scored.benchmark, items, linking)
+def _read_checkpoint(
+    scored: BenchmarkScores, reader: "_Reader", steps_by_order: Mapping[int, Sequence[int]], step: int
+) -> AtCheckpoint:
+    run, items, linking = reader.run, reader.items, reader.linking
+    place = int(np.searchsorted(items.steps, step))
+    orders = [order for order, steps in steps_by_order.items() if step in steps]
+    own = reader.read(scored.scorer, step) if orders else None
     verdicts, rows = {}, []
-    for place, (step, tokens) in enumerate(zip(items.steps.tolist(), items.tokens.tolist(), strict=True)):
-        orders = [order for order, steps in steps_by_order.items() if step in steps]
-        own = reader.read(scored.scorer, step) if orders else None
-        for order in orders:
-            beside = reader.read(f"{NGRAM}{order}", step)
-            if own is None or beside is None:
-                continue
-            verdicts[order, step] = _half_points(beside, linking, scored.ties_rule)
-            both = (items.half_points[place], verdicts[order, step])
-            margins = (_margins(own, linking), _margins(beside, linking))
-            table = agreement_table(items.pairs["phenomenon"], both, margins)
-            where = {"run": run.label, "group": run.group, "step": step, "tokens": tokens, "order": order}
-            rows.append(table.assign(**where)[[*where, *table.columns]])
-    return BesideNgrams(run, items, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(), verdicts)
+    for order in orders:
+        beside = reader.read(f"{NGRAM}{order}", step)
+        if own is None or beside is None:
+            continue
+        verdicts[order] = _half_points(beside, linking, scored.ties_rule)
+        both = (items.half_points[place], verdicts[order])
+        margins = (_margins(own, linking), _margins(beside, linking))
+        table = agreement_table(items.pairs["phenomenon"], both, margins)
+        where = {"run": run.label, "group": run.group, "step": step, "tokens": items.tokens[place], "order": order}
+        rows.append(table.assign(**where)[[*where, *table.columns]])
+    return AtCheckpoint(verdicts, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
 
 
 @dataclass(eq=False)

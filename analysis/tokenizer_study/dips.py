@@ -34,22 +34,15 @@ class LinkingShapes:
     alone: Shapes
 
 
-def shapes_by_linking(scored: BenchmarkScores) -> dict[str, LinkingShapes]:
-    """Test the curves of a benchmark under each linking function that it was scored with."""
+def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
+    """Test the curves of a benchmark under a linking function that it was scored with."""
     rows = scored.rows[scored.rows["step"] >= 0]
     settings = scored.study.settings
-    found = {}
-    for linking in dict.fromkeys(rows["linking"].astype(str)):
-        items = list(
-            read_runs(
-                scored.study.runs, rows, scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster
-            )
-        )
-        alone = [(replace(run, group=run.label), credits_) for run, credits_ in items]
-        found[linking] = LinkingShapes(
-            *(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone))
-        )
-    return found
+    items = list(
+        read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster)
+    )
+    alone = [(replace(run, group=run.label), credits_) for run, credits_ in items]
+    return LinkingShapes(*(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone)))
 
 
 def dip_table(

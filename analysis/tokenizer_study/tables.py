@@ -1,7 +1,8 @@
 """Every table of the study, from the run folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 
 import pandas as pd
@@ -14,6 +15,7 @@ from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
 from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
+from analysis.shape.tables import Shapes
 from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
 from analysis.tokenizer_study.at_equal_loss import (
     accuracy_at_levels,
@@ -23,15 +25,18 @@ from analysis.tokenizer_study.at_equal_loss import (
     runs_at_levels,
     tokenizer_of,
 )
-from analysis.tokenizer_study.dips import LinkingShapes, account_for_dips, dip_table, named_orders, shapes_by_linking
+from analysis.tokenizer_study.dips import LinkingShapes, account_for_dips, dip_table, linking_shapes, named_orders
+from analysis.tokenizer_study.regions import critical_regions
 from analysis.tokenizer_study.seeds import mean_over_seeds, of_all_runs
 from analysis.tokenizer_study.single_pairs import pair_table, seed_agreement
 from ucurve.errors import UserError
+from ucurve.processes import map_in_processes
 
 _AGREEMENT = (
     "tokenizer", "order", "step", "tokens", "runs", "accuracy", "ngram_accuracy", "pearson", "kappa",
     "accuracy_where_wrong",
 )  # fmt: skip
+_BELOW = ("tokenizer", "phenomenon", "paradigm", "runs", "end", "below", "below_from", "holm_below")
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
@@ -48,13 +53,14 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     curves = curve_table(scored, bits, of_line)
     if curves.empty:
         raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
-    shapes = shapes_by_linking(scored)
+    found = under_each_linking(scored, of_line)
+    shapes = {linking: one.shapes for linking, one in found.items()}
     shown = shapes[scored.linking].lines
     onsets = onsets_in_bits(shown.run_onsets, scored.curve_rows(), bits, study.runs)
     at_levels = runs_at_levels(scored.curve_rows(), bits, study.runs)
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
-    agreement, accounts = ngram_tables(scored, shapes, of_line)
+    accounts = _together([one.accounts for one in found.values()])
     changes = change_table(shown.estimates, loss_curves(study))
     histories = read_histories(scored)
     return {
@@ -69,8 +75,10 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "change_points": changes.assign(tokenizer=changes["group"].map(of_line)).drop(columns="group"),
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
+        "below_chance": below_table(shown, of_line),
+        "critical_regions": critical_regions(scored, of_line, int(curves["step"].max())),
         "dips": dip_table(shapes, of_line, tokenizer_of(study.runs)),
-        "ngrams": agreement,
+        "ngrams": found[scored.linking].agreement,
         "ngram_dips": accounts,
         "ngram_named": named_orders(accounts),
         "linking_functions": beside_the_paper(cells),
@@ -128,35 +136,68 @@ def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping
     return of_all_runs(table.assign(tokenizer=table["group"].map(dict(tokenizers)))[["tokenizer", *names]])
 
 
-def ngram_tables(
-    scored: BenchmarkScores, shapes: Mapping[str, LinkingShapes], tokenizers: Mapping[str, str]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare the runs with n-gram models of what they had seen, and say what these account for of each dip.
+def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    """List the curves with what they are below chance: the whole benchmark, each phenomenon, and each paradigm.
 
     Args:
-        shapes: by linking function.
         tokenizers: of each line, by its ``group``.
 
     Returns:
-        Under the linking function of the figures, over all pairs and averaged over the runs of a tokenizer:
-        ``tokenizer, order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa, accuracy_where_wrong``. And
-        the columns of ``account_for_dips`` under every linking function, with ``linking``. Both are empty without
-        n-gram scores.
+        ``tokenizer, phenomenon, paradigm`` (``all`` for the curve of a phenomenon), ``runs``, ``end`` (smoothed
+        accuracy at the last checkpoint), and ``below``, ``below_from`` and ``holm_below`` of
+        ``analysis.shape.below.name_below``; paradigms are a family of their own.
     """
-    agreement, accounts = pd.DataFrame(columns=_AGREEMENT), []
-    for linking, found in shapes.items():
-        beside = list(read_beside_ngrams(_under(scored, linking)))
-        if linking == scored.linking and beside:
-            agreement = _over_runs(beside, tokenizers)
-        table = account_for_dips(found, beside, tokenizers, scored.study.settings.cluster)
-        if len(table):
-            accounts.append(table.assign(linking=linking))
-    return agreement, pd.concat(accounts, ignore_index=True) if accounts else pd.DataFrame(columns=["tokenizer", "of"])
+    tables = [one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one)]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["group", *_BELOW[1:]])
+    return table.assign(tokenizer=table["group"].map(dict(tokenizers)))[list(_BELOW)]
 
 
-def _under(scored: BenchmarkScores, linking: str) -> BenchmarkScores:
+@dataclass(frozen=True)
+class UnderLinking:
+    """What the curves of the study are under a linking function.
+
+    Attributes:
+        agreement: how the runs agree with n-gram models of what they had seen, over all pairs and averaged over the
+            runs of a tokenizer: ``tokenizer, order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa,
+            accuracy_where_wrong``; empty without n-gram scores, and under another linking function than that of the
+            figures.
+        accounts: what n-gram models account for of each dip: the columns of ``account_for_dips``, with ``linking``;
+            empty without n-gram scores, and without dips.
+    """
+
+    shapes: LinkingShapes
+    agreement: pd.DataFrame
+    accounts: pd.DataFrame
+
+
+def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
+    """Test the curves of a benchmark under each linking function that it was scored with, several at a time.
+
+    Args:
+        tokenizers: of each line, by its ``group``.
+
+    Raises:
+        RunError: when a process dies.
+    """
+    linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
+    found = map_in_processes(partial(_under, scored, dict(tokenizers)), linkings, "tests curves")
+    return dict(zip(linkings, found, strict=True))
+
+
+def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:
+    shapes = linking_shapes(scored, linking)
     settings = replace(scored.study.settings, linking=linking)
-    return BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
+    other = BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
+    beside = list(read_beside_ngrams(other))
+    is_shown = linking == scored.linking and beside
+    agreement = _over_runs(beside, tokenizers) if is_shown else pd.DataFrame(columns=_AGREEMENT)
+    accounts = account_for_dips(shapes, beside, tokenizers, settings.cluster).assign(linking=linking)
+    return UnderLinking(shapes, agreement, accounts)
+
+
+def _together(accounts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    tables = [table for table in accounts if len(table)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["tokenizer", "of"])
 
 
 def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:

@@ -100,17 +100,30 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
         ``VALUES`` the mean over pairs and runs and, as ``_sd``, the sample standard deviation over runs (NaN for one).
         In bits, except ``length``, which counts tokens. Empty where no tokens of a checkpoint are stored.
     """
-    reader = TokenReader(scored)
-    tables = [_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints()]
-    if not tables:
-        return pd.DataFrame()
+    rows = region_rows(scored)
+    if rows.empty:
+        return rows
     lines = [run.group for run in scored.study.runs]
-    rows = pd.concat(tables, ignore_index=True)
     rows["group"] = pd.Categorical(rows["group"], list(dict.fromkeys(lines)))
     groups = rows.groupby(_LINE, observed=True)
     table = groups.agg(tokens=("tokens", "mean"), runs=("run", "count"), pairs=("pairs", "mean"))
     means, spread = groups[list(VALUES)].mean(), groups[list(VALUES)].std().add_suffix("_sd")
     return table.join(means).join(spread).reset_index().astype({"group": str, "pairs": int})
+
+
+def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -> pd.DataFrame:
+    """Average the surprisal of the parts of all pairs that accuracies count, for each run by itself.
+
+    Args:
+        steps: None for all checkpoints.
+
+    Returns:
+        ``run``, ``group``, ``step``, ``tokens``, ``phenomenon``, ``pairs`` and ``VALUES`` as in ``region_table``. Empty
+        where no tokens of a checkpoint are stored.
+    """
+    reader = TokenReader(scored)
+    tables = [_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints(steps)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def _average_pairs(reader: TokenReader, checkpoint: Checkpoint) -> pd.DataFrame:

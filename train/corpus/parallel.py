@@ -16,13 +16,6 @@ from ucurve.errors import RunError
 Result = TypeVar("Result")
 _CHARACTERS_AT_ONCE = 250_000
 _BATCHES_PER_PROCESS = 3
-_MOST_PROCESSES = 16
-
-
-def count_processes() -> int:
-    """Return how many processes work by default: one for each core that this process may use, up to a bound."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MOST_PROCESSES, cores)
 
 
 def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:

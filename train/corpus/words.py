@@ -13,8 +13,9 @@ from typing import Any
 
 from train.corpus.corpus import Corpus, CorpusSettings, WordCounter
 from train.corpus.file_hashes import keep_hashes
-from train.corpus.parallel import count_processes, map_batches, text_batches
+from train.corpus.parallel import map_batches, text_batches
 from ucurve.errors import UserError
+from ucurve.processes import count_processes
 from ucurve.progress import say
 from ucurve.storage.files import read_json_or_empty, sha256_json, write_json
 from ucurve.storage.locks import build_once

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from train.corpus.corpus import Corpus
 from train.corpus.file_hashes import keep_hashes
 from train.corpus.held_out import HeldOut
-from train.corpus.parallel import count_processes
 from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
 from train.tokenizer.folder import tokenizer_files
 from train.tokenizer.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.processes import count_processes
 from ucurve.progress import say
 from ucurve.storage.files import new_file, read_json_object, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once

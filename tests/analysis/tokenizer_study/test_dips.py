@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.ngrams.scores import read_beside_ngrams
-from analysis.tokenizer_study.dips import ALL_RUNS, account_for_dips, dip_table, named_orders, shapes_by_linking
+from analysis.tokenizer_study.dips import ALL_RUNS, account_for_dips, dip_table, linking_shapes, named_orders
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
 from tests.analysis.ngrams.ngram_runs import make_learners
 from tests.analysis.studies import scored_of
@@ -20,7 +20,8 @@ def scored(make_run, tmp_path):
 
 
 def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) -> None:
-    [(linking, found)] = shapes_by_linking(scored).items()
+    linking = scored.linking
+    found = linking_shapes(scored, linking)
     runs = scored.study.runs
     of_line = {run.group: "char" for run in runs}
     dips = dip_table({linking: found}, of_line, {run.label: "char" for run in runs}).set_index("phenomenon")
@@ -40,5 +41,4 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
 
 
 def test_without_ngram_scores_no_dip_is_accounted_for(scored) -> None:
-    [found] = shapes_by_linking(scored).values()
-    assert account_for_dips(found, [], {}, "auto").empty
+    assert account_for_dips(linking_shapes(scored, scored.linking), [], {}, "auto").empty

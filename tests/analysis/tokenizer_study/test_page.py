@@ -74,6 +74,23 @@ def test_pairs_that_are_right_for_good_are_those_that_are_right_at_the_end(docs)
     assert pairs["runs"].tolist() == [3, 3]
 
 
+def test_no_curve_that_is_at_chance_or_above_is_called_wrong(docs):
+    table = pd.read_csv(docs / "data/study_below_chance.csv")
+    assert table["below"].isna().all()
+    ends = table[table["paradigm"] == "passive_1"].set_index("tokenizer")["end"]
+    assert ends["char"] == pytest.approx(0.95, abs=0.05)
+    curves = table[["phenomenon", "paradigm"]].drop_duplicates().itertuples(index=False, name=None)
+    assert set(curves) == {
+        ("all", "all"), ("passive", "all"), ("BA", "all"), ("passive", "passive_1"), ("BA", "BA_1"),
+    }  # fmt: skip
+
+
+def test_what_was_not_stored_is_said(docs):
+    page = (docs / "study.md").read_text(encoding="utf-8")
+    assert "log probabilities of tokens are not stored (`tokens=true`)" in page
+    assert "were not scored by n-gram models" in page
+
+
 def test_seeds_agree_no_more_than_the_draws_they_were_made_of(docs):
     table = pd.read_csv(docs / "data/study_seed_agreement.csv")
     assert set(table["tokenizer"]) == set(LEARNED)

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 from analysis.api import open_study
 from analysis.sections import make_sections
+from analysis.tokenizer_study.regions import critical_regions
 from analysis.tokens.section import token_sections
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Sentences
@@ -94,6 +96,24 @@ def test_means_by_phenomenon_and_over_seeds(runs):
             bits(bad, seed, step).sum() - bits(good, seed, step).sum() for good, bad in PAIRS[:3] for seed in (0, 1)
         ]
         assert table.loc[("all", step), "margin"] == pytest.approx(np.mean(sums))
+
+
+def test_a_study_splits_margins_with_intervals_over_seeds(runs):
+    (scored,) = open_study(f"{runs}/*").benchmarks()
+    line = scored.study.runs[0].group
+    table = critical_regions(scored, {line: "char"}, step=4).set_index("phenomenon")
+    assert set(table.index) == {"all", "agreement", "order"}
+    assert table[["tokenizer", "step", "runs"]].drop_duplicates().to_numpy().tolist() == [["char", 4, 2]]
+    sums = [
+        np.mean([bits(bad, seed, 4).sum() - bits(good, seed, 4).sum() for good, bad in PAIRS[:3]]) for seed in (0, 1)
+    ]
+    known = ttest_1samp(sums, 0).confidence_interval(0.95)
+    row = table.loc["all"]
+    assert row[["margin", "margin_low", "margin_high"]].tolist() == pytest.approx(
+        [np.mean(sums), known.low, known.high]
+    )
+    assert row["margin"] == pytest.approx(row["margin_critical"] + row["margin_after"])
+    assert critical_regions(scored, {line: "char"}, step=8).empty  # its tokens are not stored
 
 
 def test_every_token_of_a_pair(runs):

@@ -1,0 +1,39 @@
+"""Which part of the margin each tokenizer has in the tokens in which the sentences of a pair differ."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from analysis.data.study import BenchmarkScores
+from analysis.tokenizer_study.seeds import mean_over_seeds
+from analysis.tokens.table import region_rows
+
+_PARTS = ("margin", "margin_critical", "margin_after")
+
+
+def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], step: int) -> pd.DataFrame:
+    """Split the margins at a checkpoint into what lies in the critical region and what comes after it.
+
+    Regions of two tokenizers are not the same characters, so their surprisals cannot be compared; margins can.
+
+    Args:
+        tokenizers: of each line, by its ``group``.
+        step: the one of the checkpoint.
+
+    Returns:
+        One row per tokenizer and phenomenon (``all`` for all pairs): ``step`` and ``tokens`` (of the training),
+        ``runs``, ``pairs``, and ``margin``, ``margin_critical`` and ``margin_after`` in bits, means over pairs and runs
+        with ``_low`` and ``_high`` (95 %, Student's t over seeds). Empty where the log probabilities of tokens of the
+        checkpoint are not stored.
+    """
+    rows = region_rows(scored, steps={step})
+    table = []
+    for (group, phenomenon), part in rows.groupby(["group", "phenomenon"], sort=False) if len(rows) else ():
+        first = part.iloc[0]
+        row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "step": first["step"]}
+        row |= {"tokens": first["tokens"], "runs": len(part), "pairs": int(first["pairs"])}
+        for name in _PARTS:
+            estimate = mean_over_seeds(part[name].tolist())
+            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        table.append(row)
+    return pd.DataFrame(table, columns=None if table else ["tokenizer", "phenomenon"])
