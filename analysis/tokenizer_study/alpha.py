@@ -55,9 +55,8 @@ def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
     table = []
     for name in CRITERIA:
         for (tokenizer, step), part in alphas.groupby(["tokenizer", "step"], sort=False):
-            alpha, low, high = mean_over_seeds(part[f"alpha_{name}"].tolist())
+            alpha, low, high = _within_grid(mean_over_seeds(part[f"alpha_{name}"].tolist()))
             row = {"criterion": name, "tokenizer": tokenizer, "step": step, "tokens": part["tokens"].iloc[0]}
-            low, high = np.clip((low, high), *_RANGE)
             table.append({**row, "runs": len(part), "alpha": alpha, "low": low, "high": high})
     return of_all_runs(pd.DataFrame(table))
 
@@ -71,19 +70,19 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
         One row per criterion and tokenizer, of all tokenizers (``all``: the mean of their means), and of each pair of
         tokenizers (``char - word``): ``slope`` (per decade of tokens) and ``end`` (best alpha at the last checkpoint),
         each with ``_low`` and ``_high``: 95 % over seeds, Student's t for a tokenizer, with degrees of freedom by Welch
-        and Satterthwaite for the others.
+        and Satterthwaite for the others. The interval of an alpha, not of a difference, ends where the grid does.
     """
     table = []
     for name in CRITERIA:
         slopes, ends = _slopes_and_ends(alphas, f"alpha_{name}")
         for of in slopes:
-            estimates = mean_over_seeds(slopes[of]), mean_over_seeds(ends[of])
+            estimates = mean_over_seeds(slopes[of]), _within_grid(mean_over_seeds(ends[of]))
             table.append({"criterion": name, "of": of, **_columns(*estimates)})
         if len(slopes) > 1:
             weights = [1 / len(slopes)] * len(slopes)
             estimates = (
                 contrast_over_seeds(list(slopes.values()), weights),
-                contrast_over_seeds(list(ends.values()), weights),
+                _within_grid(contrast_over_seeds(list(ends.values()), weights)),
             )
             table.append({"criterion": name, "of": ALL, **_columns(*estimates)})
         for one, other in combinations(slopes, 2):
@@ -93,6 +92,11 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
             )
             table.append({"criterion": name, "of": f"{one} - {other}", **_columns(*estimates)})
     return pd.DataFrame(table)
+
+
+def _within_grid(alpha: Estimate) -> Estimate:
+    low, high = np.clip((alpha.low, alpha.high), *_RANGE)
+    return Estimate(alpha.value, float(low), float(high))
 
 
 def _slopes_and_ends(alphas: pd.DataFrame, name: str) -> tuple[dict[str, list[float]], dict[str, list[float]]]:

@@ -16,19 +16,22 @@ from ucurve.cli import run
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 LEARNED = {"char": 8, "word": 64}  # the step from which passive is right: char learns it first
-N = 30
+WRONG_FROM = 8  # the step from which binding is wrong
+N = 100
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Two tokenizers with three seeds each and equal loss curves: char learns the passive earlier."""
+    """Make two tokenizers with three seeds each and equal loss curves: char learns the passive first, binding gets wrong."""
     folder = tmp_path_factory.mktemp("study")
-    pairs, random = pair_table({"passive_1": "passive", "BA_1": "BA"}, N), np.random.default_rng(0)
+    pairs = pair_table({"passive_1": "passive", "BA_1": "BA", "binding_1": "binding"}, N)
+    random = np.random.default_rng(0)
     for tokenizer, learned in LEARNED.items():
         for seed in range(3):
-            half_points = {
-                step: 2 * random.binomial(1, np.repeat([0.95 if step >= learned else 0.5, 0.5], N)) for step in STEPS
-            }
+            half_points = {}
+            for step in STEPS:
+                passive, binding = 0.95 if step >= learned else 0.5, 0.05 if step >= WRONG_FROM else 0.5
+                half_points[step] = 2 * random.binomial(1, np.repeat([passive, 0.5, binding], N))
             bits = {step: 6 - np.log2(step) / 2 for step in STEPS[1:]}
             make_item_run(
                 run_maker(folder), pairs, half_points, seed=seed, tokenizer=tokenizer, bits=bits, held_out=bits
@@ -51,7 +54,7 @@ def docs(runs, tmp_path_factory):
 
 def test_the_tables_say_what_was_planted(docs):
     first = pd.read_csv(docs / "data/study_learned_first.csv", keep_default_na=False).set_index("phenomenon")
-    assert first["first"].to_dict() == {"passive": "char", "BA": ""}
+    assert first["first"].to_dict() == {"passive": "char", "BA": "", "binding": ""}
     assert float(first.loc["passive", "char"]) > float(first.loc["passive", "word"])
     table = pd.read_csv(docs / "data/study_runs.csv").set_index("tokenizer")
     assert table["bits_per_byte"].to_dict() == {"char": 2.5, "word": 2.5}
@@ -74,15 +77,21 @@ def test_pairs_that_are_right_for_good_are_those_that_are_right_at_the_end(docs)
     assert pairs["runs"].tolist() == [3, 3]
 
 
-def test_no_curve_that_is_at_chance_or_above_is_called_wrong(docs):
-    table = pd.read_csv(docs / "data/study_below_chance.csv")
-    assert table["below"].isna().all()
-    ends = table[table["paradigm"] == "passive_1"].set_index("tokenizer")["end"]
-    assert ends["char"] == pytest.approx(0.95, abs=0.05)
+def test_what_ends_below_chance_and_stays_there_is_called_wrong_and_nothing_else(docs):
+    table = pd.read_csv(docs / "data/study_below_chance.csv", keep_default_na=False)
+    wrong = table["phenomenon"] == "binding"
+    assert table.loc[~wrong, "below"].unique().tolist() == [""]
+    assert table.loc[wrong, "below"].unique().tolist() == ["stable and wrong"]
+    assert sorted(table.loc[wrong, "tokenizer"]) == ["char", "char", "word", "word"]  # a phenomenon, a paradigm
+    ends = table[table["tokenizer"] == "char"].set_index("paradigm")["end"]
+    assert ends["passive_1"] == pytest.approx(0.95, abs=0.05)
+    assert ends["binding_1"] == pytest.approx(0.05, abs=0.05)
     curves = table[["phenomenon", "paradigm"]].drop_duplicates().itertuples(index=False, name=None)
     assert set(curves) == {
-        ("all", "all"), ("passive", "all"), ("BA", "all"), ("passive", "passive_1"), ("BA", "BA_1"),
+        ("all", "all"), ("passive", "all"), ("BA", "all"), ("binding", "all"), ("passive", "passive_1"),
+        ("BA", "BA_1"), ("binding", "binding_1"),
     }  # fmt: skip
+    assert "stable and wrong" in (docs / "study.md").read_text(encoding="utf-8")
 
 
 def test_what_was_not_stored_is_said(docs):

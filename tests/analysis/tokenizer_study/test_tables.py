@@ -170,6 +170,23 @@ def test_the_slope_of_the_best_alpha_is_over_the_last_decade():
     assert last["alpha"] == pytest.approx(0.61)
 
 
+def test_the_interval_of_an_alpha_stays_on_the_grid_and_that_of_a_difference_is_whole():
+    alphas = pd.DataFrame([
+        {"run": f"{name}{seed}", "tokenizer": name, "step": 1, "tokens": 10.0, "alpha_accuracy": 0.5,
+         "alpha_delta_acc": best}
+        for name, seeds in (("char", (0.9, 1.0, 1.0)), ("word", (0.0, 0.05, 0.0))) for seed, best in enumerate(seeds)
+    ])  # fmt: skip
+    ends = alpha_changes(alphas).query("criterion == 'delta_acc'").set_index("of")
+    assert ends.loc["char", ["end_low", "end_high"]].tolist() == pytest.approx(
+        [mean_over_seeds([0.9, 1.0, 1.0]).low, 1]
+    )
+    assert ends.loc["word", "end_low"] == 0
+    assert ends.loc["char - word", "end_high"] > 1
+    last = alpha_over_seeds(alphas).query("criterion == 'delta_acc'").set_index("tokenizer")
+    for bound in ("low", "high"):
+        assert last[bound].to_dict() == pytest.approx(ends.loc[["char", "word"], f"end_{bound}"].to_dict())
+
+
 def shapes(*classes):
     rows = [
         {"group": group, "phenomenon": phenomenon, "class": name, "shape": name, "runs": 3, "dip": 0.05,
