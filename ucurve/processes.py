@@ -1,9 +1,11 @@
 """Work in several processes: how many, and one function for each of some arguments."""
 
+import contextlib
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -23,6 +25,8 @@ def count_processes() -> int:
 def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Argument], what: str) -> list[Result]:
     """Return what ``work`` makes of each argument, in their order; a single argument is worked on in this process.
 
+    When one fails, or on Ctrl-C, the others are ended.
+
     Args:
         work: a function that can be sent to another process, as its arguments and results can.
         what: what a process does, for messages, as ``tests curves``.
@@ -34,8 +38,34 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
     if processes < 2:
         return list(map(work, arguments))
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
+    before = set(multiprocessing.active_children())
+    with naming_a_death(what), ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with without_interrupts():  # a call starts the process that it needs
+            futures = [pool.submit(work, argument) for argument in arguments]
+        try:
+            for done in wait(futures, return_when=FIRST_EXCEPTION).done:
+                done.result()
+            return [future.result() for future in futures]
+        except BaseException:  # such a piece takes long: do not wait for those that nobody needs now
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+            raise
+
+
+@contextlib.contextmanager
+def naming_a_death(what: str) -> Iterator[None]:
+    """Say what a process did that was killed, by a ``RunError`` instead of the pool's own exception."""
     try:
-        with ProcessPoolExecutor(processes, mp_context=context) as pool:
-            return list(pool.map(work, arguments))
+        yield
     except BrokenProcessPool as error:
         raise RunError(f"a process that {what} was killed, perhaps because the memory was exhausted") from error
+
+
+@contextlib.contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; their parent handles it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,10 @@
 """Work in several processes: the results in order, a mistake as it is, and a process that dies as one message."""
 
+import multiprocessing
 import os
+import signal
+import threading
+import time
 
 import pytest
 
@@ -19,6 +23,12 @@ def refuse(name: str) -> None:
 
 def die(_: int) -> None:
     os._exit(1)
+
+
+def sleep_or_refuse(seconds: float) -> None:
+    if not seconds:
+        raise UserError("no sleep")
+    time.sleep(seconds)
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +55,29 @@ def test_a_mistake_is_raised_as_it_is():
 def test_a_process_that_dies_is_one_message():
     with pytest.raises(RunError, match="a process that counts was killed, perhaps because the memory"):
         map_in_processes(die, [1, 2], "counts")
+
+
+def test_after_a_mistake_the_other_pieces_are_not_waited_for():
+    start = time.monotonic()
+    with pytest.raises(UserError, match="no sleep"):
+        map_in_processes(sleep_or_refuse, [60, 0], "sleeps")
+    assert time.monotonic() - start < 30
+    assert multiprocessing.active_children() == []
+
+
+def test_ctrl_c_ends_the_processes_without_a_word_of_theirs(capfd):
+    def interrupt() -> None:
+        while len(multiprocessing.active_children()) < 2:
+            time.sleep(0.1)
+        time.sleep(1)
+        for process in multiprocessing.active_children():  # the terminal sends Ctrl-C to all of them
+            os.kill(process.pid, signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        map_in_processes(sleep_or_refuse, [60, 60], "sleeps")
+    assert time.monotonic() - start < 30
+    assert multiprocessing.active_children() == []
+    assert "Traceback" not in capfd.readouterr().err

@@ -1,17 +1,14 @@
 """Work on the texts of a corpus in batches: in order, in several processes, few batches pending."""
 
 import collections
-import contextlib
 import itertools
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from ucurve.errors import RunError
+from ucurve.processes import naming_a_death, without_interrupts
 
 Result = TypeVar("Result")
 _CHARACTERS_AT_ONCE = 250_000
@@ -52,10 +49,8 @@ def map_batches(
     if processes == 1 or len(start) < 2:
         yield from map(work, batches)
         return
-    try:
+    with naming_a_death(what):
         yield from _map_in_processes(work, batches, processes)
-    except BrokenProcessPool as error:
-        raise RunError(f"a process that {what} was killed, perhaps because the memory was exhausted") from error
 
 
 def _map_in_processes(
@@ -66,7 +61,7 @@ def _map_in_processes(
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each) as pool:
         try:
             for batch in batches:
-                with _without_interrupts():  # the first call starts the processes
+                with without_interrupts():  # the first call starts the processes
                     pending.append(pool.submit(work, batch))
                 if len(pending) >= processes * _BATCHES_PER_PROCESS:
                     yield pending.popleft().result()
@@ -74,16 +69,6 @@ def _map_in_processes(
                 yield pending.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; their parent handles it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one_thread_each() -> None:

@@ -91,7 +91,6 @@ def test_what_ends_below_chance_and_stays_there_is_called_wrong_and_nothing_else
         ("all", "all"), ("passive", "all"), ("BA", "all"), ("binding", "all"), ("passive", "passive_1"),
         ("BA", "BA_1"), ("binding", "binding_1"),
     }  # fmt: skip
-    assert "stable and wrong" in (docs / "study.md").read_text(encoding="utf-8")
 
 
 def test_what_was_not_stored_is_said(docs):
