@@ -1,6 +1,6 @@
 """Measure how often the test of change points finds changes: in straight lines, in bends, and in curves of other form.
 
-python -m measurements.change_points [--curves 200] [--items 300 1000] [--seeds 1 3]
+python -m measurements.change_points [--curves 200] [--items 300 1000] [--seeds 1 3] [--checkpoints 24]
 
 Run it from the root of the project. A row for each curve, noise, number of pairs and number of runs gives, in percent:
 how many curves have a change (p at 5 %), how many changes are found in these, and of those with the true number how
@@ -19,7 +19,7 @@ from analysis.shape.classify import LEVEL
 from analysis.shape.smoothing import estimate_curve
 from measurements.simulated_curves import DRIFTING, INDEPENDENT, SLOW, Noise, flat, rising, simulate, token_axis
 
-_DECADES, _CHECKPOINTS = 3.2, 24
+_DECADES = 3.2
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,11 @@ CURVES = (
 NOISES = (INDEPENDENT, SLOW, DRIFTING)
 
 
-def run(kind: Bent, noise: Noise, items: int, seeds: int, count: int, draws: int = 2000) -> dict[str, object]:
+def run(
+    kind: Bent, noise: Noise, items: int, seeds: int, count: int, draws: int = 2000, checkpoints: int = 24
+) -> dict[str, object]:
     """Simulate a curve many times and count what is found."""
-    tokens = token_axis(_CHECKPOINTS, _DECADES)
+    tokens = token_axis(checkpoints, _DECADES)
     draw = np.random.default_rng([items, seeds])
     numbers: Counter[int] = Counter()
     held, widths = [], []
@@ -82,12 +84,15 @@ def main() -> None:
     parser.add_argument("--curves", type=int, default=200, help="simulations of each row")
     parser.add_argument("--items", type=int, nargs="+", default=[300, 1000], help="pairs of the curve")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 3], help="runs of the line")
+    parser.add_argument("--checkpoints", type=int, default=24, help="of each curve, at even distances")
     arguments = parser.parse_args()
     for items in arguments.items:
         for seeds in arguments.seeds:
             for noise in NOISES:
                 for kind in CURVES:
-                    row = run(kind, noise, items, seeds, arguments.curves)
+                    row = run(
+                        kind, noise, items, seeds, arguments.curves, checkpoints=arguments.checkpoints
+                    )
                     shown = [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()]
                     print("  ".join(shown), flush=True)
 

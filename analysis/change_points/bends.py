@@ -30,7 +30,7 @@ LEAST_CHECKPOINTS = 8
 LEAST_APART = 0.3  # decades between two changes, and between one and an end of the curve: a factor of 2 in tokens
 TEST_DRAWS = 10_000  # a hundred curves and more can be significant after Holm
 _PLACE_DRAWS = 1000
-_MOST_PLACES = 24  # checkpoints that a change may be at; of more, so many are taken at even distances
+_MOST_PLACES = 48  # checkpoints that a change may be at; of more, so many are taken at even distances
 _NEAR = 1e-9
 _BLOCK = 500
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
@@ -44,7 +44,7 @@ class Changes:
         p: that the curve has no change, not adjusted for the number of curves.
         tokens: float64[m], the changes that the sequential test finds, ascending; one at least, whatever ``p`` is.
         low, high: float64[m], percentile intervals of these places at 95 %, for m changes. They reach halfway to the
-            next checkpoint: a change between two checkpoints is found at one of them.
+            next checkpoint that is tried: a change between two of these is found at one of them.
         slopes: float64[m + 1], change of the curve per decade of tokens, before the first change and after each.
         levels: float64[m], height of the bent line at the changes.
     """
@@ -89,9 +89,8 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     _, best = _largest_gains(axis, count, noise[:_PLACE_DRAWS] + from_line @ chosen.values)
     low, high = np.quantile(_places(axis, count)[best], _TAILS, axis=0, method="nearest")
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
-    between = np.sqrt(curve.tokens[1:] * curve.tokens[:-1])
-    tokens = curve.tokens[chosen.places]
-    return Changes(p, tokens, between[first - 1], between[last], chosen.slopes, chosen.values[chosen.places])
+    ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
+    return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places])
 
 
 def noise_variance(tokens: Array, curves: Array) -> tuple[float, float]:
@@ -154,6 +153,24 @@ def _most(tokens: tuple[float, ...]) -> int:
     return max((m for m in range(min(MOST_CHANGES, by_points) + 1) if m == 0 or len(_places(tokens, m))), default=0)
 
 
+def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
+    """Return the tokens halfway, on the log axis, from tried checkpoints to the next tried one before or after."""
+    tried, known = _tried(tokens), np.array(tokens)
+    stops = np.concatenate([tried[:1] - 1, tried, tried[-1:] + 1])
+    return np.asarray(np.sqrt(known[places] * known[stops[np.searchsorted(stops, places) + to]]))
+
+
+@lru_cache(maxsize=8)
+def _tried(tokens: tuple[float, ...]) -> Ids:
+    """Return the checkpoints at which a curve may bend, two from both ends."""
+    inner = np.arange(2, len(tokens) - 2)
+    if len(inner) > _MOST_PLACES:
+        logs = np.log10(tokens)[inner]
+        even = np.linspace(logs[0], logs[-1], _MOST_PLACES)
+        inner = inner[np.unique(np.abs(logs[:, None] - even).argmin(axis=0))]
+    return inner
+
+
 @lru_cache(maxsize=32)
 def _places(tokens: tuple[float, ...], count: int) -> Ids:
     """Return every set of so many checkpoints that a curve may bend at, int64[N, count].
@@ -161,11 +178,7 @@ def _places(tokens: tuple[float, ...], count: int) -> Ids:
     Neighbors are ``LEAST_APART`` and two checkpoints from one another, and so are the ends.
     """
     logs = np.log10(tokens)
-    inner = np.arange(2, len(logs) - 2)
-    if len(inner) > _MOST_PLACES:
-        even = np.linspace(logs[inner[0]], logs[inner[-1]], _MOST_PLACES)
-        inner = np.unique(np.abs(logs[inner][:, None] - even).argmin(axis=0)) + 2
-    sets = np.array(list(combinations(inner.tolist(), count)), dtype=np.int64).reshape(-1, count)
+    sets = np.array(list(combinations(_tried(tokens).tolist(), count)), dtype=np.int64).reshape(-1, count)
     stops = np.pad(sets, ((0, 0), (1, 1)), constant_values=(0, len(logs) - 1))
     apart = (np.diff(logs[stops], axis=1) >= LEAST_APART - _NEAR).all(axis=1) & (np.diff(stops, axis=1) > 1).all(axis=1)
     return np.asarray(sets[apart])

@@ -114,14 +114,24 @@ def test_a_curve_needs_eight_checkpoints_and_room(tokens: np.ndarray, can: bool)
     assert can_bend(tokens) == can
 
 
-def test_many_checkpoints_are_thinned() -> None:
+@pytest.mark.parametrize("place", [19, 20, 21, 22, 23])
+def test_every_inner_checkpoint_of_the_usual_schedule_can_be_a_change(place: int) -> None:
+    tokens = token_axis(47, 3.2)
+    logs = np.log10(tokens)
+    found = find_changes(curve_of(0.5 + 0.2 * np.maximum(0, logs - logs[place]), tokens=tokens), draws=200)
+    assert found.tokens.tolist() == [tokens[place]]
+    assert found.low[0] < tokens[place] < found.high[0]
+
+
+@pytest.mark.parametrize("place", [98, 99, 100, 101, 102])
+def test_many_checkpoints_are_thinned_and_intervals_reach_to_the_next_that_is_tried(place: int) -> None:
     tokens = token_axis(200, 3.0)
     logs = np.log10(tokens)
-    curve = curve_of(0.5 + 0.2 * np.maximum(0, logs - logs[100]), 0.03, tokens)
-    found = find_changes(curve, draws=300)
+    found = find_changes(curve_of(0.5 + 0.2 * np.maximum(0, logs - logs[place]), 0.007, tokens), draws=200)
     assert found.p < 0.01
     assert len(found.tokens) == 1
-    assert np.log10(found.tokens[0]) == pytest.approx(logs[100], abs=0.07)
+    assert np.log10(found.tokens[0]) == pytest.approx(logs[place], abs=0.05)
+    assert found.low[0] <= tokens[place] <= found.high[0]
 
 
 def test_the_noise_of_runs_is_what_is_left_beside_their_own_bent_lines() -> None:
