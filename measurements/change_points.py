@@ -90,9 +90,7 @@ def main() -> None:
         for seeds in arguments.seeds:
             for noise in NOISES:
                 for kind in CURVES:
-                    row = run(
-                        kind, noise, items, seeds, arguments.curves, checkpoints=arguments.checkpoints
-                    )
+                    row = run(kind, noise, items, seeds, arguments.curves, checkpoints=arguments.checkpoints)
                     shown = [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()]
                     print("  ".join(shown), flush=True)
 

@@ -40,9 +40,9 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
     before = set(multiprocessing.active_children())
     with naming_a_death(what), ProcessPoolExecutor(processes, mp_context=context) as pool:
-        with without_interrupts():  # a call starts the process that it needs
-            futures = [pool.submit(work, argument) for argument in arguments]
         try:
+            with without_interrupts():  # a call starts the process that it needs
+                futures = [pool.submit(work, argument) for argument in arguments]
             for done in wait(futures, return_when=FIRST_EXCEPTION).done:
                 done.result()
             return [future.result() for future in futures]

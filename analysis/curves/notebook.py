@@ -84,7 +84,8 @@ class NotebookScores(BenchmarkScores):
         """Return how far runs that differ in the seed only agree on pairs (``analysis.items.seeds.agreement_table``).
 
         Raises:
-            UserError: when no two runs differ in the seed only, or no scores of single pairs are stored.
+            UserError: when no two runs on the same pairs differ in the seed only, or no scores of single pairs are
+                stored.
         """
         return agreement_table(self._lines)
 
@@ -131,7 +132,10 @@ class NotebookScores(BenchmarkScores):
     @property
     def _lines(self) -> list[Line]:
         if not (found := lines_of(self._histories_there)):
-            raise UserError(f"{self.benchmark}: no two runs differ in the seed only, so there is no agreement of seeds")
+            raise UserError(
+                f"{self.benchmark}: no two runs on the same pairs differ in the seed only, so there is no agreement of "
+                "seeds"
+            )
         return found
 
     @property

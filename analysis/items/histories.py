@@ -69,11 +69,23 @@ def read_histories(scored: BenchmarkScores) -> list[History]:
 
 
 def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
-    """Return those that are about the same pairs as the first one, and the labels of the others."""
-    every = list(histories)
-    first = every[0].shared
-    same = [one for one in every if one.shared is first or _sentences(one.shared).equals(_sentences(first))]
-    return same, [one.run.label for one in every if not any(one is kept for kept in same)]
+    """Return those that are about the pairs that most of them are about, and the labels of the others.
+
+    Of two sets of pairs with as many runs, that of the first run is taken.
+    """
+    sets: list[list[History]] = []
+    for one in histories:
+        alike = (found for found in sets if _are_same(found[0].shared, one.shared))
+        if (found := next(alike, None)) is None:
+            sets.append([one])
+        else:
+            found.append(one)
+    most = max(sets, key=len)
+    return most, [one.run.label for found in sets if found is not most for one in found]
+
+
+def _are_same(first: Pairs, second: Pairs) -> bool:
+    return first is second or _sentences(first).equals(_sentences(second))
 
 
 def _sentences(pairs: Pairs) -> pd.DataFrame:

@@ -62,9 +62,14 @@ def draw_agreement(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
 
 
 def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
-    """Average ``table.item_summary`` over the runs of each line, with ``runs``, how many there are."""
+    """Average ``table.item_summary`` over the runs of each line, with ``runs``, how many there are.
+
+    ``right_for_good_tokens`` is missing where one of the runs has none: a mean of the others would be too early.
+    """
     groups = summary.groupby(_KEYS, sort=False, observed=True)
-    return groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
+    every = groups["right_for_good_tokens"].count() == groups.size()
+    means = groups.mean(numeric_only=True).assign(runs=groups.size())
+    return means.assign(right_for_good_tokens=means["right_for_good_tokens"].where(every)).reset_index()
 
 
 def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> ReportSection:
@@ -80,8 +85,9 @@ def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> Repo
         f"What becomes of pairs over the scored checkpoints, {scored.title}; a tie is not right. Right for good: right "
         "from some checkpoint on to the last one. Right once, lost: right at some checkpoint and not at the last. "
         "Relearned: right again after it was not. Flips: changes of the verdict from one checkpoint to the next. Where "
-        "half of the pairs are never right for good the tokens are missing. Margins are in the unit of the linking "
-        "function, good less bad. A model is the mean of its runs; the CSV has every run and paradigm." + more
+        "half of the pairs are never right for good, if only in one run, the tokens are missing. Margins are in the "
+        "unit of the linking function, good less bad. A model is the mean of its runs; the CSV has every run and "
+        "paradigm." + more
     )
     return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files),))
 
@@ -92,7 +98,13 @@ def _agreement_section(scored: BenchmarkScores, lines: Sequence[Line]) -> Report
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
     files = {f"seed_agreement_{scored.file_name}": table}
     view = TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
-    return ReportSection(_heading("Agreement between seeds", scored), (*drawings, view, *_components(scored, lines)))
+    parts = (*_left_out(lines), *drawings, view, *_components(scored, lines))
+    return ReportSection(_heading("Agreement between seeds", scored), parts)
+
+
+def _left_out(lines: Sequence[Line]) -> Iterator[str]:
+    if others := [run for line in lines for run in line.left_out]:
+        yield f"Scored on other pairs than most runs of their model, and left out: {', '.join(others)}."
 
 
 def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:

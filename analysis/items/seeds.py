@@ -37,11 +37,13 @@ class Line:
     Attributes:
         histories: of its runs, in the order of the study.
         checkpoints: ``step`` and ``tokens``.
+        left_out: the labels of its runs that were scored on other pairs than most.
     """
 
     group: str
     histories: Sequence[History]
     checkpoints: pd.DataFrame
+    left_out: Sequence[str] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -70,7 +72,7 @@ class Line:
 
 
 def lines_of(histories: Iterable[History]) -> list[Line]:
-    """Put the runs that differ in the seed only together; those that were scored on other pairs are left out.
+    """Put the runs that differ in the seed only together; those that were scored on other pairs than most are left out.
 
     Returns:
         The lines of two runs or more that share a checkpoint.
@@ -78,7 +80,7 @@ def lines_of(histories: Iterable[History]) -> list[Line]:
     members: dict[str, list[History]] = defaultdict(list)
     for history in histories:
         members[history.run.group].append(history)
-    lines = [_line(group, same_pairs(found)[0]) for group, found in members.items()]
+    lines = [_line(group, *same_pairs(found)) for group, found in members.items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
 
 
@@ -114,10 +116,11 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
     return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
 
 
-def _line(group: str, histories: Sequence[History]) -> Line:
+def _line(group: str, histories: Sequence[History], left_out: Sequence[str]) -> Line:
     steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
     places = histories[0].checkpoints
-    return Line(group, histories, places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True))
+    checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
+    return Line(group, histories, checkpoints, left_out)
 
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:

@@ -28,6 +28,7 @@ from eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
+SAME_FIT = 1e-9  # what rounding leaves between orders that are wrong on the same pairs
 _FLIPS = 2000
 _RESAMPLES = 1000
 _BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too much memory
@@ -40,7 +41,7 @@ class Dip:
     Attributes:
         loss: float64[I], smoothed credit at the start less that at the bottom.
         bottom: float64[I], smoothed credit at the bottom.
-        wrong: float64[K, I], 1 less the credit that the n-gram model of each order has at the bottom.
+        wrong: float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie.
         strata: int64[I], the paradigm of each pair.
         clusters: int64[I], pairs that are drawn together.
     """
@@ -61,7 +62,8 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
         errors within paradigms, and ``fits_best``, the share of resamples in which it is the highest of all orders;
         ``p_loss`` and ``p_follows`` (see ``_p_above_chance``), and ``p``, the larger one, adjusted by Holm over the
         orders; ``accounts``: the share is at least ``LEAST_SHARE``, the fit at least ``LEAST_FIT`` and p at most the
-        level; ``named``: of the orders that account for the dip, the one that fits best. NaN where an order is right
+        level; ``named``: of the orders that account for the dip, the one that fits best, and of several
+        that fit alike the lowest. NaN where an order is right
         or wrong on all pairs alike.
     """
     design = design_of(dip.strata, dip.clusters)
@@ -78,8 +80,9 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
     })  # fmt: skip
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)
-    best = table["fit"].where(table["accounts"])
-    return table.assign(named=best.notna() & (best == best.max()))
+    fit = table["fit"].where(table["accounts"])
+    best = fit >= fit.max() - SAME_FIT
+    return table.assign(named=best & (best.cumsum() == 1))
 
 
 def _shares(lost: Array, wrong: Array, lost_on_wrong: Array, pairs: Array | int) -> tuple[Array, Array]:

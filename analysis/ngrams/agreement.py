@@ -6,56 +6,58 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.pair_scores import HALVES
+from analysis.items.verdicts import RIGHT, TIE, WRONG, Verdicts
 from analysis.shape.smoothing import Array
+from eval.metrics.accuracy import TIES_CREDIT, TiesRule
 from eval.metrics.kappa import cohens_kappa
 from eval.metrics.levels import Ids
 
-Verdicts = npt.NDArray[np.uint8]
 _NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves
 
 
 def agreement_table(
-    phenomena: pd.Series, verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array]
+    phenomena: pd.Series, verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array], rule: TiesRule
 ) -> pd.DataFrame:
     """Compare a model with an n-gram model, over all pairs and by phenomenon.
 
     Args:
         phenomena: the phenomenon of each pair.
-        verdicts: half points of every pair, the model's first.
+        verdicts: of every pair, the model's first.
         margins: what the linking function decides by, good less bad sentence, positive for right; the model's first.
+        rule: what a tie counts in the accuracies, and nowhere else.
 
     Returns:
         ``phenomenon`` (``all`` first), ``pairs``, ``accuracy`` and ``ngram_accuracy``; ``pearson``, the product-moment
-        correlation of the margins; ``kappa`` (Cohen 1960) of right and not right, where a pair is right that has the
-        whole credit, so that a tie counted one half is not; ``ngram_wrong``, the pairs on which the n-gram model is
-        wrong outright, and ``accuracy_where_wrong``, the model's accuracy on them. NaN where there is no such pair, and
-        where a correlation or kappa is not defined because nothing varies.
+        correlation of the margins; ``kappa`` (Cohen 1960) of right and not right, where a tie is not right;
+        ``ngram_wrong``, the pairs on which the n-gram model prefers the bad sentence, and ``accuracy_where_wrong``, the
+        model's accuracy on them. NaN where there is no such pair, and where a correlation or kappa is not defined
+        because nothing varies.
     """
     names = sorted(set(phenomena.unique()) - {"", "all"}, key=str.casefold)
     groups = pd.Index(names).get_indexer(pd.Index(phenomena)).astype(np.int64)
     kept = groups >= 0
-    parts = [_at_level(np.zeros_like(groups), ["all"], verdicts, margins)]
+    parts = [_at_level(np.zeros_like(groups), ["all"], verdicts, margins, rule)]
     if kept.any():
         of_named = ((verdicts[0][kept], verdicts[1][kept]), (margins[0][kept], margins[1][kept]))
-        parts.append(_at_level(groups[kept], names, *of_named))
+        parts.append(_at_level(groups[kept], names, *of_named, rule))
     return pd.concat(parts, ignore_index=True)
 
 
 def _at_level(
-    groups: Ids, names: list[str], verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array]
+    groups: Ids, names: list[str], verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array], rule: TiesRule
 ) -> pd.DataFrame:
     ours, theirs = verdicts
+    credit, of_ngram = ((given == RIGHT) + TIES_CREDIT[rule] * (given == TIE) for given in verdicts)
     pairs = np.bincount(groups, minlength=len(names)).astype(np.float64)
-    wrong = theirs == 0
+    wrong = theirs == WRONG
     n_wrong = np.bincount(groups[wrong], minlength=len(names))
-    of_wrong = np.bincount(groups[wrong], ours[wrong] / HALVES, minlength=len(names))
+    of_wrong = np.bincount(groups[wrong], credit[wrong], minlength=len(names))
     return pd.DataFrame({
         "phenomenon": names, "pairs": pairs.astype(np.int64),
-        "accuracy": ratio(np.bincount(groups, ours / HALVES, len(names)), pairs),
-        "ngram_accuracy": ratio(np.bincount(groups, theirs / HALVES, len(names)), pairs),
+        "accuracy": ratio(np.bincount(groups, credit, len(names)), pairs),
+        "ngram_accuracy": ratio(np.bincount(groups, of_ngram, len(names)), pairs),
         "pearson": pearson(groups, *margins, len(names)),
-        "kappa": kappa(groups, ours == HALVES, theirs == HALVES, len(names)),
+        "kappa": kappa(groups, ours == RIGHT, theirs == RIGHT, len(names)),
         "ngram_wrong": n_wrong, "accuracy_where_wrong": ratio(of_wrong, n_wrong),
     })  # fmt: skip
 

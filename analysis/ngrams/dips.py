@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.pair_scores import HALVES
-from analysis.ngrams.account import Dip, account_of_dip
+from analysis.items.verdicts import RIGHT
+from analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
 from analysis.ngrams.scores import AtCheckpoint, BesideNgrams
 from analysis.plotting.style import readable
 from analysis.shape.classify import LEVEL
@@ -57,7 +58,7 @@ def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster
     orders = sorted(set.intersection(*(set(one.verdicts) for one in at_bottom)))
     if not orders:
         return
-    wrong = [1 - np.mean([one.verdicts[order][chosen] for one in at_bottom], axis=0) / HALVES for order in orders]
+    wrong = [1 - np.mean([one.verdicts[order][chosen] for one in at_bottom], axis=0) / RIGHT for order in orders]
     weights = smoothing_weights(np.log10(tokens))[[start, bottom]]
     before, after = weights @ credit
     paradigms = pd.factorize(items[0].pairs["paradigm"][chosen])[0].astype(np.int64)
@@ -131,11 +132,17 @@ def _describe_named(rows: pd.DataFrame) -> str:
     if named["share"] > 1:
         text += "; this is more than all of it, because pairs that the n-gram model gets right gained"
     others = rows[rows["accounts"] & ~rows["named"]]
-    if named["fits_best"] >= _SURE or others.empty:
+    alike = others["fit"] >= named["fit"] - SAME_FIT
+    if alike.any():
+        text += f"; {_orders(others[alike])} errors fit it just as well"
+    if named["fits_best"] >= _SURE or alike.all():
         return f"{text}."
-    also = ", ".join(f"{order}-gram" for order in others["order"])
-    sure = f"only {100 * named['fits_best']:.0f} % of resamples"
+    also, sure = _orders(others[~alike]), f"only {100 * named['fits_best']:.0f} % of resamples"
     return f"{text}; {also} errors would account for it too, and the choice among these orders is the same in {sure}."
+
+
+def _orders(rows: pd.DataFrame) -> str:
+    return ", ".join(f"{order}-gram" for order in rows["order"])
 
 
 def _tokens(count: float) -> str:

@@ -11,13 +11,14 @@ import pandas as pd
 
 from analysis.data.files import known_linking, scored_steps, stored_scores
 from analysis.data.frames import NGRAM
-from analysis.data.pair_scores import HALVES, Items, read_runs
+from analysis.data.pair_scores import Items, read_runs
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores
-from analysis.ngrams.agreement import Verdicts, agreement_table
+from analysis.items.verdicts import Verdicts, verdicts_of
+from analysis.ngrams.agreement import agreement_table
 from analysis.shape.smoothing import Array
 from eval.linking import Linking
-from eval.metrics.accuracy import TiesRule, pair_credits
+from eval.metrics.accuracy import decisions
 from eval.metrics.levels import Ids
 from eval.store.scores import score_path
 from ucurve.errors import UserError
@@ -30,7 +31,7 @@ class AtCheckpoint:
     """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run.
 
     Attributes:
-        verdicts: half points of the n-gram models, uint8[items], by order.
+        verdicts: of the n-gram models, by order, uint8[items], a tie apart whatever it counts in accuracies.
         agreement: ``run``, ``group``, ``step``, ``tokens``, ``order`` and the columns of ``agreement_table``.
     """
 
@@ -102,7 +103,6 @@ def _read_checkpoint(
     scored: BenchmarkScores, reader: "_Reader", steps_by_order: Mapping[int, Sequence[int]], step: int
 ) -> AtCheckpoint:
     run, items, linking = reader.run, reader.items, reader.linking
-    place = int(np.searchsorted(items.steps, step))
     orders = [order for order, steps in steps_by_order.items() if step in steps]
     own = reader.read(scored.scorer, step) if orders else None
     verdicts, rows = {}, []
@@ -110,11 +110,12 @@ def _read_checkpoint(
         beside = reader.read(f"{NGRAM}{order}", step)
         if own is None or beside is None:
             continue
-        verdicts[order] = _half_points(beside, linking, scored.ties_rule)
-        both = (items.half_points[place], verdicts[order])
+        verdicts[order] = verdicts_of(*decisions(beside, linking))
+        both = (verdicts_of(*decisions(own, linking)), verdicts[order])
         margins = (_margins(own, linking), _margins(beside, linking))
-        table = agreement_table(items.pairs["phenomenon"], both, margins)
-        where = {"run": run.label, "group": run.group, "step": step, "tokens": items.tokens[place], "order": order}
+        table = agreement_table(items.pairs["phenomenon"], both, margins, scored.ties_rule)
+        tokens = items.tokens[np.searchsorted(items.steps, step)]
+        where = {"run": run.label, "group": run.group, "step": step, "tokens": tokens, "order": order}
         rows.append(table.assign(**where)[[*where, *table.columns]])
     return AtCheckpoint(verdicts, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
 
@@ -143,10 +144,6 @@ class _Reader:
             path = score_path(self.run.folder, self.benchmark, scorer, step)
             raise UserError(f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again")
         return table.iloc[self._places]
-
-
-def _half_points(table: pd.DataFrame, linking: Linking, rule: TiesRule) -> Verdicts:
-    return np.asarray(HALVES * pair_credits(table, linking, rule)).astype(np.uint8)
 
 
 def _margins(table: pd.DataFrame, linking: Linking) -> Array:

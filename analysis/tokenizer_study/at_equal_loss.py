@@ -156,10 +156,10 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
         one of the tokenizers is so by chance, when the order of the runs says nothing.
     """
     names = list(dict.fromkeys(onsets["tokenizer"]))
-    table = []
+    table: list[dict[str, object]] = []
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):
         sides = {name: part.loc[part["tokenizer"] == name, "bits_per_byte"].to_numpy(np.float64) for name in names}
-        row = {"phenomenon": phenomenon}
+        row: dict[str, object] = {"phenomenon": phenomenon}
         for name, values in sides.items():
             known = values[~np.isnan(values)]
             from_start = part.loc[part["tokenizer"] == name, "from_start"].sum()
@@ -169,7 +169,7 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
         chance = sum(1 / comb(sum(counts), count) for count in counts)
         first = "" if part["from_start"].any() else _before_all(sides)
         table.append({**row, "first": first, "chance": chance})
-    return pd.DataFrame(table)
+    return pd.DataFrame(table, columns=None if table else ["phenomenon", "first", "chance"])
 
 
 def tokenizer_of(runs: Sequence[Run]) -> dict[str, str]:

@@ -61,6 +61,7 @@ def study_page(docs: Path) -> str:
         "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
         "text": _text, "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"),
     }  # fmt: skip
+    environment.tests["beginning_with"] = lambda value, text: isinstance(value, str) and value.startswith(text)
     tables = {name: table.to_dict("records") for name, table in _read_tables(docs).items()}
     return environment.get_template("study.md").render(tables)
 

@@ -11,24 +11,27 @@ from analysis.tokens.table import region_rows
 _PARTS = ("margin", "margin_critical", "margin_after")
 
 
-def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], step: int) -> pd.DataFrame:
-    """Split the margins at a checkpoint into what lies in the critical region and what comes after it.
+def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], last: Mapping[str, int]) -> pd.DataFrame:
+    """Split the margins at the last checkpoint into what lies in the critical region and what comes after it.
 
     Regions of two tokenizers are not the same characters, so their surprisals cannot be compared; margins can.
 
     Args:
         tokenizers: of each line, by its ``group``.
-        step: the one of the checkpoint.
+        last: the step of the last checkpoint of each tokenizer.
 
     Returns:
         One row per tokenizer and phenomenon (``all`` for all pairs): ``step`` and ``tokens`` (of the training),
         ``runs``, ``pairs``, and ``margin``, ``margin_critical`` and ``margin_after`` in bits, means over pairs and runs
-        with ``_low`` and ``_high`` (95 %, Student's t over seeds). Empty where the log probabilities of tokens of the
-        checkpoint are not stored.
+        with ``_low`` and ``_high`` (95 %, Student's t over seeds). A tokenizer of whose last checkpoint the
+        log probabilities of tokens are not stored has no rows.
     """
-    rows = region_rows(scored, steps={step})
+    rows = region_rows(scored, steps=set(last.values()))
     table = []
-    for (group, phenomenon), part in rows.groupby(["group", "phenomenon"], sort=False) if len(rows) else ():
+    for (group, phenomenon), of_line in rows.groupby(["group", "phenomenon"], sort=False) if len(rows) else ():
+        part = of_line[of_line["step"] == last[tokenizers[str(group)]]]
+        if part.empty:
+            continue
         first = part.iloc[0]
         row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "step": first["step"]}
         row |= {"tokens": first["tokens"], "runs": len(part), "pairs": int(first["pairs"])}

@@ -43,7 +43,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     """Make the tables of the study of the first benchmark, by the name of their file.
 
     Raises:
-        UserError: when no checkpoint was scored, or the runs hold no loss.
+        UserError: when no checkpoint was scored, or a run holds no loss, or no scores of single pairs are stored.
     """
     if not study.benchmarks():
         raise UserError("no run has a score; write some with: python score.py run='RUNS' benchmarks=[...]")
@@ -51,8 +51,16 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
     of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
     curves = curve_table(scored, bits, of_line)
+    _check_losses(study.runs, bits)
     if curves.empty:
-        raise UserError("the runs have no loss or no scored checkpoint; the study is of runs that were trained here")
+        raise UserError(
+            "no checkpoint of a run was scored; write scores with: python score.py run='RUNS' benchmarks=[...]"
+        )
+    if not (histories := read_histories(scored)):
+        raise UserError(
+            f"{scored.benchmark}: the runs hold accuracies alone; the study needs the scores of single pairs, below "
+            "eval/ in the run folders"
+        )
     found = under_each_linking(scored, of_line)
     shapes = {linking: one.shapes for linking, one in found.items()}
     shown = shapes[scored.linking].lines
@@ -62,7 +70,6 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
     accounts = _together([one.accounts for one in found.values()])
     changes = change_table(shown.estimates, loss_curves(study))
-    histories = read_histories(scored)
     return {
         "runs": run_table(study.runs, bits),
         "curves": curves,
@@ -76,7 +83,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
         "below_chance": below_table(shown, of_line),
-        "critical_regions": critical_regions(scored, of_line, int(curves["step"].max())),
+        "critical_regions": critical_regions(scored, of_line, curves.groupby("tokenizer")["step"].max().to_dict()),
         "dips": dip_table(shapes, of_line, tokenizer_of(study.runs)),
         "ngrams": found[scored.linking].agreement,
         "ngram_dips": accounts,
@@ -84,6 +91,14 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "linking_functions": beside_the_paper(cells),
         "pairs_by_length": pairs_by_tokenizer(cells),
     }
+
+
+def _check_losses(runs: Sequence[Run], bits: pd.DataFrame) -> None:
+    if without := sorted({run.label for run in runs} - set(bits["run"].astype(str))):
+        raise UserError(
+            f"no losses and parameters are known of {', '.join(without)}; the study is of runs that were trained here: "
+            "leave others out of runs="
+        )
 
 
 def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:

@@ -66,14 +66,15 @@ def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
     """Add up the surprisal of the parts of each pair's members.
 
     Args:
-        surprisal: float64[tokens]; 0 for a token that does not count.
+        surprisal: float64[tokens]; NaN for a token without a score, which adds nothing.
 
     Returns:
-        A row for each pair: ``critical``, ``first`` (the first token that differs; NaN for a member that ends before
-        it), ``after`` (what follows the region) and ``length`` (tokens of the region), each as ``_good`` and
-        ``_bad``; and ``margin``, by how much the bad member is less probable, as the sum of ``margin_before``,
-        ``margin_critical`` and ``margin_after``. The unit is that of ``surprisal``.
+        A row for each pair: ``critical``, ``first`` (the first token that differs; NaN if it has no score, and for a
+        member that ends before it), ``after`` (what follows the region) and ``length`` (tokens of the region), each as
+        ``_good`` and ``_bad``; and ``margin``, by how much the bad member is less probable, as the sum of
+        ``margin_before``, ``margin_critical`` and ``margin_after``. The unit is that of ``surprisal``.
     """
+    scored = np.nan_to_num(surprisal)
     columns: dict[str, Values | Ids] = {}
     margins: dict[str, Values] = {}
     for sign, side in ((-1, "good"), (1, "bad")):
@@ -81,9 +82,9 @@ def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
         there = region.critical < region.end
         first = surprisal[np.minimum(region.critical, len(surprisal) - 1)]
         parts = {
-            "before": _sums(surprisal, region.start, region.critical),
-            "critical": _sums(surprisal, region.critical, region.after),
-            "after": _sums(surprisal, region.after, region.end),
+            "before": _sums(scored, region.start, region.critical),
+            "critical": _sums(scored, region.critical, region.after),
+            "after": _sums(scored, region.after, region.end),
         }
         columns |= {
             f"critical_{side}": parts["critical"],

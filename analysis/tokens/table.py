@@ -80,14 +80,15 @@ class TokenReader:
         return self._regions[name]
 
     def surprisal(self, checkpoint: Checkpoint) -> Values:
-        """Return the surprisal of every token in bits, 0 for one that does not count."""
-        return np.where(self.sentences(checkpoint).scored, -checkpoint.stored.values / np.log(2), 0.0)
+        """Return the surprisal of every token in bits, NaN for one without a score."""
+        return np.where(self.sentences(checkpoint).scored, -checkpoint.stored.values / np.log(2), np.nan)
 
 
-def not_stored(scored: BenchmarkScores) -> UserError:
-    """Make the error for a benchmark without stored tokens."""
+def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserError:
+    """Make the error for a benchmark without stored tokens, or only without those of some steps."""
+    of_steps = f" of step {', '.join(map(str, sorted(steps)))}" if steps else ""
     return UserError(
-        f"{scored.benchmark}: no log probabilities of tokens are stored; python score.py run=RUN "
+        f"{scored.benchmark}: no log probabilities of tokens are stored{of_steps}; python score.py run=RUN "
         f"benchmarks=[{scored.benchmark}] tokens=true stores them"
     )
 
@@ -156,20 +157,22 @@ def token_frame(
         ``scored`` and ``surprisal`` in bits (NaN for a token without score).
 
     Raises:
-        UserError: when a pair is not there, or no tokens are stored.
+        UserError: when a pair is not there, or no tokens are stored, or none of one of the steps.
         DamagedError: when a file is not what was written.
     """
     reader, tables = TokenReader(scored), []
     kept: dict[str, pd.DataFrame] = {}
+    without = set(steps or ())
     for checkpoint in reader.checkpoints(steps):
         name = checkpoint.stored.sentences
+        without.discard(checkpoint.step)
         if name not in kept:
             kept[name] = _describe_tokens(reader, checkpoint, pairs)
         described, at = kept[name], kept[name]["at"].to_numpy()
         surprisal = -checkpoint.stored.values[at] / np.log(2)
         tables.append(described.assign(**checkpoint.labels, surprisal=surprisal))
-    if not tables:
-        raise not_stored(scored)
+    if without or not tables:
+        raise not_stored(scored, without)
     order = ["run", "group", "step", "tokens", *kept[name].columns.drop("at"), "surprisal"]
     return pd.concat(tables, ignore_index=True)[order]
 

@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.api import open_study
 from analysis.items.histories import read_histories
-from analysis.items.section import item_sections
+from analysis.items.section import item_sections, line_summary
 from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import score_row
@@ -38,6 +39,14 @@ def test_the_table_is_the_mean_of_the_runs_and_the_csv_has_each(parts_of):
     assert view.table["runs"].tolist() == [2, 2, 2]
     overall = summary[(summary["phenomenon"] == "all") & (summary["paradigm"] == "all")]
     assert view.table["lost"].iloc[0] == pytest.approx(overall["lost"].mean())
+
+
+def test_the_tokens_of_a_model_are_missing_where_one_of_its_runs_has_none():
+    summary = pd.DataFrame({
+        "group": ["x", "x", "y", "y"], "phenomenon": "all", "paradigm": "all",
+        "right_for_good_tokens": [1e6, np.nan, 1e6, 3e6],
+    })  # fmt: skip
+    assert line_summary(summary)["right_for_good_tokens"].tolist() == pytest.approx([np.nan, 2e6], nan_ok=True)
 
 
 def test_a_row_for_each_pair_is_written_when_asked_for(parts_of):

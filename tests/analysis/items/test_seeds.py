@@ -12,6 +12,8 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.api import open_study
+from analysis.items.histories import read_histories
+from analysis.items.section import item_sections
 from analysis.items.seeds import kappa
 from analysis.items.variance import split_variance
 from tests.analysis.item_runs import make_item_run, pair_table
@@ -143,5 +145,18 @@ def test_without_a_crossing_the_runs_that_are_missing_are_named(make_run, scored
 
 def test_one_run_has_nothing_to_agree_with(make_run, scored_of):
     make_runs(make_run, [(0, 0)])
-    with pytest.raises(UserError, match="no two runs differ in the seed only"):
+    with pytest.raises(UserError, match="no two runs on the same pairs differ in the seed only"):
         scored_of().agreement()
+
+
+@pytest.mark.parametrize("other", [0, 1, 2])
+def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run, scored_of, other):
+    draw = np.random.default_rng(12)
+    for seed in range(3):
+        pairs = PAIRS.assign(good=PAIRS["good"] + "!") if seed == other else PAIRS
+        rows = {step: draw.integers(0, 3, len(PAIRS)).astype(np.uint8) for step in STEPS}
+        make_item_run(make_run, pairs, rows, seed=seed)
+    scored = scored_of()
+    assert set(scored.agreement()["runs"]) == {2}
+    (section,) = (one for one in item_sections(scored, read_histories(scored)) if one.heading.startswith("Agreement"))
+    assert section.content[0].endswith(f"and left out: 14m-10M-char-demo-s{other}.")

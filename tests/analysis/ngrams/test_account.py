@@ -81,6 +81,13 @@ def test_an_order_that_is_wrong_on_all_pairs_or_tied_on_all_is_not_named() -> No
     assert table["p"].isna().tolist() == [True, True, False]
 
 
+def test_of_orders_that_fit_alike_the_lowest_is_named() -> None:
+    loss = np.tile([1.0, 0.0], 20)
+    table = account_of_dip((1, 2, 3), make_dip(loss, np.stack([np.full(40, 0.5), loss, loss]), 1 - loss))
+    assert table["accounts"].tolist() == [False, True, True]
+    assert table["named"].tolist() == [False, True, False]
+
+
 def test_errors_by_whole_paradigms_are_no_evidence() -> None:
     draw = np.random.default_rng(6)
     paradigms = np.arange(400) // 100

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.ngrams.agreement import agreement_table, kappa, pearson
+from eval.metrics.accuracy import TiesRule
 
 
 def one_group(values: np.ndarray) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_what_is_not_defined_is_nan_without_a_warning() -> None:
     assert kappa(one_group(same), same, np.arange(6) < 3, 1)[0] == 0
     constant, other = np.full(6, 0.1), np.arange(6.0)
     assert np.isnan(pearson(one_group(same), constant, other, 1)[0])
-    table = agreement_table(pd.Series(["a"] * 6), (np.full(6, 2, np.uint8),) * 2, (constant, constant))
+    table = agreement_table(pd.Series(["a"] * 6), (np.full(6, 2, np.uint8),) * 2, (constant, constant), "half")
     assert table[["pearson", "kappa", "accuracy_where_wrong"]].isna().all().all()
     assert table["ngram_wrong"].tolist() == [0, 0]
 
@@ -59,17 +60,18 @@ def test_correlations_by_group_are_numpy_s() -> None:
     np.testing.assert_allclose(pearson(groups, one, other, 4), [*wanted, np.nan], rtol=1e-9)
 
 
-def test_the_table_counts_a_tie_as_not_right_and_not_wrong() -> None:
+@pytest.mark.parametrize(("rule", "credit"), [("half", 0.5), ("wrong", 0.0), ("right", 1.0)])
+def test_the_table_counts_a_tie_as_not_right_and_not_wrong(rule: TiesRule, credit: float) -> None:
     phenomena = pd.Series(["a", "a", "a", "b", "b", ""])
     ours = np.array([2, 0, 2, 0, 2, 2], np.uint8)
     theirs = np.array([0, 0, 1, 1, 2, 0], np.uint8)
     draw = np.random.default_rng(2)
     margins = draw.standard_normal((2, 6))
-    table = agreement_table(phenomena, (ours, theirs), (margins[0], margins[1])).set_index("phenomenon")
+    table = agreement_table(phenomena, (ours, theirs), (margins[0], margins[1]), rule).set_index("phenomenon")
     assert table.index.tolist() == ["all", "a", "b"]
     assert table["pairs"].tolist() == [6, 3, 2]
     assert table["accuracy"].tolist() == pytest.approx([4 / 6, 2 / 3, 1 / 2])
-    assert table["ngram_accuracy"].tolist() == pytest.approx([2 / 6, 0.5 / 3, 1.5 / 2])
+    assert table["ngram_accuracy"].tolist() == pytest.approx([(1 + 2 * credit) / 6, credit / 3, (1 + credit) / 2])
     assert table["ngram_wrong"].tolist() == [3, 2, 0]
     assert table.loc[["all", "a"], "accuracy_where_wrong"].tolist() == pytest.approx([2 / 3, 1 / 2])
     assert np.isnan(table.loc["b", "accuracy_where_wrong"])

@@ -11,8 +11,9 @@ DIP = {
 BEGINNING = "The dip of NPI licensing between 16K and 3.1M tokens (a fall of 12.3 points, lowest at 520K): "
 ORDER = {
     "share": 0.78, "share_low": 0.7, "share_high": 0.85, "p": 0.0025, "accounts": False, "named": False, "fits_best": 0.0,
+    "fit": 0.3,
 }  # fmt: skip
-NAMED = {"accounts": True, "named": True, "fits_best": 0.99}
+NAMED = {"accounts": True, "named": True, "fits_best": 0.99, "fit": 0.4}
 
 
 def describe(*orders: dict, **dip) -> str:
@@ -37,6 +38,13 @@ def test_other_orders_are_named_where_the_choice_is_not_sure(sure: float, said: 
     sentence = describe({}, NAMED | {"fits_best": sure}, {"accounts": True})
     also = "3-gram errors would account for it too, and the choice among these orders is the same in only 80 %"
     assert (also in sentence) == said
+
+
+@pytest.mark.parametrize("sure", [0.8, 1.0])
+def test_orders_that_are_wrong_on_the_same_pairs_are_told(sure: float) -> None:
+    sentence = describe({}, NAMED | {"fits_best": sure}, NAMED | {"named": False}, {"accounts": True})
+    assert "; 3-gram errors fit it just as well" in sentence
+    assert ("; 4-gram errors would account for it too" in sentence) == (sure < 0.9)
 
 
 def test_a_dip_that_no_order_accounts_for_is_said_to_be_so() -> None:

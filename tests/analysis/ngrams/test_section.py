@@ -64,6 +64,20 @@ def test_agreement_has_a_row_of_each_run_phenomenon_checkpoint_and_order(make_ru
     assert row["accuracy_where_wrong"] == pytest.approx((model > 0)[ngram < 0].mean())
 
 
+def test_ties_of_an_ngram_model_are_no_errors_whatever_they_count_in_accuracies(make_run, tmp_path) -> None:
+    for folder in make_learners(make_run, {"binding": BIGRAM}, orders=(1, 2)):
+        file = folder / "eval" / "accuracy.csv"
+        file.write_text(file.read_text().replace(",half,", ",wrong,"))
+        for step in STEPS:
+            path = score_path(folder, BENCHMARK, "ngram-1", step)
+            pd.read_parquet(path).assign(lp_good=-9.0).to_parquet(path, index=False)
+    tables = section_of(tmp_path).tables
+    agreement, dips = (tables[f"{name}_{BENCHMARK}"] for name in ("ngrams", "ngram_dips"))
+    tied = agreement[agreement["order"] == 1]
+    assert set(tied["ngram_wrong"]) == set(tied["ngram_accuracy"]) == {0}
+    assert set(dips.loc[dips["order"] == 1, "wrong"]) == {0.5}
+
+
 def test_the_figure_has_a_line_of_each_order_and_a_chart(make_run, tmp_path) -> None:
     make_learners(make_run, {"binding": BIGRAM}, seeds=1, items=60, orders=(1, 2))
     overall, phenomena = section_of(tmp_path).drawings

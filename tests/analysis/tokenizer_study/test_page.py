@@ -1,6 +1,7 @@
 """The page of a study: made of its CSV files alone, from runs with planted curves."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from jinja2.exceptions import SecurityError
 
 from analysis.tokenizer_study.page import study_page
 from tests.analysis.item_runs import make_item_run, pair_table
-from tests.analysis.synthetic import run_maker
+from tests.analysis.synthetic import run_maker, score_row
 from ucurve.cli import run
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -20,23 +21,26 @@ WRONG_FROM = 8  # the step from which binding is wrong
 N = 100
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Make two tokenizers with three seeds each and equal loss curves: char learns the passive first, binding gets wrong."""
-    folder = tmp_path_factory.mktemp("study")
+def make_runs(folder, steps=STEPS, seeds=3):
+    """Make two tokenizers with equal loss curves: char learns the passive first, binding gets wrong."""
     pairs = pair_table({"passive_1": "passive", "BA_1": "BA", "binding_1": "binding"}, N)
     random = np.random.default_rng(0)
     for tokenizer, learned in LEARNED.items():
-        for seed in range(3):
+        for seed in range(seeds):
             half_points = {}
-            for step in STEPS:
+            for step in steps:
                 passive, binding = 0.95 if step >= learned else 0.5, 0.05 if step >= WRONG_FROM else 0.5
                 half_points[step] = 2 * random.binomial(1, np.repeat([passive, 0.5, binding], N))
-            bits = {step: 6 - np.log2(step) / 2 for step in STEPS[1:]}
+            bits = {step: 6 - np.log2(step) / 2 for step in steps[1:]}
             make_item_run(
                 run_maker(folder), pairs, half_points, seed=seed, tokenizer=tokenizer, bits=bits, held_out=bits
             )
     return folder / "runs"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return make_runs(tmp_path_factory.mktemp("study"))
 
 
 def make_page(monkeypatch, *arguments):
@@ -91,6 +95,30 @@ def test_what_ends_below_chance_and_stays_there_is_called_wrong_and_nothing_else
         ("all", "all"), ("passive", "all"), ("BA", "all"), ("binding", "all"), ("passive", "passive_1"),
         ("BA", "BA_1"), ("binding", "binding_1"),
     }  # fmt: skip
+
+
+def test_two_seeds_are_counted_too(tmp_path, monkeypatch):
+    make_page(monkeypatch, f"runs={make_runs(tmp_path, seeds=2)}/*", f"out={tmp_path}")
+    table = pd.read_csv(tmp_path / "data/study_below_chance.csv", keep_default_na=False)
+    assert set(table.loc[table["phenomenon"] == "binding", "below"]) == {"stable and wrong (2 runs: indicative)"}
+    assert "| `char` | 3 | 1 | 0 | 3 | 1 | 0 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
+
+
+def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monkeypatch):
+    make_page(monkeypatch, f"runs={make_runs(tmp_path, steps=(0, 1, 2))}/*", f"out={tmp_path}")
+    assert "| 5.50 | `char` | 3 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
+
+
+def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_path, monkeypatch):
+    folder = make_runs(tmp_path)
+    for run_folder in folder.glob("*-word-*"):
+        shutil.rmtree(run_folder)
+    shorter = make_runs(tmp_path / "shorter", steps=STEPS[:-1])
+    make_page(monkeypatch, f"runs=[{folder}/*,{shorter}/*-word-*]", f"out={tmp_path}")
+    kappas = pd.read_csv(tmp_path / "data/study_seed_agreement.csv").query("phenomenon == 'all'")
+    last = kappas.sort_values("step").groupby("tokenizer")["kappa"].last()
+    page = (tmp_path / "study.md").read_text(encoding="utf-8")
+    assert re.search(rf"\| all \| {last['char']:.2f} \(.*\) \| {last['word']:.2f} \(.*\) \|", page)
 
 
 def test_what_was_not_stored_is_said(docs):
@@ -155,3 +183,17 @@ def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
         make_page(monkeypatch, f"runs={tmp_path}/runs/*", f"out={tmp_path / 'docs'}")
     assert "no run has a score" in capsys.readouterr().err
     assert not (tmp_path / "docs").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "no losses and parameters are known of 14m-10M-char-demo-s0; the study is of runs that were trained here"),
+        ({"bits": {1: 5.0, 2: 4.0}}, "zho: the runs hold accuracies alone; the study needs the scores of single pairs"),
+    ],
+)
+def test_runs_without_what_the_study_needs_are_named(tmp_path, monkeypatch, capsys, settings, message):
+    run_maker(tmp_path)([score_row(step, 0.5) for step in (1, 2)], **settings)
+    with pytest.raises(SystemExit, match="2"):
+        make_page(monkeypatch, f"runs={tmp_path}/runs/*", f"out={tmp_path / 'docs'}")
+    assert message in capsys.readouterr().err

@@ -68,6 +68,15 @@ def test_parts_of_a_pair_by_hand():
     assert third["margin"] == pytest.approx(third["margin_critical"] + third["margin_after"] + third["margin_before"])
 
 
+def test_a_token_without_a_score_adds_nothing_and_is_no_first_token():
+    sentences = sentences_of([("abc", "Xbc"), ("abc", "aXc")])
+    bits = np.array([np.nan, 2, 3, np.nan, 5, 6, np.nan, 1, 1, np.nan, 4, 1])
+    first, second = sum_regions(find_regions(sentences, sentences.members), bits).to_dict("records")
+    assert np.isnan([first["first_good"], first["first_bad"]]).all()
+    assert (first["critical_good"], first["margin"]) == (0, 6)
+    assert (second["first_good"], second["first_bad"], second["margin"]) == (1, 4, 3)
+
+
 def test_what_comes_before_counts_where_models_read_both_ways():
     sentences = sentences_of([("abc", "abX")])
     table = sum_regions(find_regions(sentences, sentences.members), np.array([1, 2, 3, 4, 5, 6], dtype=float))

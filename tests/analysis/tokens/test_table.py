@@ -101,7 +101,7 @@ def test_means_by_phenomenon_and_over_seeds(runs):
 def test_a_study_splits_margins_with_intervals_over_seeds(runs):
     (scored,) = open_study(f"{runs}/*").benchmarks()
     line = scored.study.runs[0].group
-    table = critical_regions(scored, {line: "char"}, step=4).set_index("phenomenon")
+    table = critical_regions(scored, {line: "char"}, {"char": 4}).set_index("phenomenon")
     assert set(table.index) == {"all", "agreement", "order"}
     assert table[["tokenizer", "step", "runs"]].drop_duplicates().to_numpy().tolist() == [["char", 4, 2]]
     sums = [
@@ -113,7 +113,7 @@ def test_a_study_splits_margins_with_intervals_over_seeds(runs):
         [np.mean(sums), known.low, known.high]
     )
     assert row["margin"] == pytest.approx(row["margin_critical"] + row["margin_after"])
-    assert critical_regions(scored, {line: "char"}, step=8).empty  # its tokens are not stored
+    assert critical_regions(scored, {line: "char"}, {"char": 8}).empty  # its tokens are not stored
 
 
 def test_every_token_of_a_pair(runs):
@@ -153,6 +153,8 @@ def test_mistakes_are_named(runs):
     study = open_study(f"{runs}/*")
     with pytest.raises(UserError, match="zho: there is no pair 9"):
         study.tokens(pairs=[7, 9])
+    with pytest.raises(UserError, match=r"zho: no log probabilities of tokens are stored of step 7; .* tokens=true"):
+        study.tokens(pairs=[7], steps=[4, 7])
     path = token_path(score_path(runs / "14m-10M-char-demo-s1", "zho", "sentence", 4))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DamagedError, match=f"{path}: not what was written"):
