@@ -22,7 +22,7 @@ import numpy as np
 
 from analysis.shape.classify import LEVEL
 from analysis.shape.smoothing import Array, Curve, curve_draws
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
 
 MOST_CHANGES = 3
@@ -33,7 +33,6 @@ _PLACE_DRAWS = 1000
 _MOST_PLACES = 48  # checkpoints that a change may be at; of more, so many are taken at even distances
 _NEAR = 1e-9
 _BLOCK = 500
-_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
             count = m + 1
     chosen = fits[count - 1]
     _, best = _largest_gains(axis, count, noise[:_PLACE_DRAWS] + from_line @ chosen.values)
-    low, high = np.quantile(_places(axis, count)[best], _TAILS, axis=0, method="nearest")
+    low, high = np.quantile(_places(axis, count)[best], (TAIL, 1 - TAIL), axis=0, method="nearest")
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
     ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
     return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places])

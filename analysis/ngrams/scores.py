@@ -20,10 +20,9 @@ from analysis.shape.smoothing import Array
 from eval.linking import Linking
 from eval.metrics.accuracy import decisions
 from eval.metrics.levels import Ids
+from eval.scoring.ngram.inventory import ORDERS
 from eval.store.scores import score_path
 from ucurve.errors import UserError
-
-ORDERS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from scipy.stats import t as student
 
 from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
 from eval.metrics.significance import holm
 
@@ -44,7 +44,6 @@ _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
 _NEAR = 1e-9
 REFERENCE_DRAWS = 5000  # each counts twice
 _BLOCK = 1000
-_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TEST_OF = {"rising": "rise", "falling": "fall", "U-shaped": "u", "inverted-U": "inverted_u", "flat": "flat"}
 ALTERNATIVES = tuple(TEST_OF.values())
 
@@ -303,9 +302,9 @@ def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
 def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
     (depth,), (place,) = _deepest(smooth[None, :])
     depths, places = _deepest(drawn)
-    low, high = np.quantile(depths, _TAILS)
+    low, high = np.quantile(depths, (TAIL, 1 - TAIL))
     logs = curve.log_tokens
-    where = np.quantile(_vertices(logs, drawn, places), _TAILS)
+    where = np.quantile(_vertices(logs, drawn, places), (TAIL, 1 - TAIL))
     vertex = float(_vertices(logs, smooth[None, :], np.array([place]))[0])
     return Turn(
         depth=float(depth),

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.shape.smoothing import DRAWS, Array, Curve, curve_draws, smoothing_weights
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.accuracy import CONFIDENCE, TAIL
 from eval.metrics.significance import CHANCE
 
 ONSET_ABOVE_CHANCE = 0.05
 SATURATION_MARGIN = 0.02
 _LATEST_SATURATION = 0.5  # of the tokens: a curve that moved after half of them has not settled
-_TAIL = (1 - CONFIDENCE) / 2
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, la
     if not reached or not 10**place <= latest:
         return Milestone(np.nan, np.nan, np.nan)
     drawn = np.sort(_last_crossing(logs, height + deviations))
-    low, high = (drawn[round(share * (len(drawn) - 1))] for share in (_TAIL, 1 - _TAIL))
+    low, high = (drawn[round(share * (len(drawn) - 1))] for share in (TAIL, 1 - TAIL))
     return Milestone(10**place, 10 ** min(low, place), 10 ** max(high, place))
 
 

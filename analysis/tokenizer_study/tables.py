@@ -83,7 +83,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
         "below_chance": below_table(shown, of_line),
-        "critical_regions": critical_regions(scored, of_line, curves.groupby("tokenizer")["step"].max().to_dict()),
+        "critical_regions": critical_regions(scored, of_line, _last_steps(curves)),
         "dips": dip_table(shapes, of_line, tokenizer_of(study.runs)),
         "ngrams": found[scored.linking].agreement,
         "ngram_dips": accounts,
@@ -91,6 +91,10 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "linking_functions": beside_the_paper(cells),
         "pairs_by_length": pairs_by_tokenizer(cells),
     }
+
+
+def _last_steps(curves: pd.DataFrame) -> dict[str, int]:
+    return {str(name): int(rows["step"].max()) for name, rows in curves.groupby("tokenizer")}
 
 
 def _check_losses(runs: Sequence[Run], bits: pd.DataFrame) -> None:
