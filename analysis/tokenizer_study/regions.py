@@ -29,7 +29,7 @@ def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], las
     rows = region_rows(scored, steps=set(last.values()))
     table = []
     for (group, phenomenon), of_line in rows.groupby(["group", "phenomenon"], sort=False) if len(rows) else ():
-        part = of_line[of_line["step"] == last[tokenizers[str(group)]]]
+        part = of_line[of_line["step"] == last.get(tokenizers[str(group)])]
         if part.empty:
             continue
         first = part.iloc[0]
