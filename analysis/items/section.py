@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.data.study import BenchmarkScores
 from analysis.items.histories import History
-from analysis.items.seeds import ALL_RUNS, Line, agreement_table, lines_of
+from analysis.items.seeds import ALL_RUNS, Line, agreement_table, left_out, lines_of
 from analysis.items.table import item_summary, item_table
 from analysis.items.variance import PARTS, seed_components, why_not_crossed
 from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
@@ -50,8 +50,9 @@ def item_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iter
     if not histories:
         return
     yield _item_section(scored, histories)
-    if lines := lines_of(histories):
-        yield _agreement_section(scored, lines)
+    parts = (*_left_out(histories), *_agreement(scored, lines_of(histories)))
+    if parts:
+        yield ReportSection(_heading("Agreement between seeds", scored), parts)
 
 
 def draw_agreement(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
@@ -92,18 +93,19 @@ def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> Repo
     return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files),))
 
 
-def _agreement_section(scored: BenchmarkScores, lines: Sequence[Line]) -> ReportSection:
+def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView | Drawing]:
+    if not lines:
+        return
     table = agreement_table(lines)
-    drawings = draw_agreement(table, f"seed_agreement_{scored.file_name}", scored.title)
+    yield from draw_agreement(table, f"seed_agreement_{scored.file_name}", scored.title)
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
     files = {f"seed_agreement_{scored.file_name}": table}
-    view = TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
-    parts = (*_left_out(lines), *drawings, view, *_components(scored, lines))
-    return ReportSection(_heading("Agreement between seeds", scored), parts)
+    yield TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
+    yield from _components(scored, lines)
 
 
-def _left_out(lines: Sequence[Line]) -> Iterator[str]:
-    if others := [run for line in lines for run in line.left_out]:
+def _left_out(histories: Sequence[History]) -> Iterator[str]:
+    if others := left_out(histories):
         yield f"Scored on other pairs than most runs of their model, and left out: {', '.join(others)}."
 
 

@@ -37,13 +37,11 @@ class Line:
     Attributes:
         histories: of its runs, in the order of the study.
         checkpoints: ``step`` and ``tokens``.
-        left_out: the labels of its runs that were scored on other pairs than most.
     """
 
     group: str
     histories: Sequence[History]
     checkpoints: pd.DataFrame
-    left_out: Sequence[str] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -77,11 +75,13 @@ def lines_of(histories: Iterable[History]) -> list[Line]:
     Returns:
         The lines of two runs or more that share a checkpoint.
     """
-    members: dict[str, list[History]] = defaultdict(list)
-    for history in histories:
-        members[history.run.group].append(history)
-    lines = [_line(group, *same_pairs(found)) for group, found in members.items()]
+    lines = [_line(group, same_pairs(found)[0]) for group, found in _by_line(histories).items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
+
+
+def left_out(histories: Iterable[History]) -> list[str]:
+    """Return the labels of the runs that were scored on other pairs than most runs of their line."""
+    return [label for found in _by_line(histories).values() for label in same_pairs(found)[1]]
 
 
 def seeds_of(run: Run) -> Seeds | None:
@@ -116,11 +116,18 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
     return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
 
 
-def _line(group: str, histories: Sequence[History], left_out: Sequence[str]) -> Line:
+def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
+    members: dict[str, list[History]] = defaultdict(list)
+    for history in histories:
+        members[history.run.group].append(history)
+    return members
+
+
+def _line(group: str, histories: Sequence[History]) -> Line:
     steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
     places = histories[0].checkpoints
     checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
-    return Line(group, histories, checkpoints, left_out)
+    return Line(group, histories, checkpoints)
 
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:

@@ -141,24 +141,25 @@ def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame,
     return pd.DataFrame(found, columns=["run", "tokenizer", "phenomenon", "onset", "from_start", "bits_per_byte"])
 
 
-def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
+def first_learners(onsets: pd.DataFrame, tokenizers: Sequence[str]) -> pd.DataFrame:
     """Say which tokenizer learns each phenomenon first, at equal loss: with the most bits per byte left.
 
     Args:
         onsets: from ``onsets_in_bits``; a run without an onset, which may only be too uncertain, comes after all that
             have one.
+        tokenizers: of the study; one whose runs have too few checkpoints for curves has no onsets.
 
     Returns:
         One row per phenomenon: for each tokenizer ``<tokenizer>`` (mean bits per byte at the onset over the runs that
         have one), ``<tokenizer>_runs`` (how many have) and ``<tokenizer>_from_start`` (how many are above the threshold
         from the first checkpoint on); ``first``, the tokenizer whose least early seed is before every seed of the
-        others, empty where there is none and where a run is above the threshold from the start; ``chance``, how often
-        one of the tokenizers is so by chance, when the order of the runs says nothing.
+        others, empty where there is none, where a run is above the threshold from the start, and where a tokenizer has
+        no curve; ``chance``, how often one of the tokenizers is so by chance, when the order of the runs says nothing
+        (NaN where one has no curve).
     """
-    names = list(dict.fromkeys(onsets["tokenizer"]))
     table: list[dict[str, object]] = []
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):
-        sides = {name: part.loc[part["tokenizer"] == name, "bits_per_byte"].to_numpy(np.float64) for name in names}
+        sides = {name: part.loc[part["tokenizer"] == name, "bits_per_byte"].to_numpy(np.float64) for name in tokenizers}
         row: dict[str, object] = {"phenomenon": phenomenon}
         for name, values in sides.items():
             known = values[~np.isnan(values)]
@@ -166,8 +167,8 @@ def first_learners(onsets: pd.DataFrame) -> pd.DataFrame:
             mean = known.mean() if len(known) else np.nan
             row |= {name: mean, f"{name}_runs": len(known), f"{name}_from_start": int(from_start)}
         counts = [len(values) for values in sides.values()]
-        chance = sum(1 / comb(sum(counts), count) for count in counts)
-        first = "" if part["from_start"].any() else _before_all(sides)
+        chance = sum(1 / comb(sum(counts), count) for count in counts) if all(counts) else np.nan
+        first = _before_all(sides) if all(counts) and not part["from_start"].any() else ""
         table.append({**row, "first": first, "chance": chance})
     return pd.DataFrame(table, columns=None if table else ["phenomenon", "first", "chance"])
 

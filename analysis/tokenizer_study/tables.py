@@ -54,7 +54,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     _check_losses(study.runs, bits)
     if curves.empty:
         raise UserError(
-            "no checkpoint of a run was scored; write scores with: python score.py run='RUNS' benchmarks=[...]"
+            "no scored checkpoint has a loss; score others with: python score.py run='RUNS' benchmarks=[...]"
         )
     if not (histories := read_histories(scored)):
         raise UserError(
@@ -76,7 +76,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "accuracy_at_equal_loss": accuracy_at_levels(at_levels),
         "differences_at_equal_loss": differences_at_levels(at_levels),
         "onsets": onsets,
-        "learned_first": first_learners(onsets),
+        "learned_first": first_learners(onsets, list(dict.fromkeys(tokenizer_of(study.runs).values()))),
         "best_alpha": alpha_over_seeds(alphas),
         "best_alpha_changes": alpha_changes(alphas),
         "change_points": changes.assign(tokenizer=changes["group"].map(of_line)).drop(columns="group"),
@@ -100,8 +100,8 @@ def _last_steps(curves: pd.DataFrame) -> dict[str, int]:
 def _check_losses(runs: Sequence[Run], bits: pd.DataFrame) -> None:
     if without := sorted({run.label for run in runs} - set(bits["run"].astype(str))):
         raise UserError(
-            f"no losses and parameters are known of {', '.join(without)}; the study is of runs that were trained here: "
-            "leave others out of runs="
+            f"no loss at a checkpoint, or no number of parameters, is known of {', '.join(without)}; the study is of "
+            "runs that were trained here: leave others out of runs="
         )
 
 

@@ -162,7 +162,7 @@ def token_frame(
     """
     reader, tables = TokenReader(scored), []
     kept: dict[str, pd.DataFrame] = {}
-    without = set(steps or ())
+    without = set[int]() if steps is None else {int(step) for step in steps}
     for checkpoint in reader.checkpoints(steps):
         name = checkpoint.stored.sentences
         without.discard(checkpoint.step)

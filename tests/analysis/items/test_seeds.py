@@ -160,3 +160,14 @@ def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run,
     assert set(scored.agreement()["runs"]) == {2}
     (section,) = (one for one in item_sections(scored, read_histories(scored)) if one.heading.startswith("Agreement"))
     assert section.content[0].endswith(f"and left out: 14m-10M-char-demo-s{other}.")
+
+
+def test_a_line_that_has_one_run_left_is_named_too(make_run, scored_of):
+    rows = dict.fromkeys(STEPS, np.full(len(PAIRS), 2, np.uint8))
+    for seed, pairs in enumerate((PAIRS, PAIRS.assign(good=PAIRS["good"] + "!"))):
+        make_item_run(make_run, pairs, rows, seed=seed)
+    scored = scored_of()
+    _, section = item_sections(scored, read_histories(scored))
+    assert section.content == (
+        "Scored on other pairs than most runs of their model, and left out: 14m-10M-char-demo-s1.",
+    )

@@ -109,6 +109,17 @@ def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monke
     assert "| 5.50 | `char` | 3 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
+def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(tmp_path, monkeypatch):
+    folder = make_runs(tmp_path)
+    for run_folder in folder.glob("*-char-*"):
+        shutil.rmtree(run_folder)
+    short = make_runs(tmp_path / "short", steps=(0, 1, 2))
+    make_page(monkeypatch, f"runs=[{short}/*-char-*,{folder}/*]", f"out={tmp_path}")
+    page = (tmp_path / "study.md").read_text(encoding="utf-8")
+    assert re.search(r"\| passive \| – \(0 of 3\) \| [0-9.]+ \(3 of 3\) \| – \| – % \|", page)
+    assert re.search(r"\| binding \| – \| [0-9.]+, stable and wrong \|", page)
+
+
 def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_path, monkeypatch):
     folder = make_runs(tmp_path)
     for run_folder in folder.glob("*-word-*"):
@@ -188,7 +199,10 @@ def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "no losses and parameters are known of 14m-10M-char-demo-s0; the study is of runs that were trained here"),
+        (
+            {},
+            "no loss at a checkpoint, or no number of parameters, is known of 14m-10M-char-demo-s0; the study is of runs",
+        ),
         ({"bits": {1: 5.0, 2: 4.0}}, "zho: the runs hold accuracies alone; the study needs the scores of single pairs"),
     ],
 )

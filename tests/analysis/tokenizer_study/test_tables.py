@@ -77,17 +77,26 @@ def onsets(**by_tokenizer):
     ({"char": [3.0, 2.9, 2.8]}, ""),  # nothing to be before
 ])  # fmt: skip
 def test_a_tokenizer_is_first_when_all_its_seeds_are(values, first):
-    [row] = first_learners(onsets(**values)).to_dict("records")
+    [row] = first_learners(onsets(**values), list(values)).to_dict("records")
     assert row["first"] == first
     assert row["char_runs"] == np.isfinite(values["char"]).sum()
     if len(values) == 3:
         assert row["chance"] == pytest.approx(3 / 84)
 
 
+def test_no_tokenizer_is_first_where_one_has_no_curve():
+    [row] = first_learners(onsets(char=[3.0, 2.9, 2.8], word=[2.7, 2.6, 2.5]), ["char", "bpe", "word"]).to_dict(
+        "records"
+    )
+    assert (row["first"], row["bpe_runs"], row["bpe_from_start"]) == ("", 0, 0)
+    assert np.isnan([row["bpe"], row["chance"]]).all()
+
+
 def test_chance_is_the_share_of_orders_of_runs_that_put_one_tokenizer_first():
     random = np.random.default_rng(0)
+    names = ["a", "b", "c"]
     found = [
-        first_learners(onsets(**dict(zip(("a", "b", "c"), random.random((3, 3)), strict=True))))["first"].iloc[0] != ""
+        first_learners(onsets(**dict(zip(names, random.random((3, 3)), strict=True))), names)["first"].iloc[0] != ""
         for _ in range(200)
     ]
     assert np.mean(found) == pytest.approx(3 / 84, abs=0.04)

@@ -117,7 +117,7 @@ def test_a_study_splits_margins_with_intervals_over_seeds(runs):
 
 
 def test_every_token_of_a_pair(runs):
-    frame = open_study(f"{runs}/*").tokens(pairs=[7], steps=[4])
+    frame = open_study(f"{runs}/*").tokens(pairs=[7], steps=np.array([4]))
     assert list(frame["run"].unique()) == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
     rows = frame[frame["run"].str.endswith("s1") & (frame["side"] == "bad")]
     assert "".join(rows["text"]) == "ab c d"
