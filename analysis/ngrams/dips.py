@@ -58,6 +58,7 @@ def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster
     orders = sorted(set.intersection(*(set(one.verdicts) for one in at_bottom)))
     if not orders:
         return
+    # A verdict as a share of RIGHT is 1, or one half for a tie.
     wrong = [1 - np.mean([one.verdicts[order][chosen] for one in at_bottom], axis=0) / RIGHT for order in orders]
     weights = smoothing_weights(np.log10(tokens))[[start, bottom]]
     before, after = weights @ credit

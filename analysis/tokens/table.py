@@ -157,7 +157,7 @@ def token_frame(
         ``scored`` and ``surprisal`` in bits (NaN for a token without score).
 
     Raises:
-        UserError: when a pair is not there, or no tokens are stored, or none of one of the steps.
+        UserError: when a pair is not there, or no tokens are stored of a step that is asked for.
         DamagedError: when a file is not what was written.
     """
     reader, tables = TokenReader(scored), []
