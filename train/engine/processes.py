@@ -5,6 +5,7 @@ without them there is one process. Rank 0 prepares and writes. An error of one p
 end with the same exit code; only rank 0 prints it.
 """
 
+import atexit
 import functools
 import os
 from collections.abc import Callable, Mapping
@@ -146,13 +147,14 @@ def read_processes(environment: Mapping[str, str]) -> Processes:
 def connect(processes: Processes, device: str) -> None:
     """Initialize ``torch.distributed``, also for a single process: gloo on ``cpu``, NCCL on ``cuda:N``.
 
-    A single process takes a free port, so that several runs fit on one machine. The variables of a launcher are set
-    for it, because DeepSpeed would ask MPI for them.
+    It is shut down when the process ends. A single process takes a free port, so that several runs fit on one machine.
+    The variables of a launcher are set for it, because DeepSpeed would ask MPI for them.
     """
     import torch.distributed as dist
 
     if dist.is_initialized():
         return
+    atexit.register(_disconnect)
     kind, _, index = device.partition(":")
     backend = "nccl" if kind == "cuda" else "gloo"
     if processes.size > 1:
@@ -170,8 +172,12 @@ def connect(processes: Processes, device: str) -> None:
     dist.init_process_group(backend, store=store, rank=0, world_size=1)
 
 
-def disconnect() -> None:
-    """Shut ``torch.distributed`` down, at the end of a process."""
+def _disconnect() -> None:
+    """Shut ``torch.distributed`` down while Python still runs.
+
+    A thread of gloo releases the tensors of an agreement shortly after it has returned. If Python ends before that, the
+    process is aborted. Destroying a group waits for its threads.
+    """
     import torch.distributed as dist
 
     if dist.is_initialized():

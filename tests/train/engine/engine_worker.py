@@ -14,7 +14,7 @@ import train.engine.deepspeed
 from train.config import EngineSettings
 from train.engine.deepspeed import DeepSpeedEngine
 from train.engine.engine import TorchEngine
-from train.engine.processes import connect, disconnect, read_processes
+from train.engine.processes import connect, read_processes
 from train.model.neox import build_model
 from train.model.shape import Shape
 from train.optim import OptimizerSettings
@@ -108,7 +108,6 @@ def main(folder):
         results["poisoned"] = [type(error).__name__, str(error), same]
     if processes.is_rank0:
         (folder / f"results-{size}.json").write_text(json.dumps(results))
-    disconnect()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from eval.run import score_run
 from eval.scoring import sharing
 from eval.scoring.causal import trie
 from eval.settings import ScoreSettings
-from train.engine.processes import connect, disconnect, read_processes
+from train.engine.processes import connect, read_processes
 from train.engine.signals import Interrupted, StopSignals
 from train.run.crew import score_in_all
 from ucurve.errors import UcurveError
@@ -55,10 +55,8 @@ def main(run, root, how=None):
             score_in_all(processes, signals, lambda crew: score_run(Path(run), settings, crew=crew) and None)
         except (UcurveError, ValueError, Interrupted) as error:
             sys.stderr.write(f"{type(error).__name__}: {getattr(error, 'message', error)}\n")
-            disconnect()
-            os._exit(getattr(error, "exit_code", 1))
+            sys.exit(getattr(error, "exit_code", 1))
     sys.stderr.write(f"SECONDS {time.monotonic() - began:.3f}\n")
-    disconnect()
 
 
 if __name__ == "__main__":
