@@ -3,6 +3,7 @@
 import logging
 import os
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,8 @@ class DeepSpeedEngine:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled))
         self._engine = _initialize(self._module, self._optimizer, config, device, engine.config)
+        # Without it the hooks of ZeRO keep weights and moments in memory, in a grid those of every run so far.
+        weakref.finalize(self, self._engine.destroy).atexit = False
         self.model: PreTrainedModel = model
         self.device = device
 

@@ -1,9 +1,11 @@
 """One process that trains a small model in every engine and ZeRO stage and writes down what came out."""
 
 import contextlib
+import gc
 import json
 import os
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,16 @@ def continued(stage, processes, file):
     engine = make(stage, processes, seed=9)
     engine.load(load_file(file))
     return take(engine, HALF + 1, STEPS)
+
+
+def is_freed(stage, processes):
+    """Whether the model is gone with its engine, after a step."""
+    engine = make(stage, processes)
+    take(engine, 1, 1)
+    model = weakref.ref(engine.model)
+    del engine
+    gc.collect()
+    return model() is None
 
 
 @contextlib.contextmanager
@@ -97,6 +109,7 @@ def main(folder):
                 "steps": take(make(stage, processes, micro_batch="auto"), 1, 5),
                 "sizes": sizes,
             }
+        results[f"freed {stage}-{size}"] = is_freed(stage, processes)
     poisoned = make(1, processes)
     before = {key: value.clone() for key, value in poisoned.state().items()}
     poisoned._scale = float("nan")

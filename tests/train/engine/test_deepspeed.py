@@ -87,6 +87,12 @@ def test_automatic_micro_batches_become_what_the_smallest_memory_holds(results, 
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("run", RUNS)
+def test_the_next_run_of_a_grid_does_not_find_the_last_model_in_memory(results, run):
+    assert results[f"freed {run}"]
+
+
+@pytest.mark.long
 def test_a_gradient_that_is_not_finite_leaves_the_weights(results):
     kind, message, same = results["poisoned"]
     assert (kind, same) == ("DivergedError", True)
