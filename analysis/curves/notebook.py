@@ -17,11 +17,12 @@ from analysis.data.frames import targets
 from analysis.data.groups import ALL, columns
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import History, read_histories, same_pairs
-from analysis.items.seeds import Line, agreement_table, lines_of
+from analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
 from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, unknown_name
+from ucurve.progress import say
 
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 
@@ -87,7 +88,7 @@ class NotebookScores(BenchmarkScores):
             UserError: when no two runs on the same pairs differ in the seed only, or no scores of single pairs are
                 stored.
         """
-        return agreement_table(self._lines)
+        return agreement_table(self._comparable_lines())
 
     def seed_components(self) -> pd.DataFrame:
         """Return what init and data order each contribute (``analysis.items.variance.seed_components``).
@@ -96,9 +97,10 @@ class NotebookScores(BenchmarkScores):
             UserError: when no line has two inits that were trained on the same two data orders; it names the runs that
                 are missing.
         """
-        found = [table for line in self._lines if len(table := seed_components(line))]
+        lines = self._comparable_lines()
+        found = [table for line in lines if len(table := seed_components(line))]
         if not found:
-            raise UserError(" ".join(why_not_crossed(line) for line in self._lines))
+            raise UserError(" ".join(why_not_crossed(line) for line in lines))
         return pd.concat(found, ignore_index=True)
 
     def column_curves(self, column: str) -> pd.DataFrame:
@@ -129,13 +131,14 @@ class NotebookScores(BenchmarkScores):
             raise UserError(f"{self.benchmark}: no scores of single pairs are stored, so there are no items")
         return self._histories
 
-    @property
-    def _lines(self) -> list[Line]:
+    def _comparable_lines(self) -> list[Line]:
+        """Return the lines of two runs or more on the same pairs, and tell which runs are on others."""
+        left_out = describe_left_out(self._histories_there)
         if not (found := lines_of(self._histories_there)):
-            raise UserError(
-                f"{self.benchmark}: no two runs on the same pairs differ in the seed only, so there is no agreement of "
-                "seeds"
-            )
+            reason = "no two runs on the same pairs differ in the seed only, so there is no agreement of seeds"
+            raise UserError(f"{self.benchmark}: {reason}" + (f". {left_out}" if left_out else ""))
+        if left_out:
+            say(left_out)
         return found
 
     @property

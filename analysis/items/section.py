@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.data.study import BenchmarkScores
 from analysis.items.histories import History
-from analysis.items.seeds import ALL_RUNS, Line, agreement_table, left_out, lines_of
+from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import item_summary, item_table
 from analysis.items.variance import PARTS, seed_components, why_not_crossed
 from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
@@ -50,8 +50,8 @@ def item_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iter
     if not histories:
         return
     yield _item_section(scored, histories)
-    parts = (*_left_out(histories), *_agreement(scored, lines_of(histories)))
-    if parts:
+    left_out = describe_left_out(histories)
+    if parts := (*filter(None, [left_out]), *_agreement(scored, lines_of(histories))):
         yield ReportSection(_heading("Agreement between seeds", scored), parts)
 
 
@@ -102,11 +102,6 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     files = {f"seed_agreement_{scored.file_name}": table}
     yield TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
     yield from _components(scored, lines)
-
-
-def _left_out(histories: Sequence[History]) -> Iterator[str]:
-    if others := left_out(histories):
-        yield f"Scored on other pairs than most runs of their model, and left out: {', '.join(others)}."
 
 
 def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:

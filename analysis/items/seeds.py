@@ -79,9 +79,10 @@ def lines_of(histories: Iterable[History]) -> list[Line]:
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
 
 
-def left_out(histories: Iterable[History]) -> list[str]:
-    """Return the labels of the runs that were scored on other pairs than most runs of their line."""
-    return [label for found in _by_line(histories).values() for label in same_pairs(found)[1]]
+def describe_left_out(histories: Iterable[History]) -> str:
+    """Name the runs that were scored on other pairs than most runs of their line; empty where there are none."""
+    labels = [label for found in _by_line(histories).values() for label in same_pairs(found)[1]]
+    return f"Scored on other pairs than most runs of their model, and left out: {', '.join(labels)}." if labels else ""
 
 
 def seeds_of(run: Run) -> Seeds | None:

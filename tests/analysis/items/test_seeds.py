@@ -150,7 +150,7 @@ def test_one_run_has_nothing_to_agree_with(make_run, scored_of):
 
 
 @pytest.mark.parametrize("other", [0, 1, 2])
-def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run, scored_of, other):
+def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run, scored_of, capsys, other):
     draw = np.random.default_rng(12)
     for seed in range(3):
         pairs = PAIRS.assign(good=PAIRS["good"] + "!") if seed == other else PAIRS
@@ -158,6 +158,7 @@ def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run,
         make_item_run(make_run, pairs, rows, seed=seed)
     scored = scored_of()
     assert set(scored.agreement()["runs"]) == {2}
+    assert capsys.readouterr().err.endswith(f"and left out: 14m-10M-char-demo-s{other}.\n")
     (section,) = (one for one in item_sections(scored, read_histories(scored)) if one.heading.startswith("Agreement"))
     assert section.content[0].endswith(f"and left out: 14m-10M-char-demo-s{other}.")
 
@@ -171,3 +172,5 @@ def test_a_line_that_has_one_run_left_is_named_too(make_run, scored_of):
     assert section.content == (
         "Scored on other pairs than most runs of their model, and left out: 14m-10M-char-demo-s1.",
     )
+    with pytest.raises(UserError, match=r"so there is no agreement of seeds\. Scored on .* 14m-10M-char-demo-s1\."):
+        scored.agreement()
