@@ -4,9 +4,10 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from ucurve.errors import RunError
@@ -47,9 +48,16 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
                 done.result()
             return [future.result() for future in futures]
         except BaseException:  # such a piece takes long: do not wait for those that nobody needs now
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
+            _end(set(multiprocessing.active_children()) - before)
             raise
+
+
+def _end(processes: Collection[BaseProcess]) -> None:
+    """End processes and wait until they have ended; the pool does not wait for one that it was about to register."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
 
 
 @contextlib.contextmanager

@@ -65,12 +65,22 @@ def test_after_a_mistake_the_other_pieces_are_not_waited_for():
     assert multiprocessing.active_children() == []
 
 
-def test_ctrl_c_while_the_processes_start_waits_for_none_of_them(monkeypatch):
+def signal_itself() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def receive_in_another_thread() -> None:
+    """What a signal does here that another thread received: it is not held back."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("interrupt", [signal_itself, receive_in_another_thread])
+def test_ctrl_c_while_the_processes_start_ends_them_all(monkeypatch, interrupt):
     start_process = multiprocessing.context.SpawnProcess.start
 
     def start_and_interrupt(self) -> None:
         start_process(self)
-        os.kill(os.getpid(), signal.SIGINT)
+        interrupt()
 
     monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_and_interrupt)
     start = time.monotonic()
