@@ -50,9 +50,11 @@ def item_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iter
     if not histories:
         return
     yield _item_section(scored, histories)
-    left_out = describe_left_out(histories)
-    if parts := (*filter(None, [left_out]), *_agreement(scored, lines_of(histories))):
-        yield ReportSection(_heading("Agreement between seeds", scored), parts)
+    parts = [*_agreement(scored, lines_of(histories))]
+    if left_out := describe_left_out(histories):
+        parts.insert(0, left_out)
+    if parts:
+        yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
 
 
 def draw_agreement(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:

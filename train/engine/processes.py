@@ -176,7 +176,8 @@ def _disconnect() -> None:
     """Shut ``torch.distributed`` down while Python still runs.
 
     A thread of gloo releases the tensors of an agreement shortly after it has returned. If Python ends before that, the
-    process is aborted. Destroying a group waits for its threads.
+    process is aborted. Destroying a group waits for its threads, if nobody else holds the group: DeepSpeed may hold
+    that of all processes, which is idle once training has ended.
     """
     import torch.distributed as dist
 
