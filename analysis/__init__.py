@@ -3,3 +3,5 @@
 Imports ``eval`` and ``ucurve``. ``run`` is the command, ``api`` is for notebooks, ``sections`` has the order of the
 report.
 """
+
+import ucurve  # noqa: F401 - ``python -m`` comes here first, and ucurve checks which Python it is

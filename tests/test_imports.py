@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = {
     "": ["ucurve", "eval", "train analysis", "launch", "workbench"],
     "ucurve": [
-        "errors",
+        "errors interpreter",
         "fields processes progress provenance text_table",
         "storage config",
         "huggingface cli yaml_files",

@@ -11,14 +11,17 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
+from ucurve.interpreter import broken_package, missing_package
 
 _AGAIN = "the same command starts again from the beginning"
 _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
 _HELP = ("-h", "--help")
+_VERSION = "--version"
 _MULTIRUN = ("-m", "--multirun")
+_OURS = ("ucurve", "eval", "train", "analysis", "launch", "workbench")
 _LOCAL_RANK = ("--local_rank", "--local-rank")
 
 
@@ -103,6 +106,8 @@ def main() -> None:
     name, *arguments = sys.argv[1:] or _HELP
     if name in _HELP:
         sys.stdout.write(_overview())
+    elif name == _VERSION:
+        sys.stdout.write(_versions())
     elif name in COMMANDS:
         sys.argv = [f"ucurve {name}", *arguments]
         run(name)
@@ -112,6 +117,9 @@ def main() -> None:
 
 def run(name: str) -> None:
     """Run a command with the arguments of this process, which ends with the exit code where that is not 0."""
+    if _VERSION in sys.argv[1:]:
+        sys.stdout.write(_versions())
+        return
     codes: list[int] = []
 
     def attempt(work: Callable[[], None]) -> None:
@@ -195,7 +203,21 @@ def _answer(error: Exception, kept: str) -> int:
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
         return _report(str(error), UserError.exit_code)
+    if isinstance(error, ImportError) and _is_foreign(error.name):
+        is_missing = isinstance(error, ModuleNotFoundError)
+        problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
+        return _report(problem, UserError.exit_code)
     raise error
+
+
+def _is_foreign(module: str | None) -> TypeGuard[str]:
+    return module is not None and module.partition(".")[0] not in _OURS
+
+
+def _versions() -> str:
+    from ucurve.provenance import versions
+
+    return ", ".join(f"{name} {version}" for name, version in versions().items()) + "\n"
 
 
 def _overview() -> str:

@@ -1,0 +1,85 @@
+"""Whether this Python can run ucurve at all; if it cannot, one line says what to type instead.
+
+Older versions of Python read this file and ``ucurve/__init__.py`` too, so both keep to what Python 3.6 understands.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+_OLDEST = (3, 11)
+_FIRST_NEEDED = "hydra"  # what every command imports first
+_ROOT = Path(__file__).resolve().parent.parent
+_IN_CHECKOUT = (_ROOT / "pyproject.toml").is_file()
+_INSTALL = "pip install --constraint constraints.txt --editable ."
+# While ``python -m`` imports the packages above a module, it is called "-m".
+PROGRAMS = ("-m", "ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
+
+
+def check_interpreter() -> None:
+    """Stop where this Python is too old or lacks what ucurve needs.
+
+    A command ends with exit code 2 and one message.
+
+    Raises:
+        ImportError: with that message, where another program imports ucurve.
+    """
+    problem = _problem()
+    if not problem:
+        return
+    if Path(sys.argv[0]).name not in PROGRAMS:
+        raise ImportError(problem)
+    sys.stderr.write(f"error: {problem}\n")
+    sys.exit(2)
+
+
+def missing_package(package: str) -> str:
+    """Say in one message that a package cannot be found, and what to type.
+
+    Args:
+        package: its name when it is imported.
+    """
+    if _is_installed():
+        return f"the package {package!r}, which ucurve needs, is missing in this Python ({sys.executable}): {_mend()}"
+    return f"ucurve is not installed in this Python ({sys.executable}, no package {package!r}): {_mend()}"
+
+
+def broken_package(package: str, problem: str) -> str:
+    """Say in one message that a package is there and cannot be imported, and what to type."""
+    return f"the package {package!r} of this Python ({sys.executable}) cannot be imported ({problem}): {_mend()}"
+
+
+def _problem() -> str:
+    if sys.version_info < _OLDEST:
+        oldest, this = (".".join(map(str, version)) for version in (_OLDEST, sys.version_info[:3]))
+        return f"ucurve needs Python {oldest} or later, this is {this} ({sys.executable}): {_mend()}"
+    import importlib.util
+
+    return "" if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
+
+
+def _is_installed() -> bool:
+    """Tell whether this Python has ucurve; the folder that an installation leaves in the checkout says nothing."""
+    if not _IN_CHECKOUT:
+        return True
+    import importlib.metadata
+
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != _ROOT]
+    return any(True for _ in importlib.metadata.distributions(name="ucurve", path=elsewhere))
+
+
+def _mend() -> str:
+    """Return what to type: use the environment that is there, mend it where it is in use, or make it."""
+    if not _IN_CHECKOUT:
+        return f"{shlex.quote(sys.executable)} -m pip install --upgrade ucurve"
+    here = Path.cwd() == _ROOT
+    environment = _ROOT / ".venv"
+    in_use = Path(sys.prefix).resolve() == environment.resolve()
+    if (environment / "bin" / "python").is_file() and not in_use:
+        shown = shlex.quote(".venv" if here else str(environment))
+        return f"use {shown}/bin/python, or source {shown}/bin/activate"
+    is_old = sys.version_info < _OLDEST
+    python = "python{}.{}".format(*_OLDEST) if is_old else shlex.quote(sys.executable)
+    steps = [] if here else [f"cd {shlex.quote(str(_ROOT))}"]
+    steps += [f"{python} -m venv --clear .venv"] if is_old or not in_use else []
+    return " && ".join([*steps, f".venv/bin/{_INSTALL}", "source .venv/bin/activate"])
