@@ -102,7 +102,7 @@ class ScoreSettings:
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if ("custom" in self.benchmarks) != (self.custom is not None):
-            raise ValueError("benchmarks=[custom] and custom.path=FILE go together")
+            raise ValueError("'benchmarks=[custom]' and custom.path=FILE go together")
         if self.bow_correction and "region" not in (self.scorer or ()):
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")
         if self.benchmark_revision and self.benchmark_root is not None:
@@ -171,7 +171,7 @@ class ScoreCommand(ScoreSettings):
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
         if not self.benchmarks and not self.list:
-            raise ValueError(f"give benchmarks=[...]; there are {', '.join(benchmark_names())}")
+            raise ValueError(f"give 'benchmarks=[...]'; there are {', '.join(benchmark_names())}")
         if self.run is not None and self.model is not None:
             raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
         if self.check or self.list:

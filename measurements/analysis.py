@@ -151,7 +151,7 @@ def main() -> None:
     for name, value in (("sizes", 5), ("seeds", 3), ("checkpoints", 47), ("items", 300)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("settings", nargs="*", help="further settings of analyze.py, such as formats=[png,svg,pdf]")
+    parser.add_argument("settings", nargs="*", help="further settings of analyze.py, such as 'formats=[png,svg,pdf]'")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary) / "runs"

@@ -187,7 +187,7 @@ def scored(place):
 SCORE = ["run=runs/one", "benchmarks=[zhoblimp]", "benchmark_root=bench"]
 SCORE_MISTAKES = {
     "nothing to score": (["run=null"], r"give exactly one of run=RUN and model=PATH_OR_HUB_ID"),
-    "no benchmark": (["benchmarks=[]"], r"give benchmarks=\[\.\.\.\]; there are bl2mp, .*zhoblimp"),
+    "no benchmark": (["benchmarks=[]"], r"give 'benchmarks=\[\.\.\.\]'; there are bl2mp, .*zhoblimp"),
     "unknown benchmark": (["benchmarks=[zhoblim]"], r"unknown benchmark 'zhoblim'.*Did you mean 'zhoblimp'\?"),
     "missing benchmark root": (["benchmarks=[demo]", "benchmark_root=benhc"], r"no folder benhc.*Did you mean 'bench'"),
     "missing benchmark": (["benchmarks=[zhoblimp-excluded]"], r"no folder bench/zhoblimp-excluded"),

@@ -177,7 +177,7 @@ def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
         found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
         raise UserError(
             f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give "
-            "the runs a rule in common with python score.py run=... ties_rules=[half], or leave some of them out of "
+            "the runs a rule in common with python score.py run=... 'ties_rules=[half]', or leave some of them out of "
             "runs="
         )
     return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))

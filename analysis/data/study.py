@@ -201,7 +201,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
         folders = ", ".join(str(run.folder) for run in runs)
         raise UserError(
             f"nothing to draw in {folders}: no row in {ACCURACY.place} (write it with: python score.py "
-            f"run={runs[0].folder} benchmarks=[...]) and none in {METRICS}"
+            f"run={runs[0].folder} 'benchmarks=[...]') and none in {METRICS}"
         )
     if not scores.empty:
         scores = _choose_rows(scores, settings)

@@ -46,7 +46,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         UserError: when no checkpoint was scored, or a run holds no loss, or no scores of single pairs are stored.
     """
     if not study.benchmarks():
-        raise UserError("no run has a score; write some with: python score.py run='RUNS' benchmarks=[...]")
+        raise UserError("no run has a score; write some with: python score.py run='RUNS' 'benchmarks=[...]'")
     scored = study.benchmarks()[0]
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
     of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
@@ -54,7 +54,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     _check_losses(study.runs, bits)
     if curves.empty:
         raise UserError(
-            "no scored checkpoint has a loss; score others with: python score.py run='RUNS' benchmarks=[...]"
+            "no scored checkpoint has a loss; score others with: python score.py run='RUNS' 'benchmarks=[...]'"
         )
     if not (histories := read_histories(scored)):
         raise UserError(

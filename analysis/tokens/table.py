@@ -89,7 +89,7 @@ def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserErro
     of_steps = f" of step {', '.join(map(str, sorted(steps)))}" if steps else ""
     return UserError(
         f"{scored.benchmark}: no log probabilities of tokens are stored{of_steps}; python score.py run=RUN "
-        f"benchmarks=[{scored.benchmark}] tokens=true stores them"
+        f"'benchmarks=[{scored.benchmark}]' tokens=true stores them"
     )
 
 

@@ -148,5 +148,5 @@ def _what_is_there(run: Path, benchmark: str, scorers: tuple[str, ...]) -> str:
 
 def _advice(run: Path, step: int, form: Form) -> str:
     names = ",".join(task.benchmark for task in form.tasks.values())
-    what = f"run={run} steps=[{step}]" if (run / CHECKPOINTS).is_dir() else f"model=MODEL out={run}"
+    what = f"run={run} 'steps=[{step}]'" if (run / CHECKPOINTS).is_dir() else f"model=MODEL out={run}"
     return f"this scores them: python score.py {what} preset={form.preset} 'benchmarks=[{names}]'"

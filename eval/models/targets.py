@@ -265,7 +265,7 @@ def all_revisions(model: str) -> list[str]:
         raise missing_folder("model", local)
     found = sorted(filter(_names_a_checkpoint, names), key=parse_revision_step)
     if not found:
-        raise UserError(f"revisions=[{ALL}]: {model} has no revision named like step512; name those wanted")
+        raise UserError(f"'revisions=[{ALL}]': {model} has no revision named like step512; name those wanted")
     return found
 
 

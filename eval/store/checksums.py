@@ -91,7 +91,7 @@ def check_summed(folder: Path, path: Path) -> None:
     problem = "missing" if found is None else "not what was written"
     what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
     raise DamagedError(
-        f"{path}: {problem}; python score.py {what} benchmarks=[...] makes it again from the stored scores; no score "
+        f"{path}: {problem}; python score.py {what} 'benchmarks=[...]' makes it again from the stored scores; no score "
         "is computed again"
     )
 

@@ -135,7 +135,7 @@ def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
         ("{run}", {"benchmarks": ["zhoblmp"]}, r"benchmarks: unknown benchmark 'zhoblmp'; .*Did you mean 'zhoblimp'\?"),
         ("{run}", {"benchmark": ["zhoblimp"]}, r"benchmark: unknown key"),
         ("{run}", {"model": "x"}, r"model: unknown key"),
-        ("{run}", {"benchmarks": []}, r"give benchmarks=\[\.\.\.\]; there are bl2mp"),
+        ("{run}", {"benchmarks": []}, r"give 'benchmarks=\[\.\.\.\]'; there are bl2mp"),
         ("{run}", {"out": "x"}, r"out=DIR goes with model="),
         ("{run}", {"revisions": ["step0"]}, r"revisions= goes with model="),
         ("{run}", {"steps": [3]}, r"no checkpoint of step 3; there are 0, 8"),

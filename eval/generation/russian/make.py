@@ -75,7 +75,7 @@ def make(settings: Settings, seed: int) -> Made:
     """
     rules = _rules(settings.paradigms)
     if not settings.treebanks and not settings.texts:
-        raise UserError("no sentences to make pairs from: give treebanks=[FILE,...] or texts=[FILE,...]")
+        raise UserError("no sentences to make pairs from: give 'treebanks=[FILE,...]' or 'texts=[FILE,...]'")
     few = settings.words_per_place
     given = settings.resources
     resources = Resources(words_per_place=few) if given is None else read_resources(given, few)

@@ -113,7 +113,7 @@ def test_what_is_missing_is_named_with_the_line_that_scores_it(scored, tmp_path)
         "  zhoblimp-2026: not scored at this step, only at 0\n"
         "  hanzi-structure: not scored by sentence or pll\n"
         "  hanzi-pinyin: only a part of it is scored (hanzi-pinyin@first100), and all its pairs count\n"
-        f"this scores them: python score.py run={scored} steps=[8] preset=chinese_babylm "
+        f"this scores them: python score.py run={scored} 'steps=[8]' preset=chinese_babylm "
         "'benchmarks=[zhoblimp-2026,hanzi-structure,hanzi-pinyin]'"
     )
     assert not (tmp_path / "results.json").exists()

@@ -62,7 +62,7 @@ def test_a_model_without_revisions(copy_model, hub):
     copy_model("family")
     hub(["main", "v2"])
     for model in ("family", "owner/name"):
-        with pytest.raises(UserError, match=rf"revisions=\[all\]: {model} has no revision named like step512"):
+        with pytest.raises(UserError, match=rf"'revisions=\[all\]': {model} has no revision named like step512"):
             model_targets(model, ["all"])
     with pytest.raises(UserError, match=r"model: no folder famly\. Did you mean 'family'\?"):
         model_targets("./famly", ["all"])
