@@ -31,13 +31,12 @@ def analyze(settings: AnalyzeSettings) -> Path:
 
 
 def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
-    import pandas as pd
-
     from analysis.data.study import read_study
     from analysis.plotting.figures import render, write_drawing, write_table
     from analysis.report.html import report_html
     from analysis.report.latex import write_latex
     from analysis.sections import make_sections
+    from analysis.summary import headline_lines
 
     sections = list(make_sections(read_study(runs, settings)))
     drawings = [drawing for section in sections for drawing in section.drawings]
@@ -50,6 +49,7 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     write_text(report, report_html("Learning curves on minimal pairs", sections, images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
     say(f"{count}; wrote {len(written)} files and the report to {out}")
-    for row in tables.get("headline", pd.DataFrame()).itertuples():
-        say(f"{row.run}, {row.benchmark}: {row.start:.1%} -> {row.accuracy:.1%} ({settings.linking})")
+    if "headline" in tables:
+        for line in headline_lines(tables["headline"]):
+            say(line)
     return report

@@ -115,9 +115,8 @@ def _sections_of_benchmark(
 
 def make_sections(study: Study) -> Iterator[ReportSection]:
     """Make every figure and table of a study, in the order of the report."""
-    linking = study.settings.linking
     if not study.scores.empty:
-        yield headline_section(headline(study.scores, study.runs, linking), linking)
+        yield headline_section(headline(study.shown_rows(), study.runs))
     for scored in study.benchmarks():
         nothing = ("No checkpoints of a training run were scored on it: no curves.",)
         curves = tuple(_draw_curves(scored)) or nothing
@@ -143,7 +142,7 @@ def make_sections(study: Study) -> Iterator[ReportSection]:
     yield from length_bias_and_human_sections(study)
     unvouched = [one for run in study.runs for one in unvouched_files(run)]
     equal = {run.label: steps for run in study.runs if (steps := equal_steps(run))}
-    yield runs_section(provenance(study.runs), missing(study.runs, study.scores, linking), unvouched, equal)
+    yield runs_section(provenance(study.runs), missing(study.runs, study.scores, study.linkings), unvouched, equal)
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
@@ -158,10 +157,10 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
             "(Debian: apt-get install fonts-wqy-microhei)"
         )
     table = curve_table(rows, scored.study.runs)
-    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.title)
+    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title)
     drawings = add_learning_charts(drawings, scored)
     points = flops_table(table, scored.study.runs)
     if not points.empty:
         name, lines = f"flops_curves_{scored.file_name}", reference_lines(scored)
-        drawings += add_flops_charts(draw_flops_curves(points, name, scored.title, lines))
+        drawings += add_flops_charts(draw_flops_curves(points, name, scored.curve_title, lines))
     return drawings

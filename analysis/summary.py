@@ -1,43 +1,64 @@
 """The first and last sections of the report: headline numbers, curves, what the runs are, and what is missing."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from analysis.data.frames import last_scored, overall, targets
 from analysis.data.runs import NOT_TRAINED_HERE, Run
+from analysis.data.study import MEANS_OVER
 from analysis.linking.tables import linking_by_line
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import PUBLISHED, winner_by_length
+from eval.store.reported import OVER_PAIRS
 from eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import METRICS
 
+Linkings = Mapping[tuple[str, str], str]
 
-def headline(scores: pd.DataFrame, runs: Iterable[Run], linking: str) -> pd.DataFrame:
+
+def headline(shown: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Tabulate the overall accuracy of each run before training and at its last scored checkpoint.
 
+    Args:
+        shown: the rows that are shown first (``Study.shown_rows``).
+
     Returns:
-        One row per run and benchmark: ``start`` (step 0, NaN where it has no score), ``accuracy``, ``ci_low``,
-        ``ci_high``, ``n`` (pairs), ``ties`` (how many of them score equal), ``ties_rule`` (what a tie counts), ``step``
-        and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score). Where a benchmark has
-        pairs that its paper does not count, ``n_published`` and ``accuracy_published`` are over all its pairs.
+        One row per run and benchmark: ``linking`` and ``overall`` (what the accuracy is a mean over: ``all`` pairs,
+        ``macro``: paradigms, ``macro_phenomena``), ``start`` (step 0, NaN where it has no score), ``accuracy``,
+        ``ci_low``, ``ci_high``, ``n`` (pairs), ``ties`` (how many of them score equal), ``ties_rule`` (what a tie
+        counts), ``step`` and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score). Where a
+        benchmark has pairs that its paper does not count, ``n_published`` and ``accuracy_published`` are over all its
+        pairs.
     """
-    rows = overall(scores[scores["linking"] == linking]).astype({"run": str, "benchmark": str, "scorer": str})
+    rows = overall(shown).astype(dict.fromkeys(("run", "benchmark", "scorer", "linking"), str))
     keys = ["run", "benchmark", "scorer"]
-    last = last_scored(rows)[[*keys, "step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]]
+    numbers = ["step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]
+    last = last_scored(rows)[[*keys, "linking", "overall", *numbers]]
     start = rows[rows["step"] == 0][[*keys, "accuracy"]].rename(columns={"accuracy": "start"})
     counts = rows.groupby(keys, as_index=False).agg(checkpoints=("step", "nunique"))
     status = pd.DataFrame([{"run": run.label, "status": run.status} for run in runs])
     table = last.merge(start, on=keys, how="left").merge(counts, on=keys).merge(status, on="run")
-    first = ["run", "status", "benchmark", "scorer", "checkpoints", "start", "accuracy", "ci_low", "ci_high"]
+    first = ["run", "status", "benchmark", "scorer", "linking", "overall", "checkpoints", "start", *numbers[-3:]]
     columns = [*first, "n", "ties", "ties_rule", "step", "tokens"]
-    published = scores[(scores["linking"] == linking) & (scores["split"] == PUBLISHED)]
+    published = shown[shown["split"] == PUBLISHED]
     if len(published):
         every = published[(published["phenomenon"] == "all") & (published["paradigm"] == "all")]
         every = last_scored(every.astype({"run": str, "benchmark": str, "scorer": str}))[[*keys, "n", "accuracy"]]
         table = table.merge(every, on=keys, how="left", suffixes=("", "_published"))
         columns += ["n_published", "accuracy_published"]
     return table[columns].sort_values(["benchmark", "scorer"], kind="stable", ignore_index=True)
+
+
+def headline_lines(table: pd.DataFrame) -> list[str]:
+    """Write the rows of ``headline`` for the terminal: accuracies in percent, and what they are of."""
+    lines = []
+    for row in table.itertuples():
+        start = "" if math.isnan(row.start) else f"{row.start:.1%} -> "
+        mean = "" if row.overall == OVER_PAIRS else f", {row.overall}"
+        lines.append(f"{row.run}, {row.benchmark}: {start}{row.accuracy:.1%} ({row.linking}{mean})")
+    return lines
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
@@ -58,15 +79,18 @@ def provenance(runs: Iterable[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def missing(runs: Sequence[Run], scores: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """List what is missing: unfinished runs, checkpoints that are absent, benchmarks, scores, ``linking``.
+def missing(runs: Sequence[Run], scores: pd.DataFrame, linkings: Linkings) -> pd.DataFrame:
+    """List what is missing: unfinished runs, checkpoints that are absent, benchmarks, scores, linking functions.
 
     A run misses a benchmark when other runs were scored on it.
+
+    Args:
+        linkings: the linking function of the figures, by benchmark and scorer (``Study.linkings``).
 
     Returns:
         Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
     """
-    rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linking)]
+    rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linkings)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
@@ -74,7 +98,7 @@ def _format_values(values: dict[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
 
 
-def _find_problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_problems(run: Run, scores: pd.DataFrame, linkings: Linkings) -> list[tuple[str, str]]:
     problems = []
     if run.status not in ("finished", NOT_TRAINED_HERE):
         problems.append(("finished run", f"status: {run.status}"))
@@ -84,10 +108,10 @@ def _find_problems(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[s
     if run.status != NOT_TRAINED_HERE and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
     own = scores[scores["run"] == run.label]
-    return problems + _find_unscored(run, own, linking) + _benchmarks_left_out(own, scores)
+    return problems + _find_unscored(run, own, linkings) + _benchmarks_left_out(own, scores)
 
 
-def _find_unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[str, str]]:
+def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Linkings) -> list[tuple[str, str]]:
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
@@ -97,6 +121,7 @@ def _find_unscored(run: Run, scores: pd.DataFrame, linking: str) -> list[tuple[s
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
             problems.append((f"scores on {benchmark}", _format_steps(unscored)))
+        linking = linkings[benchmark, scorer]
         if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems
@@ -117,6 +142,7 @@ def _format_steps(steps: Sequence[int], most: int = 12) -> str:
 
 _HEADLINE = (
     Column("run", "Run"), Column("status", "Status"), Column("benchmark", "Benchmark"),
+    Column("linking", "Linking function"), Column("over", "Mean over"),
     Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
     *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
     Column("ties_rule", "A tie counts"), Column("step", "Step", "count"), Column("tokens", "Tokens", "count"),
@@ -142,17 +168,18 @@ _RUNS = (
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 
-def headline_section(table: pd.DataFrame, linking: str) -> ReportSection:
+def headline_section(table: pd.DataFrame) -> ReportSection:
     """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
     note = (
-        f"Overall accuracy over all pairs, linking function {linking}, with the exact 95 % interval over pairs; chance "
-        "is 50 %."
+        "Overall accuracy, with the exact 95 % interval over pairs; chance is 50 %. Linking function, mean and what a "
+        "tie counts are those that the card of the benchmark names, or what was asked for."
     )
+    shown = table.assign(over=table["overall"].map(MEANS_OVER).fillna("pairs"))
     columns: tuple[Column, ...] = _HEADLINE
     if "n_published" in table:
         columns += _PUBLISHED
         note += " Pairs that the paper of a benchmark does not count are in the last two columns alone."
-    view = TableView(note, columns, table, {"headline": table})
+    view = TableView(note, columns, shown, {"headline": table})
     accuracies = f"{_describe_accuracies(table)} Click a heading of a table to sort it."
     return ReportSection("Overall accuracy", (accuracies, view))
 

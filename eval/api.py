@@ -19,6 +19,7 @@ from eval.run import find_runs, score_model, score_runs
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.checksums import check_summed
+from eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
 from eval.store.scores import StoredScores
 from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
 from ucurve.config import check
@@ -34,12 +35,15 @@ class ScoreResult:
         accuracy: the rows of ``eval/accuracy.csv`` that were asked for.
         statistics: those of ``eval/statistics.csv``.
         fits: those of ``eval/fits.csv``; none unless parameters were fitted.
+        overall: of ``accuracy`` the one row of each model, benchmark and scorer that ``score.py`` prints: all lengths,
+            under the linking function, the rule for ties and the mean that the benchmark's card (or the preset) names.
         scores: every model on every benchmark by every scorer, by run and step.
     """
 
     accuracy: pd.DataFrame
     statistics: pd.DataFrame
     fits: pd.DataFrame
+    overall: pd.DataFrame
     scores: tuple[StoredScores, ...]
 
     def at(
@@ -102,7 +106,7 @@ def score(
     except BaseException:
         _remove(kept)
         raise
-    scored = ScoreResult(accuracy, statistics, fits, tuple(stored))
+    scored = ScoreResult(accuracy, statistics, fits, _shown_first(accuracy, command), tuple(stored))
     weakref.finalize(scored, _remove, kept)
     return scored
 
@@ -110,17 +114,18 @@ def score(
 def compare(
     first: StoredScores,
     second: StoredScores,
-    linking: str = "slln_lp",
+    linking: str | None = None,
     second_linking: str | None = None,
-    ties_rule: TiesRule = "half",
+    ties_rule: TiesRule | None = None,
 ) -> pd.DataFrame:
     """Compare two models, two checkpoints or two linking functions on the same pairs.
 
     Args:
         first: as ``ScoreResult.at`` returns them.
         second: likewise; it may be the same when the linking functions differ.
-        linking: the linking function the scores are read by.
+        linking: the linking function the scores are read by; None for that of the benchmark, else slln_lp.
         second_linking: another one for the second scores.
+        ties_rule: what a tie counts; None for that of the benchmark, else one half.
 
     Returns:
         The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with the interval of
@@ -132,8 +137,11 @@ def compare(
     pairs = first.pair_table()
     if data_hash(pairs) != data_hash(second.pair_table()):
         raise UserError(f"comparison: {first.benchmark} of {first.run} and {second.benchmark} of {second.run} differ")
+    reported = read_reported(first.folder, first.benchmark)
+    linking = linking or reported.linking or USUAL_LINKINGS[0]
     one, other = parse_linking(linking), parse_linking(second_linking or linking)
-    return comparison_table(pairs, (first.score_table(), one), (second.score_table(), other), ties_rule)
+    scores = (first.score_table(), one), (second.score_table(), other)
+    return comparison_table(pairs, *scores, ties_rule or reported.ties_rule or USUAL_RULE)
 
 
 def _run_or_model(what: str) -> dict[str, str]:
@@ -161,14 +169,22 @@ def _remove(folder: str | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _shown_first(accuracy: pd.DataFrame, settings: ScoreSettings) -> pd.DataFrame:
+    """Keep the row of each score that is shown first."""
+    scores = accuracy.groupby(["run", "step", "benchmark", "scorer"], sort=False)
+    kept = [settings.reported(str(benchmark)).choose_rows(rows) for (_, _, benchmark, _), rows in scores]
+    shown = pd.concat([accuracy[:0], *kept])
+    return shown[shown["phenomenon"] == "all"].reset_index(drop=True)
+
+
 def _read_rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScores]) -> pd.DataFrame:
     """Read the rows of a table that scores and settings stand for."""
     name, fitted = "family" if kind is FITS else "linking", settings.fit.families if settings.fit else ()
     wanted = {
         (one.step, one.benchmark, one.scorer, function, rule)
         for one in scores
-        for function in (fitted if kind is FITS else settings.linkings(find_scorer(one.scorer)))
-        for rule in settings.rules()
+        for function in (fitted if kind is FITS else settings.linkings(find_scorer(one.scorer), one.benchmark))
+        for rule in settings.rules(one.benchmark)
     }
     tables = []
     for folder in dict.fromkeys(one.folder for one in scores):

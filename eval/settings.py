@@ -7,23 +7,24 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.custom import CustomBenchmark
-from eval.benchmarks.registry import CUSTOM, benchmark_names, find_card, is_card
+from eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings
 from eval.models.folder import Bos
 from eval.models.unigram import UnigramSettings
-from eval.pairs import Subset, parse_subset
+from eval.pairs import Subset, full_name, parse_subset
 from eval.presets import Preset, find_preset
 from eval.scoring.base import PromptSettings, Scorer
 from eval.scoring.loading import Device, Dtype
 from eval.scoring.scorers import expand_scorers, find_scorer
+from eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.errors import UserError
 from ucurve.fields import as_tuple
 from ucurve.huggingface.foreign_code import Weights
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
-TIES_RULES: tuple[TiesRule, ...] = ("half",)
+TIES_RULES: tuple[TiesRule, ...] = (USUAL_RULE,)
 Value = TypeVar("Value")
 
 
@@ -31,6 +32,10 @@ def _some(values: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
     if values is not None and not values:
         raise ValueError("the list is empty; give at least one")
     return None if values is None else tuple(dict.fromkeys(values))
+
+
+def _with(usual: tuple[Value, ...], further: Value | None) -> tuple[Value, ...]:
+    return usual if further is None or further in usual else (*usual, further)
 
 
 def _named(find: Any) -> Any:
@@ -144,15 +149,27 @@ class ScoreSettings:
         """Return the policy for the token before every sentence."""
         return self.bos or (self.chosen.bos if self.chosen else "auto")
 
-    def linkings(self, scorer: type[Scorer]) -> tuple[str, ...]:
-        """Return the linking functions for the scores of a scorer."""
+    def reported(self, benchmark: str) -> Reported:
+        """Return what is shown first of a benchmark: what the preset says, else its card."""
+        if self.chosen is None:
+            return reported_by_card(card_of(full_name(benchmark)))
+        return Reported(self.chosen.linking[0], self.chosen.ties_rule, self.chosen.aggregate)
+
+    def linkings(self, scorer: type[Scorer], benchmark: str) -> tuple[str, ...]:
+        """Return the linking functions for the scores of a scorer on a benchmark: the usual ones and its card's."""
         if self.linking is not None:
             return self.linking
-        return scorer.linkings(self.chosen.linking if self.chosen else LINKING)
+        if self.chosen is not None:
+            return scorer.linkings(self.chosen.linking)
+        return scorer.linkings(_with(LINKING, self.reported(benchmark).linking))
 
-    def rules(self) -> tuple[TiesRule, ...]:
-        """Return what a tie counts."""
-        return self.ties_rules or ((self.chosen.ties_rule,) if self.chosen else TIES_RULES)
+    def rules(self, benchmark: str) -> tuple[TiesRule, ...]:
+        """Return what a tie counts: the usual rule and that of the benchmark's card."""
+        if self.ties_rules is not None:
+            return self.ties_rules
+        if self.chosen is not None:
+            return (self.chosen.ties_rule,)
+        return _with(TIES_RULES, self.reported(benchmark).ties_rule)
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)

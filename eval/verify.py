@@ -16,7 +16,7 @@ from eval.store.tokens import token_fault, token_path
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
-from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, SENTENCES, STEPS, parse_step
+from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, REPORTED, SENTENCES, STEPS, parse_step
 from ucurve.storage.sealed import KEY
 
 _SCORE = {".parquet", ".json"}  # and its key
@@ -73,7 +73,7 @@ def _to_be_summed(root: Path) -> Iterator[str]:
     for kind in TABLES:
         if (root / kind.name).exists():
             yield kind.name
-    for path in (*root.rglob(PAIRS), *root.rglob(RATINGS), *root.rglob(SENTENCES)):
+    for path in (path for name in (PAIRS, RATINGS, REPORTED, SENTENCES) for path in root.rglob(name)):
         yield path.relative_to(root).as_posix()
 
 
@@ -151,7 +151,7 @@ def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, 
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is neither a table, a lock, pairs nor a score; folders count by what is in them."""
     known = {root / name for name in (*EVAL_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
-    known |= {place / name for place in benchmarks for name in (PAIRS, RATINGS)}
+    known |= {place / name for place in benchmarks for name in (PAIRS, RATINGS, REPORTED)}
     known |= {path for place in benchmarks for path in place.glob(SENTENCES)}
     known |= {
         path

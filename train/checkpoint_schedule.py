@@ -116,9 +116,7 @@ def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
         UserError: when no step is given, or they do not ascend, or one lies outside the run.
     """
     if not steps:
-        raise UserError(
-            "schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'"
-        )
+        raise UserError("schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'")
     for before, after in itertools.pairwise(steps):
         if after <= before:
             raise UserError(f"schedule.steps: {after} follows {before}; the steps must ascend")

@@ -10,9 +10,9 @@ from eval.benchmarks.registry import benchmark_names
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.scoring.sharing import Crew
 from eval.settings import ScoreSettings
+from eval.store.reported import read_reported
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
-from eval.sweep.messages import SHOWN
 from ucurve.progress import say
 
 _cache = SweepCache()  # the benchmarks are the same for every checkpoint that this process scores
@@ -87,22 +87,18 @@ def score_at_end(run: Path, settings: EvalSettings, crew: Crew | None = None) ->
 
 
 def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
-    """Read the accuracies of every scored checkpoint, by step, over all pairs and by phenomenon.
+    """Read the accuracies of every scored checkpoint, by step, overall and by phenomenon.
 
     Their names are ``accuracy/<benchmark>/all`` and ``accuracy/<benchmark>/<phenomenon>``; where a benchmark was scored
-    in several ways, the way follows its name. The linking function is the one that scoring logs.
+    in several ways, the way follows its name. Linking function, rule for ties and overall number are those that scoring
+    logs (``eval.store.reported``).
     """
     table = read_table(ACCURACY, ACCURACY.path(run))
-    rows = table[(table["paradigm"] == "all") & (table["split"] == "all")]
-    rows = rows.sort_values("linking", key=lambda names: names.map(_rank_linking), kind="stable")
-    several = rows.groupby("benchmark")["scorer"].transform("nunique") > 1
-    names = rows["benchmark"].where(~several, rows["benchmark"] + "/" + rows["scorer"])
-    rows = rows.assign(name="accuracy/" + names + "/" + rows["phenomenon"]).drop_duplicates(["step", "name"])
+    several = table.groupby("benchmark")["scorer"].nunique() > 1
     found: dict[int, dict[str, float]] = {}
-    for step, name, accuracy in rows[["step", "name", "accuracy"]].itertuples(index=False, name=None):
-        found.setdefault(step, {})[name] = accuracy
+    for (step, benchmark, scorer), rows in table.groupby(["step", "benchmark", "scorer"]):
+        name = f"{benchmark}/{scorer}" if several[benchmark] else benchmark
+        shown = read_reported(run, str(benchmark)).choose_rows(rows)
+        values = {f"accuracy/{name}/{row.phenomenon}": row.accuracy for row in shown.itertuples()}
+        found.setdefault(step, {}).update(values)
     return found
-
-
-def _rank_linking(name: str) -> int:
-    return SHOWN.index(name) if name in SHOWN else len(SHOWN)

@@ -22,7 +22,7 @@ def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.Data
         linking: the one that comes first; that of the figures where it is not given. It is the only one where the rows
             of all would be more than ``MOST_ROWS``.
     """
-    rows = scored.rows
+    rows = scored.drawn_rows
     rows = rows[(rows["split"] == "all") & (rows["step"] >= 0)]
     first = linking or scored.linking
     others = sorted(set(rows["linking"].astype(str)) - {first})

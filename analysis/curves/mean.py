@@ -79,7 +79,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
-        drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.title)
+        drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.curve_title)
         yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
 
 

@@ -63,7 +63,7 @@ class NotebookScores(BenchmarkScores):
         points = flops_table(curve_table(self.curve_rows(), self.study.runs), self.study.runs)
         if points.empty:
             raise UserError(f"{self.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
-        return notebook_chart(flops_chart(with_references(points), self.benchmark, band_note(points)), self.title)
+        return notebook_chart(flops_chart(with_references(points), self.benchmark, band_note(points)), self.curve_title)
 
     def items(self) -> pd.DataFrame:
         """Return what became of each pair in each run (``analysis.items.table.item_table``).
@@ -230,4 +230,4 @@ class NotebookStudy(Study):
 
 def with_charts(study: Study) -> NotebookStudy:
     """Make a study one with charts."""
-    return NotebookStudy(study.runs, study.scores, study.metrics, study.held_out, study.settings)
+    return NotebookStudy(study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings)

@@ -1,6 +1,6 @@
 """Run folders to tidy frames."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -11,6 +11,8 @@ from pandas.api.types import union_categoricals
 
 from analysis.data.files import Kind, read_records, read_table
 from analysis.data.runs import Run
+from eval.metrics.accuracy import TiesRule
+from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError
@@ -26,7 +28,8 @@ SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as
 }
 METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
-AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row and one row per phenomenon
+AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
+OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)  # the overall rows over paradigms and over phenomena
 NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
 BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
@@ -113,7 +116,7 @@ def last_scored(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the overall rows: the mean over all pairs of the benchmark, of all lengths."""
+    """Keep the overall rows, of all lengths."""
     return frame[(frame["phenomenon"] == "all") & (frame["paradigm"] == "all") & (frame["split"] == "all")]
 
 
@@ -124,11 +127,15 @@ def pool_pairs(rows: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = 
     return table.assign(**{name: table[name] / table["n"] for name in values})
 
 
-def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
+def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | None = None) -> pd.DataFrame:
     """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
 
+    Args:
+        first: the rule that comes first, by benchmark, where there is one.
+
     Returns:
-        The rows of the first of ``half``, ``wrong`` and ``right`` that all runs with a score were scored under.
+        The rows of the first of that rule, ``half``, ``wrong`` and ``right`` that all runs with a score were scored
+        under.
 
     Raises:
         UserError: naming runs and rules, when the runs of a benchmark share no rule.
@@ -136,7 +143,7 @@ def one_ties_rule(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for benchmark, scorer in targets(frame):
         rows = frame[(frame["benchmark"] == benchmark) & (frame["scorer"] == scorer)]
-        parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark)])
+        parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark, (first or {}).get(benchmark))])
     return frame[frame.index.isin([place for part in parts for place in part])]
 
 
@@ -169,7 +176,7 @@ def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
 
 
-def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
+def _shared_ties_rule(rows: pd.DataFrame, benchmark: str, first: TiesRule | None) -> str:
     pairs = rows[["run", "ties_rule"]].drop_duplicates().astype(str)
     rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
     shared: set[str] = set.intersection(*rules_of.values())
@@ -180,7 +187,8 @@ def _shared_ties_rule(rows: pd.DataFrame, benchmark: str) -> str:
             "the runs a rule in common with python score.py run=... 'ties_rules=[half]', or leave some of them out of "
             "runs="
         )
-    return min(shared, key=lambda rule: (_TIES_RULES.index(rule) if rule in _TIES_RULES else len(_TIES_RULES), rule))
+    order = [first, *_TIES_RULES]
+    return min(shared, key=lambda rule: (order.index(rule) if rule in order else len(order), rule))
 
 
 def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ class AnalyzeSettings:
 
     runs: Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_at_least_one)]
     out: str
-    linking: str = "slln_lp"
+    linking: str | None = None
     benchmark: str | None = None
     cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
     flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN

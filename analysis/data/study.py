@@ -12,6 +12,7 @@ import pyarrow.dataset
 from analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
 from analysis.data.frames import (
     AGGREGATES,
+    OVERALL_MEANS,
     held_out_frame,
     metric_frame,
     one_ties_rule,
@@ -26,11 +27,14 @@ from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
 from eval.store.ratings import read_ratings_beside
+from eval.store.reported import OVER_PAIRS, Reported, read_reported
 from eval.store.scores import pairs_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import METRICS
+
+MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +43,17 @@ class Study:
 
     Attributes:
         runs: the runs, in the order in which figures name them.
-        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties;
-            n-gram models, which stand beside a run and are no model of their own, are not among them.
+        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties,
+            the overall rows over pairs; n-gram models, which stand beside a run and are no model of their own, are not
+            among them.
+        means: the overall rows over paradigms and over phenomena that go with them.
         metrics: from ``metric_frame``.
         held_out: from ``held_out_frame``.
     """
 
     runs: Sequence[Run]
     scores: pd.DataFrame
+    means: pd.DataFrame
     metrics: pd.DataFrame
     held_out: pd.DataFrame
     settings: AnalyzeSettings
@@ -59,6 +66,15 @@ class Study:
     @cached_property
     def _benchmarks(self) -> list["BenchmarkScores"]:
         return [BenchmarkScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+
+    @property
+    def linkings(self) -> dict[tuple[str, str], str]:
+        """The linking function of the figures, by benchmark and scorer."""
+        return {(scored.benchmark, scored.scorer): scored.linking for scored in self.benchmarks()}
+
+    def shown_rows(self) -> pd.DataFrame:
+        """Return the rows of all benchmarks that are shown first (``BenchmarkScores.shown_rows``)."""
+        return pd.concat([self.scores[:0], *(scored.shown_rows() for scored in self.benchmarks())])
 
     @cached_property
     def human(self) -> pd.DataFrame | None:
@@ -108,16 +124,51 @@ class BenchmarkScores:
     scorer: str
     _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)  # by run and step
 
-    @property
+    @cached_property
+    def reported(self) -> Reported:
+        """What its card or a preset says is shown first."""
+        return read_reported_of(self.study.runs, self.rows, self.benchmark)
+
+    @cached_property
     def linking(self) -> str:
-        """The linking function of the figures."""
-        return self.study.settings.linking
+        """The linking function of the figures: the one that was asked for, or what is shown first."""
+        there = list(dict.fromkeys(self.rows["linking"].astype(str)))
+        return self.study.settings.linking or self.reported.choose_linking(there)
 
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of ``study.scores`` that are about it."""
-        scores = self.study.scores
-        return scores[(scores["benchmark"] == self.benchmark) & (scores["scorer"] == self.scorer)]
+        return self._own(self.study.scores)
+
+    def _own(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return rows[(rows["benchmark"] == self.benchmark) & (rows["scorer"] == self.scorer)]
+
+    @cached_property
+    def drawn_rows(self) -> pd.DataFrame:
+        """``rows`` whose overall rows are of the mean that is shown first (``overall``)."""
+        if self.overall == OVER_PAIRS:
+            return self.rows
+        phenomena = self.rows[self.rows["phenomenon"] != "all"]
+        return pd.concat([phenomena, self._overall_means.assign(paradigm="all")]).sort_index()
+
+    @cached_property
+    def overall(self) -> str:
+        """What the overall number is a mean over, as in ``accuracy.csv``: ``all`` pairs, ``macro`` and so on.
+
+        Over pairs where a run has no other.
+        """
+        pairs = self.rows[self.rows["phenomenon"] == "all"]
+        return self.reported.overall if len(self._overall_means) == len(pairs) else OVER_PAIRS
+
+    @cached_property
+    def _overall_means(self) -> pd.DataFrame:
+        means = self._own(self.study.means)
+        return means[means["paradigm"] == self.reported.overall]
+
+    def shown_rows(self) -> pd.DataFrame:
+        """Return ``drawn_rows`` under the linking function of the figures, with ``overall`` as a column."""
+        rows = self.drawn_rows
+        return rows[rows["linking"] == self.linking].assign(overall=self.overall)
 
     @property
     def file_name(self) -> str:
@@ -131,13 +182,19 @@ class BenchmarkScores:
         return f"{self.benchmark}, {self.linking}, ties counted {self.ties_rule}"
 
     @property
+    def curve_title(self) -> str:
+        """``title``, and what the overall number is a mean over where that is not all pairs."""
+        mean = MEANS_OVER.get(self.overall)
+        return f"{self.title}, overall: mean over {mean}" if mean else self.title
+
+    @property
     def ties_rule(self) -> TiesRule:
         """What a tie counts, the same in all rows."""
         return cast(TiesRule, str(self.rows["ties_rule"].iloc[0]))
 
     def curve_rows(self) -> pd.DataFrame:
         """Return the rows of checkpoints under the linking function of the figures, all lengths together."""
-        rows = self.rows
+        rows = self.drawn_rows
         return rows[(rows["linking"] == self.linking) & (rows["split"] == "all") & (rows["step"] >= 0)]
 
     @cached_property
@@ -195,7 +252,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     Raises:
         UserError: when a file is broken, the linking function or benchmark is unknown, or there is nothing to draw.
     """
-    scores = without_ngrams(score_frame(runs, AGGREGATES))
+    scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         folders = ", ".join(str(run.folder) for run in runs)
@@ -204,17 +261,27 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
             f"run={runs[0].folder} 'benchmarks=[...]') and none in {METRICS}"
         )
     if not scores.empty:
-        scores = _choose_rows(scores, settings)
-    return Study(runs, scores, metrics, held_out_frame(runs), settings)
+        scores = _choose_rows(runs, scores, settings)
+    over_pairs = scores["paradigm"] == "all"
+    return Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings)
 
 
-def _choose_rows(scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
+def read_reported_of(runs: Sequence[Run], rows: pd.DataFrame, benchmark: str) -> Reported:
+    """Read what is shown first of a benchmark, as the first of the runs in its rows says."""
+    scored = set(rows["run"].astype(str))
+    return next((read_reported(run.folder, benchmark) for run in runs if run.label in scored), Reported())
+
+
+def _choose_rows(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     if settings.benchmark is not None:
         present = set(scores["benchmark"].astype(str))
         if settings.benchmark not in present:
             raise unknown_name("benchmark", settings.benchmark, present, "benchmark")
         scores = scores[scores["benchmark"] == settings.benchmark]
     functions = set(scores["linking"].astype(str))
-    if settings.linking not in functions:
+    if settings.linking is not None and settings.linking not in functions:
         raise unknown_name("linking function", settings.linking, functions, "linking")
-    return one_ties_rule(scores)
+    of_benchmarks = {str(name): rows for name, rows in scores.groupby("benchmark", observed=True)}
+    return one_ties_rule(
+        scores, {name: read_reported_of(runs, rows, name).ties_rule for name, rows in of_benchmarks.items()}
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.data.frames import last_scored, overall, pool_pairs
-from analysis.data.study import Study
+from analysis.data.study import MEANS_OVER, Study
 from analysis.report.html import Column, ReportSection, TableView
 from ucurve.yaml_files import read_yaml
 
@@ -67,7 +67,7 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
         return
     columns = (Column("model", "Model"), *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
     note = (
-        f"Overall accuracy over pairs at the last scored checkpoint under {study.settings.linking}, and its mean over "
+        f"Overall accuracy at the last scored checkpoint ({_describe_shown(study)}), and its mean over "
         "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. A "
         "benchmark of many languages is one column, over the pairs of all of them."
     )
@@ -93,8 +93,8 @@ def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[Repor
     )  # fmt: skip
     source = "RuBLiMP's agreement phenomena (Table 12)" if matches is None else "the file matches="
     note = (
-        f"One phenomenon in several benchmarks, as matched by {source}, under {study.settings.linking}: mean over its "
-        "pairs, and the gap between the benchmarks where a model is best and worst."
+        f"One phenomenon in several benchmarks, as matched by {source} ({_describe_functions(study)}): mean "
+        "over its pairs, and the gap between the benchmarks where a model is best and worst."
     )
     view = TableView(note, columns, shown, {"matched_phenomena": shown})
     yield ReportSection("One phenomenon in several benchmarks", (view,))
@@ -108,9 +108,24 @@ def _pool_languages(rows: pd.DataFrame) -> pd.DataFrame:
     return pool_pairs(named, ["model", "benchmark"])
 
 
+def _describe_functions(study: Study) -> str:
+    """Name the linking function of the figures; where benchmarks have several, that of each."""
+    if len(functions := set(study.linkings.values())) == 1:
+        return f"under {functions.pop()}"
+    return "; ".join(f"{benchmark}: {linking}" for (benchmark, _), linking in study.linkings.items())
+
+
+def _describe_shown(study: Study) -> str:
+    """Name the linking functions, and what overall accuracies are means over."""
+    means = {one.benchmark: MEANS_OVER.get(one.overall, "pairs") for one in study.benchmarks()}
+    if len(over := set(means.values())) == 1:
+        return f"{_describe_functions(study)}, over {over.pop()}"
+    return f"{_describe_functions(study)}; over {', '.join(f'{over} on {name}' for name, over in means.items())}"
+
+
 def _last_rows_by_model(study: Study) -> pd.DataFrame:
-    """Return the last aggregate rows of every run under the linking function of the figures, as ``model``."""
-    rows = last_scored(study.scores[study.scores["linking"] == study.settings.linking])
+    """Return the last aggregate rows of every run that are shown first, as ``model``."""
+    rows = last_scored(study.shown_rows())
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)
     rows = rows.astype(names).rename(columns={"run": "model"})
     several = rows.groupby("benchmark")["scorer"].transform("nunique") > 1

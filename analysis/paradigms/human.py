@@ -105,9 +105,9 @@ def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
 
     Returns:
         ``reference`` (name), ``phenomenon`` (``all``: overall) and ``accuracy``: people's agreement, the mean over
-        paradigms, where there are answers, then every folder of scores of a model (step -1), over pairs.
+        paradigms, where there are answers, then every folder of scores of a model (step -1).
     """
-    rows = scored.rows
+    rows = scored.drawn_rows
     models = rows[(rows["step"] == -1) & (rows["linking"] == scored.linking) & (rows["split"] == "all")]
     table = models[["run", "phenomenon", "accuracy"]].rename(columns={"run": "reference"})
     people = load_human_agreement(scored)

@@ -53,7 +53,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; no part where no line has points enough."""
-    name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.title}"
+    name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
     heading = f"Scaling of accuracy on {scored.benchmark}"
     measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
     return _fit_sections(measure, accuracy_points(scored.curve_rows()), scored.study)
@@ -64,7 +64,7 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
-        drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.title)
+        drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.curve_title)
         yield ReportSection(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings))
 
 

@@ -13,6 +13,8 @@ from eval.benchmarks.columns import BAD, GOOD, Columns
 from eval.benchmarks.files import FORMS, form_of
 from eval.benchmarks.layouts import Either, Sentences
 from eval.benchmarks.ratings.section import Ratings
+from eval.linking import parse_linking
+from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
 from ucurve.yaml_files import read_yaml
 
@@ -130,7 +132,8 @@ class Card:
         form: how the files are written, in words.
         scorer: the default way to score with a causal model.
         masked_scorer: the default way to score with a masked model.
-        linking: the linking function of the authors, as far as any model can be scored with it.
+        linking: the linking function of the authors, as far as any model can be scored with it; with the next two it
+            decides what is printed and drawn first (``eval.store.reported``).
         ties_rule: what a tie counts for the authors.
         aggregate: the overall number of the authors.
         ratings: judgments of people beside the pairs.
@@ -164,7 +167,7 @@ class Card:
     form: str = ""
     scorer: str = "sentence"
     masked_scorer: str = "pll"
-    linking: str = "lp"
+    linking: str | None = None
     ties_rule: Literal["half", "wrong", "right"] | None = None
     aggregate: Literal["all", "macro", "macro_phenomena"] | None = None
     expected: Expected = Expected()
@@ -189,6 +192,14 @@ class Card:
         except re.error as error:
             raise ValueError(f"{expression!r} is no regular expression ({error})") from error
         return expression
+
+    @field_validator("linking")
+    @classmethod
+    def _a_linking_function(cls, name: str | None) -> str | None:
+        try:
+            return None if name is None else parse_linking(name).name
+        except UserError as error:
+            raise ValueError(str(error)) from error
 
     @field_validator("columns")
     @classmethod

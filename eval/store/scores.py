@@ -21,6 +21,7 @@ from eval.store.checksums import (
     remove_summed,
 )
 from eval.store.ratings import ratings_path
+from eval.store.reported import reported_path
 from eval.store.tables import TABLES, drop_benchmark
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
@@ -158,6 +159,7 @@ def _forget(folder: Path, benchmark: str) -> None:
     for kind in TABLES:
         drop_benchmark(kind, folder, benchmark)
     remove_summed(folder, ratings_path(folder, benchmark))
+    remove_summed(folder, reported_path(folder, benchmark))
 
 
 def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str, Any]) -> None:

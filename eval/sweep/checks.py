@@ -85,7 +85,7 @@ def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) ->
 
 def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     """Say which linking functions are left out, of those that nobody asked for by name."""
-    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer))]
+    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
     if missing and settings.linking is None:
         say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")

@@ -14,7 +14,6 @@ from eval.settings import ScoreSettings
 from eval.sweep.prepare import Job
 from ucurve.progress import say
 
-SHOWN = ("slln_lp", "lp")  # the linking function that is shown where it is there, else the first one
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
@@ -48,14 +47,15 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
 def log_score(
     job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
 ) -> None:
-    """Say the overall accuracies of one score: under a preset its linking functions and its aggregate."""
-    preset = settings.chosen
-    aggregate = preset.aggregate if preset else "all"
+    """Say the overall accuracies of one score, as its card reports them: under a preset all its linking functions."""
+    reported = settings.reported(job.benchmark)
+    aggregate = reported.overall
     names = list(dict.fromkeys(accuracies["linking"]))
-    shown = names if preset else [name for name in (*SHOWN, *names) if name in names][:1]
+    shown = names if settings.chosen else [reported.choose_linking(names)] if names else []
+    rules = settings.ties_rules or (reported.choose_rule(settings.rules(job.benchmark)),)
     overall = accuracies[(accuracies[["phenomenon", "paradigm"]] == ["all", aggregate]).all(axis=1)]
     unknown = int((scores["unk_good"] + scores["unk_bad"]).sum()) if "unk_good" in scores else 0
-    for name, rule in product(shown, settings.rules()):
+    for name, rule in product(shown, rules):
         rows = overall[(overall["linking"] == name) & (overall["ties_rule"] == rule)].to_dict("records")
         splits = {str(row["split"]): row for row in rows}
         row = splits["all"]

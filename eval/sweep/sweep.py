@@ -24,6 +24,7 @@ from eval.settings import ScoreSettings
 from eval.store.checksums import is_summed, score_fault
 from eval.store.ratings import keep_ratings
 from eval.store.repair import mended_tables, store_mended
+from eval.store.reported import keep_reported
 from eval.store.scores import StoredScores, has_key, has_scores, read_scores, share_pairs, write_scores
 from eval.store.tables import (
     ACCURACY,
@@ -157,7 +158,7 @@ class Sweep:
             store_mended(self.folder, mended)
             for pairs in (*self.benchmarks, *self._rated_pairs()):
                 share_pairs(self.folder, pairs, claims)
-            self._keep_ratings()
+            self._keep_what_cards_say()
             has_rows = {score for table in tables.values() for score in list_scores(table)}
             self._invalidate([job for job in due if job.identity in has_rows or self._key_file(job).exists()], claims)
             self._known = without_scores(self._current(tables[STATISTICS]), outdated)
@@ -251,8 +252,9 @@ class Sweep:
         return scores
 
     def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:
-        rules = self.settings.rules()
-        linkings = [parse_linking(name) for name in self.settings.linkings(type(job.scorer))]
+        rules = self.settings.rules(job.benchmark)
+        names = self.settings.linkings(type(job.scorer), job.benchmark)
+        linkings = [parse_linking(name) for name in names]
         accuracies = accuracy_table(job.pairs, scores, linkings, rules)
         rows.add(ACCURACY, job, accuracies)
         known = self._known[(self._known[list(SCORE)] == list(job.identity)).all(axis=1)]
@@ -268,10 +270,11 @@ class Sweep:
             job, scores, accuracies, pd.concat([table for table in statistics if len(table)] or [known]), self.settings
         )
 
-    def _keep_ratings(self) -> None:
-        """Store the judgments of people that the cards of the benchmarks name."""
+    def _keep_what_cards_say(self) -> None:
+        """Store the judgments of people that the cards of the benchmarks name, and what is shown first of each."""
         for pairs in self.benchmarks:
             name = str(pairs["benchmark"].iloc[0])
+            keep_reported(self.folder, name, self.settings.reported(name))
             ratings = self.cache.ratings(pairs, self.settings.benchmark_root)
             if ratings is not None:
                 keep_ratings(self.folder, name, ratings)

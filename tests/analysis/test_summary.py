@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from analysis.data.frames import score_frame
+from analysis.data.frames import score_frame, targets
 from analysis.data.runs import find_runs
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.report.html import TableView
@@ -10,6 +10,14 @@ from analysis.summary import headline, linking_section, missing, provenance
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
+
+
+def shown(scores):
+    return scores[scores["linking"] == "slln_lp"].assign(overall="all")
+
+
+def under_slln_lp(scores):
+    return dict.fromkeys(targets(scores), "slln_lp")
 
 
 def _splits(step: int, shift: float = 0.0, **changes) -> list[Row]:
@@ -83,7 +91,7 @@ def test_headline_has_step_0_and_the_last_score_of_each_run(make_run: MakeRun, s
     make_run([score_row(0, 0.51), score_row(3, 0.6), score_row(9, 0.9)], seed=0)
     make_run([score_row(3, 0.7), score_row(9, 0.1, linking="lp")], seed=1, status="running")
     runs, scores = study()
-    first, second = headline(scores, runs, "slln_lp").to_dict("records")
+    first, second = headline(shown(scores), runs).to_dict("records")
     assert (first["start"], first["accuracy"], first["step"], first["checkpoints"]) == (0.51, 0.9, 9, 3)
     assert (first["ci_low"], first["ci_high"]) == (0.8, 1.0)
     assert (second["accuracy"], second["step"], second["status"]) == (0.7, 3, "running")
@@ -98,7 +106,8 @@ def test_what_is_missing_is_listed(make_run: MakeRun, study, tmp_path) -> None:
     write_scores(tmp_path / "runs" / "zz", [score_row(-1, 0.5)])
     runs, scores = study()
     rows = [
-        (row["run"][-2:], row["missing"], row["detail"]) for row in missing(runs, scores, "slln_lp").to_dict("records")
+        (row["run"][-2:], row["missing"], row["detail"])
+        for row in missing(runs, scores, under_slln_lp(scores)).to_dict("records")
     ]
     assert rows == [
         ("s1", "finished run", "status: running"),
@@ -114,14 +123,14 @@ def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: Ma
     make_run([score_row(0, 0.5), score_row(0, 0.5, benchmark="tse", scorer="pll")], seed=0, bits={1: 1.0})
     make_run([score_row(0, 0.5, scorer="pll")], seed=1, bits={1: 1.0})
     runs, scores = study()
-    (row,) = missing(runs, scores, "slln_lp").to_dict("records")
+    (row,) = missing(runs, scores, under_slln_lp(scores)).to_dict("records")
     assert (row["run"][-2:], row["missing"]) == ("s1", "scores on tse")
 
 
 def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRun, study) -> None:
     make_run([score_row(3, 0.6, ties=7, ties_rule="wrong")])
     runs, scores = study()
-    (first,) = headline(scores, runs, "slln_lp").to_dict("records")
+    (first,) = headline(shown(scores), runs).to_dict("records")
     assert (first["n"], first["ties"], first["ties_rule"]) == (100, 7, "wrong")
     by_run = linking_by_run(scores)
     assert by_run["ties_rule"].tolist() == linking_by_line(by_run)["ties_rule"].tolist() == ["wrong"]
@@ -130,7 +139,7 @@ def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRu
 def test_many_missing_steps_are_shortened(make_run: MakeRun, study) -> None:
     make_run([score_row(0, 0.5)], saved=range(40), bits={1: 1.0})
     runs, scores = study()
-    (detail,) = missing(runs, scores, "slln_lp")["detail"]
+    (detail,) = missing(runs, scores, under_slln_lp(scores))["detail"]
     assert detail == "39 without: steps 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 27 more"
 
 

@@ -14,8 +14,8 @@ def test_defaults():
     settings = check(ScoreSettings, {"benchmarks": ["demo", "demo"], "linking": ["slln_lp:0.5", "slln_lp", "lp"]})
     assert settings.benchmarks == ("demo",)
     assert settings.linking == ("slln_lp", "lp")
-    assert ScoreSettings().linkings(find_scorer("sentence")) == LINKING
-    assert ScoreSettings().rules() == ("half",)
+    assert ScoreSettings().linkings(find_scorer("sentence"), "demo") == LINKING
+    assert ScoreSettings().rules("demo") == ("half",)
     twice = check(ScoreCommand, {"run": "a", "benchmarks": ["demo"], "ties_rules": ["wrong", "wrong"], "steps": [8, 8]})
     assert (twice.ties_rules, twice.steps) == (("wrong",), (8,))
 

@@ -22,7 +22,7 @@ def test_nothing_given_is_the_usual():
     settings = command()
     assert (settings.custom, settings.unigrams, settings.fit, settings.chosen) == (None, None, None, None)
     assert settings.scorers("causal") is None
-    assert (settings.start(), settings.rules(), settings.dtype) == ("auto", ("half",), "float32")
+    assert (settings.start(), settings.rules("blimp"), settings.dtype) == ("auto", ("half",), "float32")
 
 
 @pytest.mark.parametrize("given", ["scorer=mink", "scorer=[mink]"])
@@ -35,15 +35,15 @@ def test_a_preset_fills_what_is_not_given():
     settings, paper = command("preset=tse"), find_preset("tse")
     assert settings.scorers("causal") == (paper.scorer_causal,)
     assert settings.scorers("masked") == (paper.scorer_masked,)
-    assert settings.linkings(find_scorer("conditional")) == paper.linking
-    assert (settings.rules(), settings.start()) == ((paper.ties_rule,), paper.bos)
+    assert settings.linkings(find_scorer("conditional"), "blimp") == paper.linking
+    assert (settings.rules("blimp"), settings.start()) == ((paper.ties_rule,), paper.bos)
 
 
 def test_what_is_given_wins_over_a_preset():
     settings = command("preset=tse", "scorer=sentence", "linking=[slor]", "ties_rules=[half]", "bos=eos")
     assert settings.scorers("masked") == ("sentence",)
-    assert settings.linkings(find_scorer("sentence")) == ("slor",)
-    assert (settings.rules(), settings.start()) == (("half",), "eos")
+    assert settings.linkings(find_scorer("sentence"), "blimp") == ("slor",)
+    assert (settings.rules("blimp"), settings.start()) == (("half",), "eos")
     assert command("preset=tse", "bos=auto").start() == "auto"
 
 

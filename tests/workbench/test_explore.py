@@ -1,5 +1,7 @@
 """The room Explore: what it counts against what scoring writes, and against a direct count."""
 
+import json
+import shutil
 from functools import cache
 
 import numpy as np
@@ -10,6 +12,7 @@ from analysis.data.groups import columns, group
 from analysis.items.verdicts import RIGHT, TIE, WRONG
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, pair_credits
+from eval.store.reported import reported_path
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
@@ -213,6 +216,35 @@ def test_what_can_be_looked_at_is_listed(library):
     }
     assert set(offered) == set(FUNCTIONS)
     assert offered["morcela"] == ["beta", "gamma"]
+
+
+def test_what_a_card_says_is_shown_first(library, tmp_path):
+    for run in library.runs():
+        shutil.copytree(run.folder, tmp_path / "runs" / run.folder.name)
+    own = Library([str(tmp_path / "runs/*")], tmp_path / "cache")
+    folders = [run.folder for run in own.runs()]
+    assert linking_functions(own.matrices("toy", "sentence"))[0]["name"] == "slln_lp"
+    for linking, overall in (("ppl", "macro"), ("slln_lp:0.3", "macro_phenomena")):
+        said = {"linking": linking, "ties_rule": "wrong", "aggregate": overall}
+        reported_path(folders[0], "toy").write_text(json.dumps(said))
+        first = linking_functions(own.matrices("toy", "sentence"))[0]
+        assert first["name"] == linking.partition(":")[0]
+        assert [part["value"] for part in first["parameters"]] == [0.3] * (linking == "slln_lp:0.3")
+        for split in ("all", "good_longer"):
+            found = curves(own, read_asked(ask(linking, split=split, runs=own.runs()[0].label)))
+            assert (found["ties_rule"], found["overall"]) == ("wrong", overall)
+            table = pd.DataFrame(found["rows"], columns=found["columns"])
+            pairs = pd.read_parquet(pairs_path(folders[0], "toy"))
+            for step in (0, 64):
+                rows = table[table["step"] == step]
+                scores = pd.read_parquet(score_path(folders[0], "toy", "sentence", step))
+                known = accuracy_table(pairs, scores, [parse_linking(linking)], ["wrong"])
+                known = known[(known["split"] == split) & (known["phenomenon"] == "all")].set_index("paradigm")
+                ours = rows[["accuracy", "low", "high", "n"]].to_numpy(float)[0]
+                theirs = known.loc[overall, ["accuracy", "ci_low", "ci_high", "n"]].to_numpy(float)
+                np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+        by = curves(own, read_asked(ask(linking, by="phenomenon")))
+        assert (by["ties_rule"], by["overall"]) == ("wrong", "all")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ EVAL = "eval"
 RATINGS = "ratings.parquet"  # beside the pairs of a benchmark: judgments of people, with one of these two schemas
 RATING_COLUMNS = ("pair", "side", "person", "value")
 CHOICE_COLUMNS = ("pair", "person", "right")
+REPORTED = "reported.json"  # beside the pairs of a benchmark: what is shown first, if no published card says so
 SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
 MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
 

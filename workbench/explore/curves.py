@@ -5,20 +5,24 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.curves.by_column import value_rows
 from analysis.curves.learning import curve_table
 from analysis.data.groups import ALL
 from eval.linking import FAMILIES, Linking, parse_linking
-from eval.metrics.accuracy import Split, TiesRule
+from eval.metrics.accuracy import TIES_CREDIT, Split, effective_sample, exact_interval
+from eval.metrics.levels import levels_of
+from eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of
 
+Array = npt.NDArray[np.float64]
+
 _USUAL = 12  # values that are drawn when none is named
-RULE: TiesRule = "half"
 _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider
     "alpha": (0.0, 1.5, 0.05), "beta": (0.0, 2.0, 0.05), "gamma": (-10.0, 30.0, 0.5), "percent": (10.0, 100.0, 10.0),
 }  # fmt: skip
@@ -64,17 +68,24 @@ def read_asked(values: Values) -> Asked:
 
 
 def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, Any]]:
-    """List the linking functions that the stored columns allow, with the limits of their parameters' sliders."""
+    """List the linking functions that the stored columns allow, with the limits of their parameters' sliders.
+
+    The one that is shown first comes first, and its sliders stand at the parameters that it is named with.
+    """
+    readable = [name for name in FAMILIES if _readable(name, matrices)]
+    first, *given = (matrices[0].reported.linking or "").split(":")
+    if first not in readable:
+        first, given = Reported().choose_linking(readable) if readable else "", []
     found = []
-    for name, family in FAMILIES.items():
-        linking = _readable(name, matrices)
-        if linking is not None:
-            sliders = [
-                {"name": key, "value": default, **dict(zip(("low", "high", "step"), _LIMITS[key], strict=True))}
-                for key, default in family.defaults.items()
-                if key in _LIMITS
-            ]
-            found.append({"name": name, "parameters": sliders})
+    for name in sorted(readable, key=lambda name: name != first):
+        defaults = FAMILIES[name].defaults
+        named = dict(zip(defaults, map(float, given if name == first else ()), strict=False))
+        sliders = [
+            {"name": key, "value": value, **dict(zip(("low", "high", "step"), _LIMITS[key], strict=True))}
+            for key, value in {**defaults, **named}.items()
+            if key in _LIMITS
+        ]
+        found.append({"name": name, "parameters": sliders})
     return found
 
 
@@ -84,11 +95,13 @@ def curves(library: Library, asked: Asked) -> dict[str, Any]:
     Returns:
         ``columns`` and ``rows`` of the curve table (``learning.curve_table``, its column ``phenomenon`` named
         ``value``) with ``n``, the pairs behind a point; ``values``, all values of the column with their pairs;
-        ``shown``, those that are drawn; ``levels``, the accuracies of models without checkpoints; ``notes``.
+        ``shown``, those that are drawn; ``levels``, the accuracies of models without checkpoints; ``ties_rule`` and
+        ``overall``, what a tie counts and what the curve of the whole benchmark is a mean over; ``notes``.
     """
     matrices, notes = usable_matrices(library, asked)
     sizes, shown = curve_values(matrices[0], asked)
-    rows = pd.concat([accuracy_rows(matrix, asked, shown) for matrix in matrices], ignore_index=True)
+    reported = matrices[0].reported
+    rows = pd.concat([accuracy_rows(matrix, asked, shown, reported) for matrix in matrices], ignore_index=True)
     trained = rows[rows["step"] >= 0]
     table = pd.DataFrame()
     if len(trained):
@@ -103,12 +116,15 @@ def curves(library: Library, asked: Asked) -> dict[str, Any]:
         "shown": shown,
         "levels": levels.rename(columns={"phenomenon": "value"}).to_dict("records"),
         "linking": asked.linking.name,
+        "ties_rule": reported.ties_rule or USUAL_RULE,
+        "overall": reported.overall if asked.by == ALL else OVER_PAIRS,
         "notes": notes,
     }
 
 
-def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> pd.DataFrame:
+def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str], reported: Reported) -> pd.DataFrame:
     """Return rows as ``analysis.data.frames.score_frame`` reads them, the value of the column as ``phenomenon``."""
+    rule = reported.ties_rule or USUAL_RULE
     groups = matrix.shared.group(asked.by)
     counted = matrix.split(asked.split)
     places = np.array([shown.index(name) if name in shown else -1 for name in groups.names])
@@ -116,7 +132,23 @@ def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> pd
     right, ties = matrix.counts(asked.linking, of, len(shown))
     n = np.bincount(of[of >= 0], minlength=len(shown))
     checkpoints = pd.DataFrame({"step": matrix.steps, "tokens": matrix.tokens, "flops": matrix.flops})
-    return value_rows(matrix.run, checkpoints, shown, right, ties, n, RULE)
+    rows = value_rows(matrix.run, checkpoints, shown, right, ties, n, rule)
+    if asked.by != ALL or reported.overall == OVER_PAIRS or rows.empty:
+        return rows
+    accuracy, size = _mean_of_parts(matrix, asked, reported)
+    low, high = exact_interval(accuracy * size, size)
+    return rows.assign(accuracy=accuracy, ci_low=low, ci_high=high)
+
+
+def _mean_of_parts(matrix: ScoreMatrix, asked: Asked, reported: Reported) -> tuple[Array, Array]:
+    """Return the mean over paradigms or phenomena at every step, and its effective sample, both float64[steps]."""
+    levels = levels_of(matrix.pairs)
+    of = np.where(matrix.split(asked.split), levels.paradigm_of, -1)
+    right, ties = matrix.counts(asked.linking, of, levels.paradigms)
+    credited = right + TIES_CREDIT[reported.ties_rule or USUAL_RULE] * ties
+    n = np.bincount(of[of >= 0], minlength=levels.paradigms).astype(np.float64)
+    cells = levels.membership if reported.overall == "macro_phenomena" else np.eye(levels.paradigms)
+    return effective_sample(credited @ cells, np.broadcast_to(n @ cells, (len(credited), cells.shape[1])))
 
 
 def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], list[str]]:

@@ -25,6 +25,7 @@ from eval.linking import Linking
 from eval.metrics.accuracy import Split, decisions, split_masks
 from eval.models.targets import MODEL_STEP
 from eval.store.checksums import check_scores, check_summed
+from eval.store.reported import Reported, read_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
@@ -68,6 +69,11 @@ class ScoreMatrix:
     def pairs(self) -> pd.DataFrame:
         """The pair table with all that is published, one row per pair."""
         return self.shared.table
+
+    @property
+    def reported(self) -> Reported:
+        """What is shown first of the benchmark, as its card or a preset says."""
+        return read_reported(self.run.folder, self.benchmark)
 
     def split(self, name: Split) -> Mask:
         """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are.

@@ -51,5 +51,6 @@ def make(settings: Settings, seed: int) -> Made:
         )
         for (phenomenon, paradigm), rows in pairs.groupby(["phenomenon", "paradigm"], sort=False)
     ]
-    given = {name: getattr(card, name) for name in ("language", "citation", "license", "scorer", "linking")}
+    said = {name: getattr(card, name) for name in ("language", "citation", "license", "scorer", "linking")}
+    given = {name: value for name, value in said.items() if value is not None}
     return Made(paradigms=paradigms, card=given, inputs=card.matching(root))

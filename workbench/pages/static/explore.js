@@ -68,11 +68,14 @@ const testLater = afterPause(700, testShapes);
 
 const refresh = () => { drawCurves(); testLater(); if (state.point) showPairs(); };
 
+const counts = {half: "one half", wrong: "as wrong", right: "as right"};
+const means = {macro: ", mean over paradigms", macro_phenomena: ", mean over phenomena"};
+
 function describe(found) {
   const bands = new Set(points(found).map(row => row.band));
   const more = found.values.length > found.shown.length
     ? ` ${found.shown.length} of ${found.values.length} values are drawn; choose others above.` : "";
-  return `Linking function ${found.linking}, ties count one half. Band: ${[...bands].join("; ")}. Dotted: chance. `
+  return `Linking function ${found.linking}${means[found.overall] || ""}, ties count ${counts[found.ties_rule]}. Band: ${[...bands].join("; ")}. Dotted: chance. `
     + `Step 0 stands at the left end of the axis. A click on a name in the legend isolates a curve.${more} ${found.notes.join(" ")}`;
 }
 
@@ -236,7 +239,7 @@ async function chooseBenchmark() {
   const one = state.benchmarks[place("benchmark").value];
   state.facts = await api("benchmark", {benchmark: one.benchmark, scorer: one.scorer});
   keep("linking", state.facts.linkings.map(linking => [linking.name, linking.name]));
-  if (!place("linking").dataset.chosen && state.facts.linkings.some(linking => linking.name === "slln_lp")) place("linking").value = "slln_lp";
+  if (!place("linking").dataset.chosen) place("linking").value = state.facts.linkings[0].name;
   keep("by", state.facts.columns.map(name => [name, name === "all" ? "benchmark" : name]));
   fill(place("runs"), ...state.facts.runs.map(run => choice("run", run.run, true, run.run)));
   fill(place("values"));

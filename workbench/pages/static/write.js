@@ -244,7 +244,9 @@ async function follow() {
 async function showCurve(job) {
   const {runs} = await ask("GET", "/explore/api/runs");
   const scored = runs.find(run => run.run === job.run).scored.find(one => one.benchmark === job.benchmark);
-  const found = await ask("GET", `/explore/api/curves?${query({benchmark: job.benchmark, scorer: scored.scorer, linking: "slln_lp", by: "all"})}`);
+  const named = {benchmark: job.benchmark, scorer: scored.scorer};
+  const {linkings} = await ask("GET", `/explore/api/benchmark?${query(named)}`);
+  const found = await ask("GET", `/explore/api/curves?${query({...named, linking: linkings[0].name, by: "all"})}`);
   await chart.draw(found);
   fill(place("further"), make("a", {href: `/explore?${query({benchmark: job.benchmark})}`}, "Look into these curves and their pairs"));
 }

@@ -1,0 +1,109 @@
+"""How a benchmark's accuracy is reported: what is printed and drawn first of all that is computed."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from eval.benchmarks.card import Benchmark
+from eval.benchmarks.registry import card_of
+from eval.metrics.accuracy import TiesRule
+from eval.pairs import full_name
+from eval.store.checksums import check_summed, is_summed, new_summed_file, remove_summed
+from ucurve.errors import UserError
+from ucurve.storage.run_folder import EVAL, REPORTED
+
+USUAL_LINKINGS = ("slln_lp", "lp")  # of those that are there, the first is shown where nothing else is said
+USUAL_RULE: TiesRule = "half"
+OVER_PAIRS = "all"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What is shown first of a benchmark; None where neither its card nor a preset says.
+
+    Attributes:
+        aggregate: ``paradigm`` of the row of ``accuracy.csv`` (``phenomenon=all``) that is the overall number.
+    """
+
+    linking: str | None = None
+    ties_rule: TiesRule | None = None
+    aggregate: str | None = None
+
+    def choose_linking(self, there: Collection[str]) -> str:
+        """Return the linking function that is shown first, of those that are there (at least one)."""
+        return next(name for name in (self.linking, *USUAL_LINKINGS, *there) if name is not None and name in there)
+
+    def choose_rule(self, there: Sequence[TiesRule]) -> TiesRule:
+        """Return what a tie counts in what is shown first, of the rules that are there (at least one)."""
+        return next(rule for rule in (self.ties_rule, USUAL_RULE, *there) if rule is not None and rule in there)
+
+    @property
+    def overall(self) -> str:
+        """``paradigm`` of the overall row."""
+        return self.aggregate or OVER_PAIRS
+
+    def choose_rows(self, accuracies: pd.DataFrame) -> pd.DataFrame:
+        """Return what is shown first of one score: a row over all lengths for each phenomenon, and the overall one.
+
+        Args:
+            accuracies: rows of ``accuracy.csv`` of one step, benchmark and scorer.
+        """
+        rows = accuracies[accuracies["split"] == "all"]
+        linking = self.choose_linking(list(dict.fromkeys(rows["linking"])))
+        rule = self.choose_rule(list(dict.fromkeys(rows["ties_rule"])))
+        rows = rows[(rows["linking"] == linking) & (rows["ties_rule"] == rule)]
+        wanted = np.where(rows["phenomenon"] == "all", self.overall, OVER_PAIRS)
+        return rows[rows["paradigm"] == wanted]
+
+
+def reported_by_card(card: Benchmark) -> Reported:
+    """Return what a card says."""
+    return Reported(card.linking, card.ties_rule, card.aggregate)
+
+
+def reported_path(folder: Path, benchmark: str) -> Path:
+    """Return where what is shown first of a benchmark is stored, below the run folder ``folder``."""
+    return folder / EVAL / benchmark / REPORTED
+
+
+def keep_reported(folder: Path, benchmark: str, reported: Reported) -> None:
+    """Store what is shown first of a benchmark, where its published card does not say the same.
+
+    The card of a benchmark of the user's own may be gone when the scores are read, and a preset is known here alone.
+    """
+    path = reported_path(folder, benchmark)
+    if reported == _published(benchmark):
+        if path.exists():
+            remove_summed(folder, path)
+        return
+    text = json.dumps(asdict(reported), indent=2) + "\n"
+    if is_summed(folder, path) and path.read_text(encoding="utf-8") == text:
+        return
+    with new_summed_file(folder, path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_reported(folder: Path, benchmark: str) -> Reported:
+    """Read what is shown first of a benchmark that was scored into a run folder, or take it from its published card.
+
+    Raises:
+        DamagedError: when the file is not what was written.
+        UserError: when it holds something else.
+    """
+    path = reported_path(folder, benchmark)
+    check_summed(folder, path)
+    if not path.is_file():
+        return _published(benchmark)
+    try:
+        return Reported(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: not what ucurve writes there ({error}); score it again") from error
+
+
+def _published(benchmark: str) -> Reported:
+    card = card_of(full_name(benchmark))
+    return Reported() if card.place is not None else reported_by_card(card)
