@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import altair
 from jinja2 import Environment
@@ -26,8 +27,32 @@ document.querySelectorAll('[data-chart="{{ key }}"]:empty').forEach(place => {
 """)
 
 
+_DOCUMENT = Environment(autoescape=True).from_string("""\
+<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{{ title }}</title></head>
+<body>
+{{ page | safe }}
+</body>
+</html>
+""")
+
+
 class NotebookChart(altair.LayerChart):
     """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
+
+    def save(self, fp: str | Path | IO[Any], format: Any = None, **options: Any) -> None:  # noqa: A002 - Altair's name
+        """Save the chart as Altair does; a page (``.html``) holds the script that draws it and needs no network."""
+        ending = format or (Path(fp).suffix[1:] if isinstance(fp, str | Path) else None)
+        if ending != "html":
+            super().save(fp, format, **options)
+            return
+        shown = self._repr_mimebundle_()
+        text = _DOCUMENT.render(title=self.to_dict(validate=False).get("title", ""), page=shown["text/html"])
+        if isinstance(fp, str | Path):
+            Path(fp).write_text(text, encoding="utf-8")
+        else:
+            fp.write(text)
 
     def _repr_mimebundle_(self, *_args: Any, **_kwds: Any) -> Any:
         """Show it in a notebook; the script that draws it, of about 900 KB, is part of what is shown."""

@@ -40,7 +40,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
         raise _combine_problems(problems, len(expanded))
-    return _remove_duplicates(found)
+    return _remove_duplicates(found, _replaced_axes(composed))
 
 
 def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[list[str]]:
@@ -67,13 +67,13 @@ def block_axes(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
     Raises:
         UserError: when an axis has no value, or a value is no plain one.
     """
-    fixed = {override.split("=", 1)[0].lstrip("+") for override in overrides}
+    fixed = _given(overrides)
     found = []
     for number, block in enumerate(blocks):
         axes = {
             key: list(values) if isinstance(values, list | tuple) else [values]
             for key, values in block.items()
-            if key not in fixed and key.split(".")[0] not in fixed
+            if not _is_given(key, fixed)
         }
         for key, values in axes.items():
             if not values or any(isinstance(value, dict | list | tuple) for value in values):
@@ -82,6 +82,26 @@ def block_axes(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
                 )
         found.append(axes)
     return found
+
+
+def _given(overrides: Sequence[str]) -> set[str]:
+    return {override.split("=", 1)[0].lstrip("+") for override in overrides}
+
+
+def _is_given(key: str, fixed: set[str]) -> bool:
+    return key in fixed or key.partition(".")[0] in fixed
+
+
+def _replaced_axes(composed: Sequence[Composed]) -> list[str]:
+    """Return the axes of experiments for which the user has given one value instead."""
+    keys = {
+        key: None
+        for one in composed
+        for block in one.values.get("grid") or []
+        for key in block
+        if _is_given(key, _given(one.overrides))
+    }
+    return list(keys)
 
 
 def _expand_own_grid(one: Composed) -> list[Composed]:
@@ -109,15 +129,27 @@ def _combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
     return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
 
 
-def _remove_duplicates(cells: list[Cell]) -> list[Cell]:
+def _remove_duplicates(cells: list[Cell], replaced: Sequence[str]) -> list[Cell]:
     kept: dict[str, Cell] = {}
-    twins = {cell.name for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
+    twins = {cell.name: cell for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
     if twins:
-        raise UserError(
-            f"two cells of the grid have one name: {', '.join(sorted(twins))}; an axis that is not in the name "
-            "needs name= to tell its runs apart"
-        )
+        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], replaced)
     return list(kept.values())
+
+
+def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) -> UserError:
+    """Say which cells have one name, what tells them apart, and what the user's own values did to an experiment."""
+    first, second = (set(cell.overrides) for cell in twins[0])
+    apart = [", ".join(sorted(one - other)) for one, other in ((first, second), (second, first))]
+    text = f"two cells of the grid have one name: {', '.join(one.name for one, _ in twins)}"
+    text += f"; the first two differ in {' against '.join(filter(None, apart))}"
+    if replaced:
+        return UserError(
+            f"{text}. {', '.join(f'{key}=' for key in replaced)} on the command line replaces the experiment's own "
+            "values in every block of its grid, so cells of several blocks became one run: leave it out, or give what "
+            "differs one value on the command line too"
+        )
+    return UserError(f"{text}; an axis that is not in the name needs name= to tell its runs apart")
 
 
 def format_value(value: object) -> str:

@@ -10,6 +10,7 @@ from pydantic.dataclasses import dataclass
 from train.corpus.corpus import Corpus, CorpusSettings, not_fetched
 from train.tokenizer.characters import Survey, UnknownCharacters, survey
 from train.tokenizer.folder import HUB_PATTERNS, load_foreign, read_statistics, tokenizer_files
+from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.revisions import find_commit
@@ -29,8 +30,8 @@ class TokenizerSettings:
     Attributes:
         kind: ``char``, ``word`` and ``bpe`` are trained on the corpus; ``hub`` is one that exists.
         name: the tokenizer in the names of runs.
-        vocab_size: tokens at most for ``word`` and ``bpe``. For ``char`` and ``hub`` only the size that a dry run
-            expects of a tokenizer not built yet.
+        vocab_size: tokens at most for ``word`` and ``bpe``. For ``char``, and ``hub`` with an id on the hub, only the
+            size that a dry run expects of a tokenizer not built yet.
         coverage: for ``char`` and ``word``: the commonest characters that make this share of the text are tokens;
             None for every character seen at least twice. All others are unknown.
         path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub.
@@ -126,12 +127,15 @@ def expected_vocabulary(
     """Return the size of a vocabulary without building or fetching anything, and a note on where it comes from.
 
     Raises:
-        UserError: when the tokenizer is not built and ``vocab_size`` gives no size to expect, or the corpus's path
-            names no file.
+        UserError: when the tokenizer is not built, is no folder here and ``vocab_size`` gives no size to expect, the
+            corpus's path names no file, or the tokenizer cannot be read.
     """
     folder = find_tokenizer(settings, corpus_settings, folder_root)
     if folder is not None:
         return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
+    if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
+        assert settings.path is not None
+        return vocabulary_size(load_foreign(settings.path)), f"(of {settings.path})"
     if settings.vocab_size is None:
         raise UserError(
             f"tokenizer={settings.name} is not built yet and tokenizer.vocab_size is not set, so its size is not "

@@ -1,8 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from analysis.api import open_study
+from analysis.charts.bundle import vega_script
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from ucurve.errors import UserError
 
@@ -21,6 +23,21 @@ def test_a_curve_shows_itself_and_begins_with_the_linking_function_asked_for(mak
     assert shown.count("</script>") == 1  # its own
     study.curve().properties(width=500).save(str(tmp_path / "curve.json"))
     assert '"width": 500' in (tmp_path / "curve.json").read_text(encoding="utf-8")
+
+
+def test_a_saved_page_needs_no_network(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run(_rows() + _rows(phenomenon="</script>"))
+    chart = open_study(f"{tmp_path}/runs/*").curve()
+    chart.properties(width=500).save(str(tmp_path / "curve.html"))
+    text = (tmp_path / "curve.html").read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert not re.search(r"""(src|href)=|@import|import\(["']|cdn\.""", text.replace(vega_script(), ""))
+    assert text.count("</script>") == 1
+    assert vega_script() in text
+    assert "500" in text.partition(vega_script())[2]
+    with (tmp_path / "other").open("w", encoding="utf-8") as file:
+        chart.save(file, format="html")
+    assert (tmp_path / "other").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_flops_and_loss_are_drawn_too(make_run: MakeRun, tmp_path: Path) -> None:

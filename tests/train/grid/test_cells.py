@@ -95,8 +95,22 @@ def test_the_users_own_choice_narrows_an_experiment():
 
 
 def test_two_unlike_cells_of_one_name_are_refused():
-    with pytest.raises(UserError, match=r"two cells of the grid have one name: 14m-10M-char-text-s0"):
+    with pytest.raises(
+        UserError,
+        match=r"14m-10M-char-text-s0; .* differ in optimizer.clip=1 against optimizer.clip=2; an axis .* needs name=",
+    ):
         settings_of("tokens=10M", "tokenizer=char", "data=text", grid=[{"optimizer.clip": [1, 2]}])
+
+
+def test_a_value_that_makes_cells_of_an_experiment_alike_is_named():
+    with pytest.raises(UserError) as caught:
+        settings_of("experiment=zh_pythia", "tokenizer=char")
+    message = str(caught.value)
+    assert message.startswith("two cells of the grid have one name: 160m-3B-char-c4_zh-s0, 160m-3B-char-c4_zh-s1, ")
+    assert "; the first two differ in schedule.count=47 against schedule.count=2. tokenizer= on the command" in message
+    assert message.endswith(" leave it out, or give what differs one value on the command line too")
+    names = {one.run_name for one in settings_of("experiment=zh_pythia", "tokenizer=char", "schedule.count=47")}
+    assert len(names) == 60
 
 
 def test_a_cell_given_twice_is_one():

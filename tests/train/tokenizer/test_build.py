@@ -431,6 +431,21 @@ class TestExpectedVocabulary:
     def test_without_a_corpus(self, tmp_path):
         assert expected_vocabulary(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
 
+    @pytest.mark.parametrize("expected", [None, 60])
+    def test_of_a_folder_that_is_here(self, tmp_path, expected):
+        wanted = tokenizer_settings("hub", name="mine", path=str(save_bert(tmp_path / "bert")), vocab_size=expected)
+        found = expected_vocabulary(wanted, corpus_file(tmp_path), tmp_path / "out")
+        assert found == (9, f"(of {tmp_path / 'bert'})")
+        assert expected_vocabulary(wanted, CorpusSettings(kind="text"), tmp_path / "out") == found
+        assert not (tmp_path / "out").exists()
+
+    def test_of_a_folder_that_cannot_be_read(self, tmp_path):
+        save_bert(tmp_path / "bert")
+        (tmp_path / "bert/tokenizer.json").write_text("{")
+        wanted = tokenizer_settings("hub", name="mine", path=str(tmp_path / "bert"))
+        with pytest.raises(UserError, match=r"bert: .*tokenizer"):
+            expected_vocabulary(wanted, corpus_file(tmp_path), tmp_path / "out")
+
     def test_unknown_size(self, tmp_path):
         with pytest.raises(UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"):
             wanted = tokenizer_settings("hub", name="mine", path="some/id")
