@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from analysis.data.study import BenchmarkScores, Study
@@ -13,30 +14,45 @@ _VIEW = (
     Column("benchmark", "Benchmark"), Column("phenomenon", "Phenomenon"), Column("paradigms", "Paradigms", "count"),
     Column("answered", "of them with answers", "count"), Column("answers", "Answers", "count"),
     Column("macro", "Mean over paradigms (%)", "percent"), Column("pooled", "Over answers (%)", "percent"),
+    Column("leave_one_out", "With the other people (%)", "percent"),
 )  # fmt: skip
-_NOTE = "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty."
+_NOTE = (
+    "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty. With "
+    "the other people: share of answers that agree with the majority of the others who judged the pair; one half where "
+    "they are divided, empty where only counts are known."
+)
+_LEAST_PAIRS = 100  # with fewer, labels that are somebody else's may well agree with every majority
+HUMAN = "human"
+CIRCULAR = f"{HUMAN} (circular)"  # the name of a level line
 
 
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
     """Summarize people's agreement by phenomenon, joined by the name of the paradigm, and of the phenomenon if given.
 
+    Args:
+        human: ``paradigm``, ``correct``, ``total``, and as far as they are known ``phenomenon`` and ``with_others``.
+
     Returns:
         One row per phenomenon, then ``all``: ``paradigms``, ``answered`` (how many of them the file has), ``answers``,
-        ``macro`` (mean over paradigms) and ``pooled`` (over all answers; ZhoBLiMP's 93.9 of section 2.3). Both are NaN
-        unless every paradigm has answers; otherwise they would cover other paradigms than the models' accuracies.
+        ``macro`` (mean over paradigms) and ``pooled`` (over all answers; ZhoBLiMP's 93.9 of section 2.3), and
+        ``leave_one_out``: the share of answers that agree with the other people. They are NaN unless every paradigm has
+        answers; otherwise they would cover other paradigms than the models' accuracies.
     """
+    human = human if "with_others" in human else human.assign(with_others=np.nan)
     names = [name for name in ("phenomenon", "paradigm") if name in human]
     joined = paradigms.merge(human, on=names, how="left", validate="one_to_one")
     joined["share"] = joined["correct"] / joined["total"]
     rows = pd.concat([joined.sort_values("phenomenon"), joined.assign(phenomenon="all")])
     table = rows.groupby("phenomenon", sort=False).agg(
         paradigms=("paradigm", "count"), answered=("total", "count"), correct=("correct", "sum"),
-        answers=("total", "sum"), macro=("share", "mean"),
+        answers=("total", "sum"), macro=("share", "mean"), with_others=("with_others", lambda of: of.sum(skipna=False)),
     )  # fmt: skip
     table["pooled"] = table["correct"] / table["answers"]
+    table["leave_one_out"] = table["with_others"] / table["answers"]
     whole = table["answered"] == table["paradigms"]
-    table[["macro", "pooled"]] = table[["macro", "pooled"]].where(whole)
-    return table.drop(columns="correct").reset_index()
+    shares = ["macro", "pooled", "leave_one_out"]
+    table[shares] = table[shares].where(whole)
+    return table.drop(columns=["correct", "with_others"]).reset_index()
 
 
 def choices_by_paradigm(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -47,34 +63,73 @@ def choices_by_paradigm(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFr
         pairs: the pair table.
 
     Returns:
-        ``phenomenon``, ``paradigm``, ``correct`` and ``total`` (float64).
+        ``phenomenon``, ``paradigm``, ``correct``, ``total``, and ``with_others``: how many agree with the majority of
+        the other people who judged the pair; others who are divided count one half (all float64).
     """
-    pairs = pairs[counted(pairs)]
     names = ["phenomenon", "paradigm"]
-    named = choices.merge(pairs[["pair", *names]].astype(dict.fromkeys(names, str)), on="pair")
-    counts = named.groupby(names)["right"].agg(correct="sum", total="count")
-    return counts.astype("float64").reset_index()
+    named = _counted_choices(choices, pairs)
+    votes = named.groupby("pair")["right"]
+    others = votes.transform("sum") - named["right"]
+    others_right = np.sign(2 * others - (votes.transform("count") - 1)) / 2 + 0.5
+    named["with_others"] = np.where(named["right"] == 1, others_right, 1 - others_right)
+    counts = named.groupby(names).agg(
+        correct=("right", "sum"), total=("right", "count"), with_others=("with_others", "sum")
+    )
+    return counts.reset_index()
+
+
+def majorities_followed(choices: pd.DataFrame, pairs: pd.DataFrame) -> int | None:
+    """Return how many pairs have a majority of people, if the labels follow all of them; else None.
+
+    Such labels were made of these answers, or pairs were left out by them: people's agreement with the benchmark is
+    then circular, and what a person agrees with who is not among them is lower.
+    """
+    share = _counted_choices(choices, pairs).groupby("pair")["right"].mean()
+    follow = share[share != 0.5]
+    return len(follow) if len(follow) >= _LEAST_PAIRS and (follow > 0.5).all() else None
+
+
+def _counted_choices(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    names = ["phenomenon", "paradigm"]
+    named = pairs[counted(pairs)][["pair", *names]].astype(dict.fromkeys(names, str))
+    return choices.astype({"right": "float64"}).merge(named, on="pair")
 
 
 def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
     """Return people's agreement with a benchmark; None where there are no answers about its paradigms.
 
-    The answers are those of ``human=``; without it, the choices that are published beside the pairs.
+    The answers are those of ``human=``; without it, the choices that are published beside the pairs. The column
+    ``majorities_followed`` holds what the function of that name returns, NaN for None.
     """
-    human = scored.study.human if scored.study.settings.human is not None else _stored_answers(scored)
+    human, followed = scored.study.human, None
+    if scored.study.settings.human is None and (stored := _stored_choices(scored)) is not None:
+        human, followed = choices_by_paradigm(*stored), majorities_followed(*stored)
     if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
         return None
-    return human_agreement(human, scored.paradigms)
+    return human_agreement(human, scored.paradigms).assign(majorities_followed=np.nan if followed is None else followed)
 
 
-def _stored_answers(scored: BenchmarkScores) -> pd.DataFrame | None:
+def circular_note(benchmark: str, agreement: pd.DataFrame) -> str:
+    """Say where people's agreement is circular, from ``load_human_agreement``; empty where it is not."""
+    followed = agreement["majorities_followed"].iloc[0]
+    if np.isnan(followed):
+        return ""
+    overall = agreement[agreement["phenomenon"] == "all"].iloc[0]
+    return (
+        f" On {benchmark} the agreement of people is circular: in all {followed:,.0f} pairs of which a majority of "
+        f"them chose one sentence, it is the one that the benchmark calls good. With the majority of the other people "
+        f"{overall['leave_one_out']:.1%} of answers agree, against {overall['pooled']:.1%} with the benchmark."
+    )
+
+
+def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame] | None:
     choices = scored.judgments
     if choices is None or "right" not in choices:
         return None
     runs = set(scored.rows["run"].astype(str))
     tables = (scored.study.pairs(run, scored.benchmark) for run in scored.study.runs if run.label in runs)
     pairs = next((table for table in tables if table is not None), None)
-    return None if pairs is None else choices_by_paradigm(choices, pairs)
+    return None if pairs is None else (choices, pairs)
 
 
 def human_sections(study: Study) -> Iterable[ReportSection]:
@@ -95,9 +150,11 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
             f"human={study.settings.human}: no UID of it is a paradigm of {names}; its lines are joined to the "
             "benchmark by the names of the paradigms"
         )
+    notes = dict.fromkeys(circular_note(name, table) for name, table in tables if table is not None)
     table = pd.concat(found, ignore_index=True).drop_duplicates()
-    table = table[[column.name for column in _VIEW]]
-    yield ReportSection("Agreement of people", (TableView(_NOTE, _VIEW, table, {"human_agreement": table}),))
+    table = table[[*(column.name for column in _VIEW), "majorities_followed"]]
+    view = TableView(_NOTE + "".join(notes), _VIEW, table, {"human_agreement": table})
+    yield ReportSection("Agreement of people", (view,))
 
 
 def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
@@ -105,7 +162,8 @@ def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
 
     Returns:
         ``reference`` (name), ``phenomenon`` (``all``: overall) and ``accuracy``: people's agreement, the mean over
-        paradigms, where there are answers, then every folder of scores of a model (step -1).
+        paradigms, where there are answers (named as circular where it is), then every folder of scores of a model
+        (step -1).
     """
     rows = scored.drawn_rows
     models = rows[(rows["step"] == -1) & (rows["linking"] == scored.linking) & (rows["split"] == "all")]
@@ -113,5 +171,6 @@ def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
     people = load_human_agreement(scored)
     if people is not None:
         levels = people.rename(columns={"macro": "accuracy"})[["phenomenon", "accuracy"]].dropna()
-        table = pd.concat([levels.assign(reference="human"), table])
+        name = HUMAN if people["majorities_followed"].isna().all() else CIRCULAR
+        table = pd.concat([levels.assign(reference=name), table])
     return table.astype({"reference": str, "phenomenon": str})[["reference", "phenomenon", "accuracy"]]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.study import BenchmarkScores
 from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
-from analysis.paradigms.human import load_human_agreement
+from analysis.paradigms.human import circular_note, load_human_agreement
 from analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
@@ -84,22 +84,22 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     lines = own.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
     lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
-    note = _phenomenon_note(scored, lines, human is not None)
+    note = _phenomenon_note(scored, lines, human)
     view = TableView(note, _phenomenon_columns(models, table), table, files)
     yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
 
 
-def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, people: bool) -> str:
+def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.DataFrame | None) -> str:
     seeds = ", the mean over the runs that differ in the seed only" if (lines["runs"] > 1).any() else ""
     text = (
         f"Accuracy in percent at the last scored checkpoint{seeds}; {scored.title}. A phenomenon is the mean over its "
         "pairs; an overall row names its linking function and what it is a mean over (ZhoBLiMP's OVERALL: paradigms)."
     )
-    if people:
+    if human is not None:
         text += (
             " Human: agreement of people, the mean over paradigms, and over all answers. Gap, in percentage points: "
             "human minus the best model of the row."
-        )
+        ) + circular_note(scored.benchmark, human)
     return text
 
 

@@ -4,10 +4,19 @@ import pandas as pd
 import pytest
 
 from analysis.data.user_tables import read_human
-from analysis.paradigms.human import human_agreement, human_sections, load_human_agreement
+from analysis.paradigms.human import (
+    choices_by_paradigm,
+    human_agreement,
+    human_sections,
+    load_human_agreement,
+    majorities_followed,
+    reference_lines,
+)
+from analysis.paradigms.phenomena import phenomenon_sections
 from tests.analysis.studies import paradigm_rows, scored_of, study_of
 from tests.analysis.synthetic import MakeRun
 from ucurve.errors import UserError
+from ucurve.storage.run_folder import CHOICE_COLUMNS
 
 HEADER = "UID,correct,total,acc,phenomenon"
 PARADIGMS = {("A", "a1"): 0.6, ("A", "a2"): 0.8, ("B", "b1"): 0.9}
@@ -73,6 +82,70 @@ def test_the_table_of_people_has_every_benchmark_the_file_is_about(make_run: Mak
     assert load_human_agreement(scored_of(tmp_path, "blimp", human=path)) is None
     assert load_human_agreement(scored_of(tmp_path)) is None
     assert list(human_sections(study_of(tmp_path))) == []
+
+
+def choices_of(rows) -> pd.DataFrame:
+    """A row for each pair: what each person chose, 1 for the good sentence."""
+    table = [
+        {"pair": pair, "person": f"p{person}", "right": bool(right)}
+        for pair, row in enumerate(rows)
+        for person, right in enumerate(row)
+        if right is not None
+    ]
+    return pd.DataFrame(table)
+
+
+def pairs_of(number: int) -> pd.DataFrame:
+    names = [f"{'ab'[pair % 2]}1" for pair in range(number)]
+    table = pd.DataFrame({"pair": range(number), "paradigm": names, "phenomenon": [name[0].upper() for name in names]})
+    return table.assign(good="yes", bad="no", benchmark="zho", language="und")
+
+
+def test_answers_are_compared_with_the_majority_of_the_other_people() -> None:
+    rows = [[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, None, 1], [1, None, None, None]]
+    table = choices_by_paradigm(choices_of(rows), pairs_of(4)).set_index("paradigm")
+    # a1: three of 1 1 1 0 agree with the others and 0 does not; of 0 0 1 each 0 meets a divided pair, 1 stands alone
+    assert table.loc["a1", ["correct", "total", "with_others"]].tolist() == [4, 7, 3 + 0.5 + 0.5]
+    # b1: of 1 1 0 0 each is against two of three others; one person alone has no others
+    assert table.loc["b1", ["correct", "total", "with_others"]].tolist() == [3, 5, 0 + 0.5]
+    found = human_agreement(table.reset_index(), pairs_of(4)[["paradigm", "phenomenon"]].drop_duplicates())
+    shares = found.set_index("phenomenon")["leave_one_out"].to_dict()
+    assert shares == pytest.approx({"A": 4 / 7, "B": 0.1, "all": 4.5 / 12})
+
+
+def test_labels_that_follow_every_majority_are_found() -> None:
+    followed, divided, against = [1, 1, 0], [1, 0], [0, 0, 1]
+    assert majorities_followed(choices_of([*[followed] * 120, *[divided] * 9]), pairs_of(129)) == 120
+    assert majorities_followed(choices_of([*[followed] * 120, against]), pairs_of(121)) is None
+    assert majorities_followed(choices_of([followed] * 99), pairs_of(99)) is None  # too few to tell
+    uncounted = pairs_of(121).assign(counted=[True] * 120 + [False])
+    assert majorities_followed(choices_of([*[followed] * 120, against]), uncounted) == 120
+
+
+@pytest.mark.parametrize("circular", [True, False])
+def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_path: Path, circular: bool) -> None:
+    folder = make_run(paradigm_rows(0, {("A", "a1"): 0.6, ("B", "b1"): 0.9}))
+    place = folder / "eval/zho"
+    place.mkdir()
+    pairs_of(120).to_parquet(place / "pairs.parquet")
+    last = [1, 1, 0] if circular else [0, 0, 1]
+    choices_of([*[[1, 1, 0]] * 119, last])[list(CHOICE_COLUMNS)].to_parquet(place / "ratings.parquet")
+    (part,) = human_sections(study_of(tmp_path))
+    table = part.tables["human_agreement"].set_index("phenomenon")
+    scored = scored_of(tmp_path)
+    (phenomena,) = phenomenon_sections(scored)
+    notes = [part.content[0].note, phenomena.content[0].note]
+    levels = set(reference_lines(scored)["reference"])
+    if circular:
+        assert table["majorities_followed"].tolist() == [120, 120, 120]
+        assert all("On zho the agreement of people is circular: in all 120 pairs of which" in note for note in notes)
+        assert all("33.3% of answers agree, against 66.7% with the benchmark" in note for note in notes)
+        assert levels == {"human (circular)"}
+    else:
+        assert table["majorities_followed"].isna().all()
+        assert not any("circular" in note for note in notes)
+        assert levels == {"human"}
+    assert "leave_one_out" in [column.name for column in part.content[0].columns]
 
 
 def test_a_file_about_nothing_that_was_scored_is_refused(make_run: MakeRun, file, tmp_path: Path) -> None:
