@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis.data.pair_scores import read_runs
 from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
+from analysis.data.study import MEANS_OVER, BenchmarkScores
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
@@ -121,8 +121,14 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    texts = (_count_classes(found.classes), *found.notes)
+    texts = (_count_classes(found.classes), *_over_pairs(scored), *found.notes)
     return ReportSection(heading, (*texts, *drawings, view, *_paradigms_below(scored, found)))
+
+
+def _over_pairs(scored: BenchmarkScores) -> Iterable[str]:
+    """Say so where the overall curve that is tested is not the one that is drawn above."""
+    if (mean := MEANS_OVER.get(scored.overall)) is not None:
+        yield f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
 
 
 def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:
