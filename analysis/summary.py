@@ -54,10 +54,10 @@ def headline(shown: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 def headline_lines(table: pd.DataFrame) -> list[str]:
     """Write the rows of ``headline`` for the terminal: accuracies in percent, and what they are of."""
     lines = []
-    for row in table.itertuples():
-        start = "" if math.isnan(row.start) else f"{row.start:.1%} -> "
-        mean = "" if row.overall == OVER_PAIRS else f", {row.overall}"
-        lines.append(f"{row.run}, {row.benchmark}: {start}{row.accuracy:.1%} ({row.linking}{mean})")
+    for row in table.to_dict("records"):
+        start = "" if math.isnan(row["start"]) else f"{row['start']:.1%} -> "
+        mean = "" if row["overall"] == OVER_PAIRS else f", {row['overall']}"
+        lines.append(f"{row['run']}, {row['benchmark']}: {start}{row['accuracy']:.1%} ({row['linking']}{mean})")
     return lines
 
 

@@ -94,11 +94,11 @@ def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
     logs (``eval.store.reported``).
     """
     table = read_table(ACCURACY, ACCURACY.path(run))
-    several = table.groupby("benchmark")["scorer"].nunique() > 1
+    several = table.groupby("benchmark")["scorer"].transform("nunique") > 1
+    named = table.assign(name=table["benchmark"].where(~several, table["benchmark"] + "/" + table["scorer"]))
     found: dict[int, dict[str, float]] = {}
-    for (step, benchmark, scorer), rows in table.groupby(["step", "benchmark", "scorer"]):
-        name = f"{benchmark}/{scorer}" if several[benchmark] else benchmark
+    for (_, benchmark, name), rows in named.groupby(["step", "benchmark", "name"]):
         shown = read_reported(run, str(benchmark)).choose_rows(rows)
-        values = {f"accuracy/{name}/{row.phenomenon}": row.accuracy for row in shown.itertuples()}
-        found.setdefault(step, {}).update(values)
+        for step, phenomenon, accuracy in shown[["step", "phenomenon", "accuracy"]].itertuples(index=False, name=None):
+            found.setdefault(step, {})[f"accuracy/{name}/{phenomenon}"] = accuracy
     return found

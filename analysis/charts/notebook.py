@@ -41,11 +41,11 @@ _DOCUMENT = Environment(autoescape=True).from_string("""\
 class NotebookChart(altair.LayerChart):
     """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
 
-    def save(self, fp: str | Path | IO[Any], format: Any = None, **options: Any) -> None:  # noqa: A002 - Altair's name
+    def save(self, fp: str | Path | IO[Any], *given: Any, **options: Any) -> None:
         """Save the chart as Altair does; a page (``.html``) holds the script that draws it and needs no network."""
-        ending = format or (Path(fp).suffix[1:] if isinstance(fp, str | Path) else None)
-        if ending != "html":
-            super().save(fp, format, **options)
+        suffix = Path(fp).suffix[1:] if isinstance(fp, str | Path) else None
+        if ([*given, options.get("format")][0] or suffix) != "html":
+            super().save(fp, *given, **options)
             return
         shown = self._repr_mimebundle_()
         text = _DOCUMENT.render(title=self.to_dict(validate=False).get("title", ""), page=shown["text/html"])
