@@ -150,8 +150,9 @@ def test_a_long_journal_of_whole_texts_forgets_the_oldest(tmp_path, monkeypatch)
     for journal in (texts, words):
         journal.begin("h", [])
         for number in range(100):
-            journal.add(f"text {number} " + "x" * 20)
-    assert texts.current[-1] == words.current[-1] == Journal(tmp_path / "t", whole=True).current[-1]
+            text = f"text {number} " + "x" * 20
+            journal.add(text if journal is texts else {"do": text})
+    assert texts.current[-1] == words.current[-1]["do"] == Journal(tmp_path / "t", whole=True).current[-1]
     assert len(texts.current) < 100
     assert len(Journal(tmp_path / "w", whole=False).current) == 100  # of changes of cells none may go
 

@@ -1,17 +1,19 @@
 """What was typed and is not saved, kept on disk at every change, with the way back.
 
 A journal is a file of JSON lines. Each line is a change, an undo, a redo or a new beginning, and is on the disk before
-it is answered; whatever ends the server, reading the lines again gives what was there.
+it is answered; whatever ends the server, reading the lines again gives what was there. A line that is broken, as the
+last one may be when the machine stops, is passed over, and the next one never continues it.
 """
 
+import contextlib
 import json
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from ucurve.errors import UserError
-from ucurve.storage.files import write_text
+from ucurve.errors import UcurveError, UserError
+from ucurve.storage.files import sync_folder, write_text
 
 _LARGEST = 64 * 1024 * 1024  # bytes of a journal before its oldest changes are forgotten
 _KEPT = 20  # changes that are kept then
@@ -67,15 +69,11 @@ class Journal:
             self._write({"redo": True})
 
     def _write(self, line: dict[str, Any]) -> None:
-        data = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        data = _encode(line)
         with self._lock:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                with os.fdopen(descriptor, "ab") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                _append_line(self._path, data)
             except OSError as error:
                 raise UserError(f"{self._path}: what was typed cannot be kept ({error.strerror})") from error
             self._follow(line)
@@ -84,10 +82,10 @@ class Journal:
 
     def _shorten(self) -> None:
         """Write the last changes anew, in place of all lines."""
-        self.changes = self.current[-_KEPT:]
-        self.position = len(self.changes)
-        line = {"begin": self.base, "changes": self.changes}
-        write_text(self._path, json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+        kept = self.current[-_KEPT:]
+        with contextlib.suppress(OSError, UcurveError):  # on a full disk the long file stays, with all that was typed
+            write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
+            self.changes, self.position = kept, len(kept)
 
     def _follow(self, line: dict[str, Any]) -> None:
         if "begin" in line:
@@ -98,17 +96,72 @@ class Journal:
             self.position = len(self.changes)
         elif "base" in line:
             self.base = line["base"]
+        elif "redo" in line:
+            self.position = min(self.position + 1, len(self.changes))
         else:
-            self.position += 1 if "redo" in line else -1
+            self.position = max(self.position - 1, 0)
 
     def _lines(self) -> list[dict[str, Any]]:
-        """Read the lines; the last one may have been cut off when the machine stopped."""
+        """Read the lines that are whole."""
         if not self._path.is_file():
             return []
-        lines = []
-        for line in self._path.read_bytes().splitlines():
-            try:
-                lines.append(json.loads(line))
-            except ValueError:
-                break
-        return lines
+        found = map(_decode, self._path.read_bytes().split(b"\n"))
+        return [line for line in found if line is not None and self._is_whole(line)]
+
+    def _is_whole(self, line: dict[str, Any]) -> bool:
+        """Tell whether a line is one that this class writes."""
+        kind = str if self._whole else dict
+        match line:
+            case {"begin": str() | None, "changes": list(changes)}:
+                return all(isinstance(change, kind) for change in changes)
+            case {"add": change}:
+                return isinstance(change, kind)
+            case {"base": str() | None} | {"undo": True} | {"redo": True}:
+                return True
+        return False
+
+
+def _encode(line: dict[str, Any]) -> bytes:
+    return (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+def _decode(data: bytes) -> dict[str, Any] | None:
+    """Read a line; None where it is broken."""
+    try:
+        line = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _append_line(path: Path, data: bytes) -> None:
+    """Append a line and flush it to the disk.
+
+    What a killed server left unfinished is ended first, and what does not fit onto the disk is cut off again: else the
+    next line would be a part of a broken one.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "a+b", buffering=0) as file:
+        before = os.fstat(file.fileno()).st_size
+        try:
+            _write_all(file, data if _ends_line(file, before) else b"\n" + data)
+            os.fsync(file.fileno())
+            if before == 0:
+                sync_folder(path.parent)
+        except OSError:
+            os.ftruncate(file.fileno(), before)
+            raise
+
+
+def _ends_line(file: IO[bytes], size: int) -> bool:
+    return size == 0 or os.pread(file.fileno(), 1, size - 1) == b"\n"
+
+
+def _write_all(file: IO[bytes], data: bytes) -> None:
+    """Write all bytes; the system may take a part of them at a time."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]

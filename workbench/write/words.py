@@ -145,6 +145,7 @@ class Vocabularies:
                     raise UserError("someone else saved other words meanwhile; they are shown now, change them again")
                 write_text(_base(project, browser), text)
                 journal.begin(sha256, [])
+            self._tables = {}  # the table is read anew where the change cannot be kept
             table.follow(change)
             journal.add(change)
             self._tables = {(journal, journal.base): (journal.position, table)}
