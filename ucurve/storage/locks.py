@@ -8,9 +8,13 @@ In a folder of runs, in a run folder, and beside a folder that is built:
 - ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
 - ``eval/.tables.lock``: held while tables and pairs below ``eval/`` and the sums of them are replaced.
 - ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
+
+On a file system without locks nothing is locked in some other way, which a killed process would leave behind: it is
+refused with a message that names it.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -19,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from filelock import FileLock, Timeout
 
@@ -33,6 +37,60 @@ EVAL_LOCKS = (_CLAIMS, _SCORING, _TABLES)
 _LOCKS = ".locks"  # in a folder of runs
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 _OFFSETS = 2**62  # a claim is a lock on one byte of the lock file, far beyond its end
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def file_lock(path: Path, **options: Any) -> FileLock:
+    """Return the lock of a file, which is made where it is not there.
+
+    Args:
+        options: of ``FileLock``.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        with contextlib.suppress(BlockingIOError):
+            _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
+    finally:
+        os.close(descriptor)
+    return FileLock(path, **options)
+
+
+def _flock(file: IO[str] | int, operation: int, path: Path) -> None:
+    with _refusing_without_locks(path):
+        fcntl.flock(file, operation)
+
+
+@contextmanager
+def _refusing_without_locks(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        raise UserError(
+            f"{path} cannot be locked ({error.strerror}): {_file_system(path)} passes no file locks on. Mount it with "
+            "them (Lustre: the option flock; NFS: version 4, or version 3 with its lock daemon), or name a folder on "
+            "another file system, as with paths.runs="
+        ) from error
+
+
+def _file_system(path: Path) -> str:
+    """Name the file system of a path by its type and where it is mounted, if the system tells."""
+    place = path.resolve()
+    try:
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "its file system"
+    mounts = [(Path(line.split()[4].replace("\\040", " ")), line.partition(" - ")[2].split()[0]) for line in lines]
+    above = [mount for mount in mounts if place.is_relative_to(mount[0])]
+    if not above:
+        return "its file system"
+    where, kind = max(above, key=lambda mount: len(mount[0].parts))  # of several at one place, all are named by one
+    return f"the file system {where} of type {kind}"
 
 
 @contextmanager
@@ -41,11 +99,12 @@ def only_writer(run: Path) -> Iterator[None]:
 
     Raises:
         BusyError: when another process holds it.
+        UserError: when the file system has no locks.
     """
     lock = _run_lock(run)
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(lock, timeout=_SHORTLY):
+        with file_lock(lock, timeout=_SHORTLY):
             yield
     except Timeout as error:
         raise _busy(run) from error
@@ -62,13 +121,17 @@ def refuse_busy(run: Path) -> None:
 
 
 def is_being_written(run: Path) -> bool:
-    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
+    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
     try:
-        descriptor = os.open(_run_lock(run), os.O_RDONLY)
+        descriptor = os.open(lock := _run_lock(run), os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, lock)
     except OSError:
         return True
     finally:
@@ -88,30 +151,39 @@ def _busy(run: Path) -> BusyError:
 
 @contextmanager
 def scoring_into(folder: Path) -> Iterator[None]:
-    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work."""
+    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
     lock = folder / EVAL / _SCORING
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a+") as file:  # locks over NFS want a file that is open for both
-        _tidy(file, lock.parent)
-        fcntl.flock(file, fcntl.LOCK_SH)
+        _tidy(file, lock)
+        _flock(file, fcntl.LOCK_SH, lock)
         yield
-        _tidy(file, lock.parent)
+        _tidy(file, lock)
 
 
-def _tidy(lock: IO[str], root: Path) -> None:
-    """Remove leftovers below ``root`` and keep the lock for this process alone, unless another scorer is at work."""
+def _tidy(file: IO[str], lock: Path) -> None:
+    """Remove leftovers beside a lock and keep it for this process alone, unless another scorer is at work."""
+    root = lock.parent
     with contextlib.suppress(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, lock)
         for place in (root, *(path for path in root.rglob("*") if path.is_dir())):
             remove_leftovers(place)
 
 
 @contextmanager
 def holding_tables(folder: Path) -> Iterator[None]:
-    """Hold the tables of a run folder against other processes; within a thread it may be nested."""
+    """Hold the tables of a run folder against other processes; within a thread it may be nested.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
     lock = folder / EVAL / _TABLES
     lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, is_singleton=True):
+    with file_lock(lock, is_singleton=True):
         yield
 
 
@@ -159,10 +231,12 @@ class Claims:
 
         Returns:
             Whether this process has it now.
+
+        Raises:
+            UserError: when the file system has no locks.
         """
-        assert self._descriptor is not None
         try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(name))
+            self._lock(fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), name)
         except (BlockingIOError, PermissionError):
             return False
         return True
@@ -171,14 +245,20 @@ class Claims:
         """Claim a thing together with every other process that shares it; wait while one has it alone.
 
         A claim that this process has on the thing alone becomes a shared one.
+
+        Raises:
+            UserError: when the file system has no locks.
         """
-        assert self._descriptor is not None
-        fcntl.lockf(self._descriptor, fcntl.LOCK_SH, 1, _offset(name))
+        self._lock(fcntl.LOCK_SH, name)
 
     def give(self, name: str) -> None:
         """Give a claim up."""
+        self._lock(fcntl.LOCK_UN, name)
+
+    def _lock(self, operation: int, name: str) -> None:
         assert self._descriptor is not None
-        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _offset(name))
+        with _refusing_without_locks(self._file):
+            fcntl.lockf(self._descriptor, operation, 1, _offset(name))
 
 
 def _offset(name: str) -> int:
@@ -196,7 +276,7 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
         build: fills the temporary folder it is given, which is then renamed to ``folder``.
 
     Raises:
-        UserError: what ``build`` raises.
+        UserError: what ``build`` raises, or when the file system has no locks.
         RunError: when the folder cannot be written.
     """
     try:
@@ -237,7 +317,7 @@ def _build_lock(folder: Path) -> Path:
 
 
 def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
-    lock = FileLock(_build_lock(folder))
+    lock = file_lock(_build_lock(folder))
     try:
         return lock.acquire(timeout=1)
     except Timeout:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from filelock import FileLock
-
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_utf8, write_text
+from ucurve.storage.locks import file_lock
 from workbench.replies import ConflictError
 
 VOCABULARY, PHRASES = "vocabulary.tsv", "phrases.json"
@@ -144,7 +143,7 @@ def save(project: Project, path: Path, text: str, base: str | None) -> str:
     """
     lock = project.folder / _OWN / "saving.lock"
     lock.parent.mkdir(exist_ok=True)
-    with FileLock(lock):
+    with file_lock(lock):
         theirs, found = read_saved(path)
         if found != base:
             raise ConflictError(

@@ -1,4 +1,7 @@
+import errno
+import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -6,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ucurve.storage.locks import Claims
+from ucurve.errors import UserError
+from ucurve.storage import locks
+from ucurve.storage.locks import Claims, build_once, holding_tables, is_being_written, only_writer, scoring_into
 
 ROOT = Path(__file__).resolve().parents[3]
 OTHER = """
@@ -101,3 +106,77 @@ def test_the_end_gives_everything_up(file, other):
 def test_claims_write_nothing(file, claims):
     assert claims.take("a")
     assert file.read_bytes() == b""
+
+
+def write_run(run):
+    with only_writer(run):
+        pass
+
+
+def score_run(run):
+    with scoring_into(run):
+        pass
+
+
+def write_tables(run):
+    with holding_tables(run):
+        pass
+
+
+def claim(run):
+    with Claims(run / ".claims") as claims:
+        claims.take("a")
+
+
+def share(run):
+    with Claims(run / ".claims") as claims:
+        claims.share("a")
+
+
+def build(run):
+    build_once(run / "made", lambda _: False, lambda _: None)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run folder whose only writer was killed."""
+    run = tmp_path / "runs" / "one"
+    run.mkdir(parents=True)
+    (run.parent / ".locks").mkdir()
+    (run.parent / ".locks" / "one.lock").touch()
+    return run
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
+@pytest.mark.parametrize("work", [write_run, is_being_written, score_run, write_tables, claim, share, build])
+def test_a_file_system_without_locks_is_named_with_what_to_mount(run, monkeypatch, work, fault):
+    def refuse(*_):
+        raise OSError(fault, os.strerror(fault))
+
+    mounts = "21 1 0:5 / / rw - ext4 /dev/a rw\n22 1 0:6 / {} rw,relatime shared:1 - lustre 10.0.0.1@tcp:/scratch rw\n"
+    (run / "mounts").write_text(mounts.format(run.parent))
+    monkeypatch.setattr(locks, "_MOUNTS", run / "mounts")
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    message = (
+        rf" cannot be locked \({os.strerror(fault)}\): the file system {re.escape(str(run.parent))} of type lustre passes "
+        r"no file locks on\. Mount it with them \(Lustre: the option flock; NFS: version 4"
+    )
+    with pytest.raises(UserError, match=message):
+        work(run)
+    assert not [
+        path for path in run.parent.rglob("*") if path.stat().st_size and path.name != "mounts" and path.is_file()
+    ]
+
+
+def test_where_the_system_lists_no_mounts_the_message_does_without(run, monkeypatch):
+    monkeypatch.setattr(locks, "_MOUNTS", run / "absent")
+
+    def refuse(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(
+        UserError, match=r"one\.lock cannot be locked \(Function not implemented\): its file system passes"
+    ):
+        is_being_written(run)
