@@ -1,7 +1,7 @@
 """Starts a launcher, such as torchrun, passes signals to its workers and preserves exit code 75.
 
-``python -m launch.relay torchrun ...``: SIGTERM and SIGUSR1 go as SIGUSR1 to the processes below that handle it, which
-save their state and exit. The launcher itself would answer with its own time limit, and with an exit code of its own.
+``python -m launch.relay torchrun ...``: SIGTERM, SIGUSR1 and SIGHUP go as SIGUSR1 to the processes below that handle
+it, which save their state and exit. The launcher itself would answer with its own time limit and exit code.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from train.engine.signals import REQUEUE
+from train.engine.signals import REQUEUE, handle_signals
 from ucurve.errors import INTERRUPTED
 
 
@@ -31,8 +31,7 @@ def relay(command: Sequence[str]) -> int:
 
     interrupted: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
-    for number in (signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, pass_on)
+    handle_signals((signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP), pass_on)
     code = process.wait()
     if interrupted and code:
         return INTERRUPTED

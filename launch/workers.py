@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from launch.arguments import expand_grid, split_arguments
 from launch.slurm import train_script
-from train.engine.signals import REQUEUE, SIGNALS
+from train.engine.signals import REQUEUE, SIGNALS, handle_signals
 from ucurve.cli import run
 from ucurve.errors import INTERRUPTED, UserError
 
@@ -60,10 +60,10 @@ def workers_command(arguments: Sequence[str]) -> None:
 def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:
     """Start a command once in each environment, wait for all and return the highest exit code.
 
-    SIGTERM, SIGUSR1 and Ctrl-C are passed on to every worker; each has a process group of its own, so that Ctrl-C on a
-    terminal does not reach it twice, which would end it without saving. Their lines are printed as they come, after
-    ``[number]``. A worker that a signal killed counts as 128 and the signal's number; one that a passed signal killed
-    before it could answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
+    SIGTERM, SIGUSR1, SIGHUP and Ctrl-C are passed on to every worker; each has a process group of its own, so that
+    Ctrl-C on a terminal does not reach it twice, which would end it without saving. Their lines are printed as they
+    come, after ``[number]``. A worker that a signal killed counts as 128 and the signal's number; one that a passed
+    signal killed before it could answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
     """
     workers: list[subprocess.Popen[str]] = []
     early: list[int] = []  # signals that come before all workers are started
@@ -78,7 +78,7 @@ def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]
         for worker in workers:
             worker.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in SIGNALS}
+    before = handle_signals(SIGNALS, pass_on)
     try:
         for environment in environments:
             workers.append(_start(command, environment))  # noqa: PERF401 - the handler reads the list

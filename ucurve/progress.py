@@ -1,7 +1,11 @@
 """Progress of long work: a bar on a terminal, plain lines elsewhere."""
 
+import contextlib
+import errno
+import os
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -29,20 +33,23 @@ class ProgressBar:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=_console)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
-            self._bar.start()
+            with _while_terminal_is_there():
+                self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with _while_terminal_is_there():
+                self._bar.stop()
 
     def advance(self, units: int = 1, note: str = "") -> None:
         """Count ``units`` more as finished."""
         self._done += units
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=self._done, note=note)
+            with _while_terminal_is_there():
+                self._bar.update(self._task, completed=self._done, note=note)
             return
         now = time.monotonic()
         if self._done >= self._total or now - self._last_line >= _SECONDS_BETWEEN_LINES:
@@ -52,8 +59,32 @@ class ProgressBar:
 
 def say(text: str) -> None:
     """Write one plain line to standard error, above a progress bar when one is shown."""
-    if _console.is_terminal:
-        _console.print(text, markup=False, highlight=False)
-    else:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+    with _while_terminal_is_there():
+        if _console.is_terminal:
+            _console.print(text, markup=False, highlight=False)
+        else:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+
+
+def leave_lost_terminal() -> None:
+    """Let what is still written to a terminal that is gone vanish, so that it does not end the work as an error."""
+    for stream in (1, 2):
+        try:
+            os.write(stream, b"")
+        except OSError as error:
+            if error.errno == errno.EIO:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _while_terminal_is_there() -> Iterator[None]:
+    """Pass over what cannot be shown any more: SIGHUP, which comes with it, decides what becomes of the work."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        leave_lost_terminal()

@@ -25,7 +25,7 @@ def relayed(worker, launcher=LAUNCHER, **options):
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
 def test_a_signal_reaches_the_worker_and_its_answer_is_kept(number):
     with relayed(WORKER) as process:
         assert process.stdout.readline() == "ready\n"

@@ -62,7 +62,7 @@ def test_a_signal_while_workers_are_started_reaches_all_of_them(monkeypatch):
     assert len(begun) == 2
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGHUP, 75)])
 def test_a_signal_reaches_every_worker_once(number, code):
     parent = f"import os, sys; from launch.workers import run_workers; sys.exit(run_workers({python(READY_THEN_WAIT)!r}, [os.environ] * 2))"
     with subprocess.Popen(

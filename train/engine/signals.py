@@ -1,4 +1,6 @@
-"""Handles Ctrl-C, SIGTERM and SIGUSR1, by which schedulers announce the end of a job: the state is saved first.
+"""Handles Ctrl-C, SIGTERM, SIGUSR1 and SIGHUP: the state is saved first.
+
+Schedulers announce the end of a job with SIGTERM or SIGUSR1; SIGHUP comes when the terminal or its ssh connection ends.
 
 During a step or while a state is saved a signal is only noted. Work that can stop at any point, such as scoring, ends
 at once. Further signals change nothing, but a second Ctrl-C ends the process immediately.
@@ -8,16 +10,35 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, Self
 
 from ucurve.errors import INTERRUPTED
+from ucurve.progress import leave_lost_terminal
 
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT)
 REQUEUE = 75  # EX_TEMPFAIL: a job script starts the same command again
+_LEFT_IGNORED = (signal.SIGINT, signal.SIGHUP)  # in the background Ctrl-C is for others; nohup ignores SIGHUP
 _NAMES = {signal.SIGINT: "Ctrl-C"}
 _NOTICE = b"Ctrl-C: the step in hand ends and the state is saved; Ctrl-C again ends at once and saves nothing\n"
+
+
+def handle_signals(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
+) -> dict[signal.Signals, Any]:
+    """Handle signals; Ctrl-C and SIGHUP stay ignored where whoever started the process has them ignored.
+
+    Returns:
+        The handlers that those signals had whose handlers changed.
+    """
+    before = {number: signal.getsignal(number) for number in numbers}
+    changed = {
+        number: known for number, known in before.items() if not (number in _LEFT_IGNORED and known == signal.SIG_IGN)
+    }
+    for number in changed:
+        signal.signal(number, handler)
+    return changed
 
 
 class Interrupted(SystemExit):
@@ -49,9 +70,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
-            if self._before[signal.SIGINT] == signal.SIG_IGN:  # in the background, where Ctrl-C is for others
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._before = handle_signals(SIGNALS, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,6 +112,8 @@ class StopSignals:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
+        if number == signal.SIGHUP:
+            leave_lost_terminal()
         if number == signal.SIGINT and not self._launched:
             signal.signal(number, signal.SIG_DFL)  # the next one ends the process, also where Python waits for others
         if self.requested:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import pty
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from train.run_folder.records import read_record
 from train.run_folder.resume import find_newest_state, load_state, save_state
 from train.verify import run_findings
 from ucurve.errors import RunError, UserError
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def folder_of(settings):
@@ -51,7 +55,12 @@ def signal_in_step(monkeypatch, number, wanted=4):
 
 @pytest.mark.parametrize(
     ("number", "name", "code"),
-    [(signal.SIGTERM, "SIGTERM", 75), (signal.SIGUSR1, "SIGUSR1", 75), (signal.SIGINT, "Ctrl-C", 130)],
+    [
+        (signal.SIGTERM, "SIGTERM", 75),
+        (signal.SIGUSR1, "SIGUSR1", 75),
+        (signal.SIGHUP, "SIGHUP", 75),
+        (signal.SIGINT, "Ctrl-C", 130),
+    ],
 )
 def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypatch, capfd, number, name, code):
     undo, before = signal_in_step(monkeypatch, number), signal.getsignal(number)
@@ -152,12 +161,45 @@ def test_a_launcher_that_passes_ctrl_c_on_a_second_time_does_not_break_the_save(
     assert ended_after(signal.SIGINT, signal.SIGINT, signal.SIGTERM, launched=True) == 75
 
 
-def test_an_interrupt_that_is_ignored_stays_ignored():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])  # in the background, and under nohup
+def test_a_signal_that_is_ignored_stays_ignored(number):
+    before = signal.signal(number, signal.SIG_IGN)
     try:
-        assert ended_after(signal.SIGINT) == 0
+        assert ended_after(number) == 0
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
+
+
+STEPS = """
+import sys, time
+from train.engine.signals import StopSignals
+from ucurve.progress import ProgressBar, say
+with StopSignals() as signals, ProgressBar("steps", 10_000) as bar:
+    while not signals.requested:
+        bar.advance()
+        say("a step")
+        time.sleep(0.001)
+    say("the state is saved")
+    print("saved")
+    open(sys.argv[1], "w").write(signals.name)
+sys.exit(75)
+"""
+
+
+def test_a_terminal_that_is_closed_ends_as_a_signal_and_not_as_an_error(tmp_path):
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(  # noqa: S606
+            sys.executable,
+            [sys.executable, "-c", STEPS, str(tmp_path / "said")],
+            os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+    said = b""
+    while b"a step" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 75
+    assert (tmp_path / "said").read_text() == "SIGHUP"
 
 
 def test_a_worker_that_was_forked_dies_of_a_signal():
