@@ -62,7 +62,7 @@ ORDER = {
         "run",
     ],
     "launch": ["arguments relay slurm", "cost status submitit workers", "emit publish"],
-    "workbench": ["settings replies pages", "room security", "explore write judge server", "rooms", "command"],
+    "workbench": ["settings replies pages", "room login", "security", "explore write judge server", "rooms", "command"],
 }
 
 

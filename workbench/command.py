@@ -6,7 +6,7 @@ from typing import Any
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
-from workbench.settings import WorkbenchSettings
+from workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
 
 
 def workbench_command(values: dict[str, Any]) -> None:
@@ -17,11 +17,16 @@ def workbench_command(values: dict[str, Any]) -> None:
             port is taken.
     """
     settings = check(WorkbenchSettings, values)
-    if not settings.is_local and settings.password is None:
-        raise UserError(f"host={settings.host} can be reached from other machines; give a password=... with it")
+    password = find_password(settings)
+    if not settings.is_local and password is None:
+        raise UserError(
+            f"host={settings.host} can be reached from other machines; give a password with it: password_file=FILE, or "
+            f"the variable {PASSWORD_VARIABLE}"
+        )
     try:
         import uvicorn
 
+        from workbench.login import Login
         from workbench.rooms import make_rooms
         from workbench.server import make_app
     except ModuleNotFoundError as error:
@@ -29,9 +34,11 @@ def workbench_command(values: dict[str, Any]) -> None:
             f"the workbench needs {error.name}; install it with: pip install 'ucurve[workbench]'"
         ) from error
     listener = _listen(settings)
-    app = make_app(settings, make_rooms(settings))
+    login = Login(password)
+    app = make_app(settings, make_rooms(settings), login)
     host, port = listener.getsockname()[:2]
-    sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}\n")
+    token = f"/?token={login.token}" if login.token else ""
+    sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}\n")
     sys.stdout.flush()
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False, access_log=False))
     server.run(sockets=[listener])

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -14,25 +13,21 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ucurve.errors import UserError
+from workbench.login import LOGIN, Login
+from workbench.pages import render
 from workbench.replies import json_route
 from workbench.room import File, Room
-from workbench.security import LOGIN, STATIC, Gate
+from workbench.security import STATIC, Gate
 from workbench.settings import WorkbenchSettings
 
-_PAGES = Environment(
-    loader=PackageLoader("workbench.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True,
-)  # fmt: skip
 
-
-def make_app(settings: WorkbenchSettings, rooms: Sequence[Room]) -> Starlette:
+def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
     """Make the application, with the first room as its front page."""
 
     def page(room: Room) -> Any:
         async def show(request: Request) -> Response:
             del request
-            template = _PAGES.get_template(f"{room.name}.html")
-            return HTMLResponse(template.render(room=room, rooms=rooms))
+            return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
 
         return show
 
@@ -42,13 +37,14 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room]) -> Starlette:
 
     routes = [
         Route("/", first),
-        Route(LOGIN, _login_page),
+        Route(LOGIN, login.show),
+        Route(LOGIN, login.read, methods=["POST"]),
         Route(f"{STATIC}vega.js", _vega),
         Mount(STATIC.rstrip("/"), StaticFiles(packages=[("workbench.pages", "static")])),
     ]
     for room in rooms:
         routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
-    return Starlette(routes=routes, middleware=[Middleware(Gate, settings=settings)])
+    return Starlette(routes=routes, middleware=[Middleware(Gate, settings=settings, login=login)])
 
 
 def _requests(room: Room) -> list[Route]:
@@ -70,10 +66,6 @@ def _file_route(find: Callable[[str], File]) -> Any:
         return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})
 
     return show
-
-
-async def _login_page(request: Request) -> Response:
-    return HTMLResponse(_PAGES.get_template("login.html").render(wrong="wrong" in request.query_params))
 
 
 @cache

@@ -1,5 +1,6 @@
 """What the workbench is started with, and what its rooms share."""
 
+import os
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated
@@ -7,9 +8,13 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
+from ucurve.errors import UserError
 from ucurve.fields import STRICT
+from ucurve.progress import say
+from ucurve.storage.files import read_utf8
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+PASSWORD_VARIABLE = "UCURVE_WORKBENCH_PASSWORD"  # noqa: S105 - the name of one
 _USUAL_RUNS = ("runs/demo/*", "runs/*")
 
 
@@ -25,7 +30,8 @@ class WorkbenchSettings:
         projects: folder with one folder per project.
         runs: patterns of run folders; None for those of the demo, or else for all.
         host: address to listen on.
-        password: asked of the browser before anything is shown; None asks for none.
+        password: asked of the browser before anything is shown; without one there is a token in the address.
+        password_file: a file that holds the password and nothing else.
     """
 
     projects: Path = Path("projects")
@@ -33,6 +39,7 @@ class WorkbenchSettings:
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 7860
     password: Annotated[str, Field(min_length=1)] | None = field(default=None, repr=False)
+    password_file: Path | None = None
 
     @property
     def is_local(self) -> bool:
@@ -44,3 +51,28 @@ class WorkbenchSettings:
         if self.runs is not None:
             return self.runs
         return next(((pattern,) for pattern in _USUAL_RUNS if any(Path().glob(pattern))), ())
+
+
+def find_password(settings: WorkbenchSettings) -> str | None:
+    """Return the password that is given: by its key, in a file, or in the environment; None where there is none.
+
+    Raises:
+        UserError: when it is given twice, the file cannot be read, or it is empty.
+    """
+    if settings.password_file is not None:
+        if settings.password is not None:
+            raise UserError("password and password_file are both given; give one of them")
+        return _read_password(settings.password_file)
+    found = os.environ.get(PASSWORD_VARIABLE) if settings.password is None else settings.password
+    if found == "":
+        raise UserError(f"{PASSWORD_VARIABLE} is set and empty; give it a password or unset it")
+    return found
+
+
+def _read_password(path: Path) -> str:
+    found = read_utf8(path).rstrip("\r\n")
+    if not found or "\n" in found:
+        raise UserError(f"password_file={path}: one line is expected, which is the password")
+    if path.stat().st_mode & 0o077:
+        say(f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you")
+    return found

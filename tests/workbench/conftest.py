@@ -15,7 +15,7 @@ class Server:
     """A workbench in a process of its own, which can be killed and started again on the same port."""
 
     def __init__(self, folder, *arguments):
-        self.folder, self.arguments, self.port, self.process = folder, arguments, 0, None
+        self.folder, self.arguments, self.port, self.token, self.process = folder, arguments, 0, "", None
 
     def start(self):
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
@@ -25,7 +25,8 @@ class Server:
         )
         line = self.process.stdout.readline()
         assert line.startswith("workbench: http://127.0.0.1:"), line
-        self.port = int(line.rsplit(":", 1)[1])
+        address, _, self.token = line.strip().partition("/?token=")
+        self.port = int(address.rsplit(":", 1)[1])
         return self
 
     def kill(self):
@@ -35,6 +36,10 @@ class Server:
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
+
+    def address(self, room):
+        """The address of a room with the token, as it is printed for the first page."""
+        return f"{self.url}/{room}?token={self.token}"
 
 
 @pytest.fixture

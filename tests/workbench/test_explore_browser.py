@@ -23,7 +23,7 @@ def test_curves_pairs_and_tokens(serve, scored_run, tmp_path):
             "request",
             lambda one: None if one.url.startswith((server.url, "data:", "blob:")) else complaints.append(one.url),
         )
-        page.goto(f"{server.url}/explore")
+        page.goto(server.address("explore"))
         page.wait_for_selector("#chart svg .mark-line path")
 
         accuracy = pd.read_csv(scored_run / "eval/accuracy.csv")

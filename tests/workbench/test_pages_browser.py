@@ -35,7 +35,7 @@ def test_a_room_has_no_serious_fault_and_fits(pages, room, size):
     page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
     page.on("request", lambda one: None if one.url.startswith((server.url, "data:", "blob:"))
             else complaints.append(one.url))  # fmt: skip
-    page.goto(f"{server.url}/{room}")
+    page.goto(server.address(room))
     for wanted in SHOWN[room]:
         page.wait_for_selector(wanted, timeout=30_000)
     assert axe_findings(page) == []
@@ -48,7 +48,7 @@ def test_a_room_has_no_serious_fault_and_fits(pages, room, size):
 def test_the_parts_of_a_project_have_no_serious_fault(pages, part):
     server, browser = pages
     page = browser.new_page(viewport=SCREEN)
-    page.goto(f"{server.url}/write")
+    page.goto(server.address("write"))
     page.wait_for_selector("body[data-ready]")
     page.click(f"#tab-{part}")
     page.wait_for_selector(f"#part-{part}:not([hidden])")

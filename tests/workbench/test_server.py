@@ -2,16 +2,19 @@
 
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.workbench.clients import open_client
 from ucurve.cli import run
+from workbench.login import Brake, Login
 from workbench.replies import LARGEST_BODY
 from workbench.rooms import make_rooms
 from workbench.security import HEADERS
 from workbench.server import make_app
-from workbench.settings import WorkbenchSettings
+from workbench.settings import WorkbenchSettings, find_password
 
 HERE = "http://127.0.0.1:7860"
 PASSWORD = "three small words"  # noqa: S105 - of the test
@@ -20,7 +23,7 @@ CHANGE = {"browser": "b1", "project": "demo", "name": "mine"}
 
 def open_workbench(tmp_path, base_url=HERE, **settings):
     chosen = WorkbenchSettings(projects=tmp_path / "projects", runs=("nothing/*",), **settings)
-    return TestClient(make_app(chosen, make_rooms(chosen)), base_url=base_url, follow_redirects=False)
+    return open_client(chosen, make_rooms(chosen), base_url, follow_redirects=False)
 
 
 @pytest.fixture
@@ -51,14 +54,31 @@ def test_scripts_are_our_own_alone_and_nothing_is_evaluated(local):
     assert "<script>" not in local.get("/write").text
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:7860", ""])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:7860"])
 def test_a_name_that_points_here_is_refused(local, host):
     reply = local.get("/write", headers={"Host": host})
     assert reply.status_code == 403
     assert "answers to 127.0.0.1, localhost, ::1" in reply.text
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "http://127.0.0.1:9999", "http://127.0.0.1"])
+NO_HOSTS = ["", "a/static/?", "a/static/", "a?", "a#", "u@a", "a:b", "a:", "[", "[::1", "a b", "127.0.0.1/static/?x="]
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0", "password": PASSWORD}], ids=["local", "distant"])  # noqa: S104
+def test_what_is_no_name_of_a_host_is_refused(tmp_path, host, settings):
+    reply = open_workbench(tmp_path, **settings).get("/write/api/projects", headers={"Host": host})
+    assert (reply.status_code, reply.text) == (403, f"{host!r} is not the name of a host")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:7860", "localhost:7860", "LOCALHOST", "[::1]:7860", "127.0.0.1"])
+def test_this_machine_by_any_of_its_names_is_answered(local, host):
+    assert local.get("/login", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:9999", "http://127.0.0.1", "http://["]
+)
 def test_a_change_comes_from_our_own_pages(local, origin):
     headers = {} if origin is None else {"Origin": origin}
     before = templates(local)
@@ -70,8 +90,8 @@ def test_a_change_comes_from_our_own_pages(local, origin):
 
 
 def test_a_page_of_another_site_reads_nothing(local):
-    assert local.get("/write/api/projects", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
-    assert local.get("/write/api/projects", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        assert local.get("/write/api/projects", headers={"Sec-Fetch-Site": site}).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -99,7 +119,8 @@ def test_nothing_is_shown_before_the_password(distant):
         reply = distant.get(path)
         assert (reply.status_code, reply.headers["location"]) == (303, "/login")
     reply = distant.get("/write/api/projects")
-    assert (reply.status_code, reply.text) == (401, "the password is asked for first: reload the page")
+    assert reply.status_code == 401
+    assert "This browser is not let in. In another tab, open /login and give the password" in reply.text
     assert "Password" in distant.get("/login").text
 
 
@@ -115,7 +136,8 @@ def test_the_password_opens_it_and_a_wrong_one_does_not(distant):
     )
     right = distant.post("/login", data={"password": PASSWORD}, headers=origin)
     assert right.headers["location"] == "/"
-    assert {"httponly", "samesite=strict"} <= {part.strip().lower() for part in right.headers["set-cookie"].split(";")}
+    assert right.headers["set-cookie"].startswith("ucurve-workbench-7860=")
+    assert {"httponly", "samesite=lax"} <= {part.strip().lower() for part in right.headers["set-cookie"].split(";")}
     assert distant.get("/write").status_code == 200
     assert PASSWORD not in right.headers["set-cookie"]
 
@@ -123,6 +145,137 @@ def test_the_password_opens_it_and_a_wrong_one_does_not(distant):
 def test_a_large_form_is_refused(distant):
     reply = distant.post("/login", data={"password": "x" * 20_000}, headers={"Origin": "http://lab.example:7860"})
     assert (reply.status_code, reply.text) == (413, "the form is too large")
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """A workbench on this machine, and a browser that was not let in."""
+    chosen = WorkbenchSettings(projects=tmp_path / "projects", runs=("nothing/*",))
+    login = Login(None)
+    return TestClient(make_app(chosen, make_rooms(chosen), login), base_url=HERE, follow_redirects=False), login.token
+
+
+def test_on_this_machine_too_nothing_is_shown_without_the_token(stranger):
+    client, _ = stranger
+    assert (client.get("/write").status_code, client.get("/write").headers["location"]) == (303, "/login")
+    assert "python -m workbench" in client.get("/login").text
+    for method, path in (("GET", "projects"), ("POST", "projects"), ("PUT", "document")):
+        reply = client.request(method, f"/write/api/{path}", headers={"Origin": HERE})
+        assert reply.status_code == 401
+        assert "open the address that the workbench printed last" in reply.text
+    assert client.get("/judge/files/x/index.html").status_code == 303
+    assert client.get("/static/common.js").status_code == 200
+
+
+def test_the_token_of_the_address_becomes_a_cookie_and_leaves_the_address(stranger):
+    client, token = stranger
+    opened = client.get("/explore", params={"token": token, "benchmark": "a b&c"})
+    assert (opened.status_code, opened.headers["location"]) == (303, "/explore?benchmark=a+b%26c")
+    assert opened.headers["set-cookie"].startswith("ucurve-workbench-7860=")
+    assert token not in opened.headers["set-cookie"]
+    assert client.get("/write/api/projects").status_code == 200
+    assert client.get("/", params={"token": token}).headers["location"] == "/"
+    assert client.get(f"{HERE}//evil.example/", params={"token": token}).headers["location"] == "/evil.example/"
+
+
+def test_a_cookie_of_another_port_or_another_start_does_not_open_it(stranger, tmp_path):
+    client, token = stranger
+    client.get("/", params={"token": token})
+    cookie = client.cookies["ucurve-workbench-7860"]
+    client.cookies.clear()
+    for name in ("ucurve-workbench", "ucurve-workbench-7861"):
+        assert client.get("/write/api/projects", headers={"Cookie": f"{name}={cookie}"}).status_code == 401
+    assert client.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code == 200
+    odd = f"ucurve-workbench-7860=\xe9{cookie}".encode("latin-1")
+    assert client.get("/write/api/projects", headers={"Cookie": odd}).status_code == 401
+    again = open_workbench(tmp_path)
+    again.cookies.clear()
+    assert again.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code == 401
+
+
+def test_a_wrong_token_is_refused_and_does_not_send_away_whoever_is_in(stranger):
+    client, token = stranger
+    assert client.get("/", params={"token": "guess"}).headers["location"] == "/login?wrong=1"
+    assert client.get("/write/api/projects", params={"token": token}).status_code == 401  # the address of a page alone
+    assert client.post("/login", data={"token": "é"}, headers={"Origin": HERE}).headers["location"] == "/login?wrong=1"
+    assert "That is not the token." in client.get("/login?wrong=1").text
+    assert client.post("/login", data={"token": f" {token} "}, headers={"Origin": HERE}).headers["location"] == "/"
+    assert client.get("/write", params={"token": "guess"}).status_code == 200
+
+
+def try_passwords(client, number, password="guessed"):  # noqa: S107 - of the test
+    origin = {"Origin": "http://lab.example:7860"}
+    return [client.post("/login", data={"password": password}, headers=origin) for _ in range(number)]
+
+
+def test_after_some_wrong_passwords_even_the_right_one_has_to_wait(distant, monkeypatch):
+    monkeypatch.setattr("workbench.login._WRONG_SECONDS", 0)
+    holder = TestClient(distant.app, base_url="http://lab.example:7860", follow_redirects=False)
+    assert try_passwords(holder, 1, PASSWORD)[0].headers["location"] == "/"
+    assert {reply.status_code for reply in try_passwords(distant, 5)} == {303}
+    locked = try_passwords(distant, 1, PASSWORD)[0]
+    assert (locked.status_code, locked.headers["retry-after"]) == (429, "2")
+    assert "Too many wrong passwords. The next one is looked at in 2 seconds." in locked.text
+    assert holder.get("/write/api/projects").status_code == 200, "whoever is in stays in"
+
+
+def test_wrong_passwords_at_the_same_time_are_counted_before_they_are_answered(distant, monkeypatch):
+    monkeypatch.setattr("workbench.login._WRONG_SECONDS", 0.3)
+    with ThreadPoolExecutor(20) as pool:
+        replies = list(pool.map(lambda _: try_passwords(distant, 1)[0].status_code, range(20)))
+    assert (replies.count(303), replies.count(429)) == (5, 15)
+
+
+def test_the_pause_doubles_and_has_an_end():
+    now = [0.0]
+    brake = Brake(clock=lambda: now[0])
+    pauses = []
+    for _ in range(16):
+        brake.count_wrong()
+        pauses.append(brake.pause())
+        now[0] += brake.pause()
+        assert brake.pause() == 0
+    assert pauses == [0, 0, 0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]
+    brake.forget()
+    brake.count_wrong()
+    assert brake.pause() == 0
+
+
+@pytest.mark.parametrize("content", [PASSWORD, f"{PASSWORD}\n", f"{PASSWORD}\r\n"])
+def test_the_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch, capsys, content):
+    file = tmp_path / "password"
+    file.write_bytes(content.encode())
+    file.chmod(0o600)
+    monkeypatch.setenv("UCURVE_WORKBENCH_PASSWORD", "of the environment")
+    assert find_password(WorkbenchSettings(password_file=file)) == PASSWORD
+    assert find_password(WorkbenchSettings(password="of the key")) == "of the key"
+    assert find_password(WorkbenchSettings()) == "of the environment"
+    monkeypatch.delenv("UCURVE_WORKBENCH_PASSWORD")
+    assert find_password(WorkbenchSettings()) is None
+    assert capsys.readouterr().err == ""
+    file.chmod(0o644)
+    find_password(WorkbenchSettings(password_file=file))
+    assert f"can be read by other users of this machine; chmod 600 {file} keeps it to you" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "variable", "message"),
+    [
+        ("password=a password_file=p", "b", None, "password and password_file are both given; give one of them"),
+        ("password_file=q", "b", None, "cannot read q (No such file or directory)"),
+        ("password_file=p", "\n", None, "password_file=p: one line is expected, which is the password"),
+        ("password_file=p", "a\nb\n", None, "password_file=p: one line is expected"),
+        ("password_file=p", b"\xff", None, "p:1: not UTF-8"),
+        ("", "", "", "UCURVE_WORKBENCH_PASSWORD is set and empty; give it a password or unset it"),
+    ],
+)
+def test_passwords_that_cannot_be_read(monkeypatch, capsys, tmp_path, arguments, content, variable, message):
+    (tmp_path / "p").write_bytes(content if isinstance(content, bytes) else content.encode())
+    if variable is not None:
+        monkeypatch.setenv("UCURVE_WORKBENCH_PASSWORD", variable)
+    code, told = start(monkeypatch, capsys, tmp_path, *arguments.split())
+    assert code == 2
+    assert message in told
 
 
 def start(monkeypatch, capsys, tmp_path, *arguments):
@@ -137,7 +290,11 @@ def start(monkeypatch, capsys, tmp_path, *arguments):
 def test_other_machines_need_a_password(monkeypatch, capsys, tmp_path):
     code, message = start(monkeypatch, capsys, tmp_path, "host=0.0.0.0")
     assert code == 2
-    assert "host=0.0.0.0 can be reached from other machines; give a password=... with it" in message
+    assert (
+        "host=0.0.0.0 can be reached from other machines; give a password with it: password_file=FILE, or the variable"
+        in message
+    )
+    assert "UCURVE_WORKBENCH_PASSWORD" in message
     assert not (tmp_path / "projects").exists()
 
 

@@ -4,11 +4,10 @@ import json
 import time
 
 import pytest
-from starlette.testclient import TestClient
 
 from eval.templates.template import parse_phrases
+from tests.workbench.clients import open_client
 from workbench.rooms import make_rooms
-from workbench.server import make_app
 from workbench.settings import WorkbenchSettings
 from workbench.write.journal import Journal
 from workbench.write.phrase_text import phrase_file, phrase_lines
@@ -48,7 +47,7 @@ def start(projects):
 
     def start():
         settings = WorkbenchSettings(projects=projects, runs=("nothing/*",))
-        return TestClient(make_app(settings, make_rooms(settings)), base_url="http://127.0.0.1")
+        return open_client(settings, make_rooms(settings))
 
     return start
 

@@ -38,9 +38,16 @@ def watch(page, complaints):
             else complaints.append(request.url))  # fmt: skip
 
 
-def open_write(page, url):
-    page.goto(f"{url}/write")
+def open_write(page, server):
+    page.goto(server.address("write"))
     page.wait_for_selector("body[data-ready]")
+
+
+def open_again(page, server):
+    """Open the address that the server printed when it was started again, in another tab."""
+    other = page.context.new_page()
+    other.goto(server.address("explore"))
+    other.close()
 
 
 def new_project(page, name):
@@ -61,7 +68,7 @@ def kept(page):
 
 def test_from_an_empty_project_to_a_curve(serve, demo_run, page, tmp_path):
     with serve(tmp_path, f"runs={demo_run}", "projects=mine") as server:
-        open_write(page, server.url)
+        open_write(page, server)
         new_project(page, "classifiers")
         page.click("#tab-words")
         page.fill("#new-column-name", "classifier")
@@ -113,7 +120,7 @@ def test_of_two_browsers_the_second_save_is_refused_with_both_versions(serve, tm
     with serve(tmp_path) as server, open_browser() as browser:
         first, second = (browser.new_context().new_page() for _ in range(2))
         for page in (first, second):
-            open_write(page, server.url)
+            open_write(page, server)
             page.select_option("#template", "classifier_noun")
             expect(page.locator("#uid")).to_have_value("classifier_noun")
         for page, text in ((first, "one"), (second, "two")):
@@ -137,7 +144,7 @@ def test_of_two_browsers_the_second_save_is_refused_with_both_versions(serve, tm
 def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
     with serve(tmp_path) as server, open_browser() as browser:
         page = browser.new_page()
-        open_write(page, server.url)
+        open_write(page, server)
         page.select_option("#template", "numeral_men")
         expect(page.locator("#uid")).to_have_value("numeral_men")
         page.fill("#good-0", "first")
@@ -148,6 +155,9 @@ def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
         page.type("#good-0", " third")  # typed while nobody listens
         expect(page.locator("#saved")).to_contain_text("does not answer")
         server.start()
+        expect(page.locator("#saved")).to_contain_text("This browser is not let in. In another tab, open the address")
+        open_again(page, server)
+        expect(page.locator("#saved")).to_contain_text("kept as a draft")
         page.reload()
         page.wait_for_selector("body[data-ready]")
         assert page.input_value("#template") == "numeral_men"
@@ -157,6 +167,7 @@ def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
             expect(page.locator("#good-0")).to_have_value(expected)
         server.kill()
         server.start()
+        open_again(page, server)
         page.reload()
         page.wait_for_selector("body[data-ready]")
         assert page.input_value("#good-0") == "first"
@@ -168,7 +179,7 @@ def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
 
 def test_properties_values_and_phrases_are_offered_while_typing(serve, page, tmp_path):
     with serve(tmp_path) as server:
-        open_write(page, server.url)
+        open_write(page, server)
         page.fill("#good-0", "")
         page.type("#good-0", "po")
         page.wait_for_selector("#good-0 + ul:not([hidden]) li")

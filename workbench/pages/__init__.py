@@ -1,1 +1,15 @@
 """What the browser gets: the pages of the rooms, their scripts and their style."""
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("workbench.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the markup of a page; texts among the values never become markup."""
+    return _TEMPLATES.get_template(template).render(**values)

@@ -11,6 +11,7 @@ import uvicorn
 from tests.analysis.report.browser import open_browser
 from tests.eval.validation.making import jspsych
 from workbench.judge.room import judge_room
+from workbench.login import Login
 from workbench.server import make_app
 from workbench.settings import WorkbenchSettings
 
@@ -22,7 +23,8 @@ PARADIGMS = ("A_not_A_order", "adverb_order")
 def opened(projects):
     """The workbench with this room alone, on a port that is free."""
     settings = WorkbenchSettings(projects=projects, port=0)
-    app = make_app(settings, [judge_room(settings)])
+    login = Login(None)
+    app = make_app(settings, [judge_room(settings)], login)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -30,7 +32,7 @@ def opened(projects):
         while not server.started:
             thread.join(0.05)
             assert thread.is_alive()
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/judge?token={login.token}"
     finally:
         server.should_exit = True
         thread.join()
@@ -48,7 +50,7 @@ def page(jspsych, tmp_path, monkeypatch):
         said = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(f"{address}/judge")
+        page.goto(address)
         yield page
         assert said == []
 

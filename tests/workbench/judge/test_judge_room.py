@@ -7,12 +7,10 @@ import json
 import pytest
 
 pytest.importorskip("starlette", reason="the workbench's server is not installed (extra workbench)")
-from starlette.testclient import TestClient
-
 from tests.eval.validation.making import write_benchmark
+from tests.workbench.clients import open_client
 from ucurve.errors import RunError
 from workbench.judge.room import judge_room
-from workbench.server import make_app
 from workbench.settings import WorkbenchSettings
 
 ORIGIN = "http://127.0.0.1:7860"
@@ -25,8 +23,7 @@ class Browser:
     def __init__(self, projects):
         self.projects = projects
         settings = WorkbenchSettings(projects=projects)
-        app = make_app(settings, [judge_room(settings)])
-        self.client = TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN}, raise_server_exceptions=True)
+        self.client = open_client(settings, [judge_room(settings)], ORIGIN, headers={"origin": ORIGIN})
 
     def get(self, path, **query):
         return self.client.get(f"/judge/{path}", params=query)

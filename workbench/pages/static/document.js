@@ -12,6 +12,7 @@ function browserName() {
 
 export const browser = browserName();
 const PAUSE = 250; // milliseconds without a key before the server is told
+const UNANSWERED = "The workbench does not answer. What you type is kept in this browser.";
 
 export class KeptText {
   // show is called with each state: text, saved, can_undo, can_redo and kept, whether the server has it.
@@ -52,13 +53,14 @@ export class KeptText {
     this.state = {...this.state, text, saved: false};
     this.tell(false);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush().catch(() => this.retry()), PAUSE);
+    this.timer = setTimeout(() => this.flush().catch(error => this.retry(error)), PAUSE);
   }
 
-  retry() {
-    this.show({...this.state, kept: false, lost: true});
+  retry(error) {
+    const lost = error.status === 401 ? error.message : UNANSWERED; // 401: it was started again, with another token
+    this.show({...this.state, kept: false, lost});
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush().catch(() => this.retry()), 2000);
+    this.timer = setTimeout(() => this.flush().catch(error => this.retry(error)), 2000);
   }
 
   // Sends what is not sent yet; requests follow one another, so that the last text is the last one kept.
@@ -108,6 +110,6 @@ export class KeptText {
   }
 }
 
-export const describe = state => state.lost ? "The workbench does not answer. What you type is kept in this browser."
+export const describe = state => state.lost ? state.lost
   : state.saved ? "Saved." : state.kept ? "Not saved in the file; kept as a draft." : "Being kept…";
 export const isConflict = error => error instanceof Refusal && error.status === 409;
