@@ -1,5 +1,7 @@
 """The command ``workbench``: checks its settings, opens the rooms and listens until Ctrl-C."""
 
+import asyncio
+import logging
 import socket
 import sys
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
 from workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
+
+_END_SECONDS = 3  # that requests have to be answered in after Ctrl-C or SIGTERM
 
 
 def workbench_command(values: dict[str, Any]) -> None:
@@ -33,6 +37,7 @@ def workbench_command(values: dict[str, Any]) -> None:
         raise UserError(
             f"the workbench needs {error.name}; install it with: pip install 'ucurve[workbench]'"
         ) from error
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
     listener = _listen(settings)
     login = Login(password)
     app = make_app(settings, make_rooms(settings), login)
@@ -40,10 +45,19 @@ def workbench_command(values: dict[str, Any]) -> None:
     token = f"/?token={login.token}" if login.token else ""
     sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}\n")
     sys.stdout.flush()
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False, access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, log_level="warning", server_header=False, access_log=False, timeout_graceful_shutdown=_END_SECONDS
+        )
+    )
     server.run(sockets=[listener])
     if not server.started:
         raise RunError("the workbench did not start")
+
+
+def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of a request that was at work when the server ended; a line says that there was one."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
 def _listen(settings: WorkbenchSettings) -> socket.socket:

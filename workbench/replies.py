@@ -1,19 +1,23 @@
 """Requests and replies of the rooms: JSON in, JSON out, and errors as a message that the page shows."""
 
 import asyncio
+import contextlib
 import json
+import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from ucurve.errors import RunError, UcurveError, UserError
 
 Values = dict[str, Any]
 Handler = Callable[[Values], Any]
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 LARGEST_BODY = 24 * 1024 * 1024  # bytes of one request; the answers of a questionnaire are the largest
 
@@ -31,21 +35,47 @@ def json_route(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
 
     The values are those of the path, of the query and of the JSON object in the body. The function runs in a thread of
     its own, so that others are answered meanwhile. A ``UserError`` becomes status 400, a ``ConflictError`` 409, any
-    other error of ours 500; each is a JSON object with ``error``, the message.
+    other error of ours and of the disk 500; each is a JSON object with ``error``, the message.
     """
 
     async def endpoint(request: Request) -> Response:
         try:
             values = {**request.query_params, **await _body(request), **request.path_params}
-            return json_response(await asyncio.to_thread(handler, values))
+            return json_response(await in_thread(handler, values))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
         except ConflictError as error:
             return json_response({"error": str(error), **error.details}, 409)
         except UserError as error:
             return json_response({"error": str(error)}, 400)
-        except (RunError, UcurveError) as error:
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
+            return json_response({"error": f"a text holds half a letter ({half!r}), which no file can hold"}, 400)
+        except (RunError, UcurveError, OSError) as error:
             return json_response({"error": str(error)}, 500)
 
     return endpoint
+
+
+async def in_thread(work: Callable[[Given], Made], given: Given) -> Made:
+    """Run a function in a thread of its own, which does not hold up the end of the server."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Made] = loop.create_future()
+
+    def tell(say: Callable[[Any], None], value: object) -> None:
+        if not result.done():  # the request may have been cancelled
+            say(value)
+
+    def run() -> None:
+        try:
+            say, value = result.set_result, work(given)
+        except BaseException as error:
+            say, value = result.set_exception, error  # type: ignore[assignment]
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(tell, say, value)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await result
 
 
 def json_response(value: Any, status: int = 200) -> JSONResponse:
@@ -63,6 +93,19 @@ def text_of(values: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"the request gives no text {name!r}; found {value!r}")
     return value
+
+
+def whole_of(values: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
+    """Return a whole number that a request gives.
+
+    Raises:
+        UserError: when it is none, or missing without a value to take otherwise.
+    """
+    given = values.get(name, otherwise)
+    try:
+        return int(str(given))
+    except ValueError as error:
+        raise UserError(f"{name}={str(given)[:80]!r} is not a whole number") from error
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -105,9 +148,13 @@ async def _body(request: Request) -> Values:
         if len(data) > LARGEST_BODY:
             raise UserError(f"the request is larger than {LARGEST_BODY // 1024**2} MB, more than is taken")
     try:
-        value = json.loads(data or b"{}")
+        value = json.loads(data.decode() or "{}", parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise UserError(f"the request is not JSON: {str(error)[:200]}") from error
     if not isinstance(value, dict):
         raise UserError("the request is not a JSON object")
     return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

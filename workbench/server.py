@@ -1,6 +1,5 @@
 """The application: the pages of the rooms and their requests, behind the gate."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -15,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from ucurve.errors import UserError
 from workbench.login import LOGIN, Login
 from workbench.pages import render
-from workbench.replies import json_route
+from workbench.replies import in_thread, json_route
 from workbench.room import File, Room
 from workbench.security import STATIC, Gate
 from workbench.settings import WorkbenchSettings
@@ -60,7 +59,7 @@ def _requests(room: Room) -> list[Route]:
 def _file_route(find: Callable[[str], File]) -> Any:
     async def show(request: Request) -> Response:
         try:
-            file = await asyncio.to_thread(find, request.path_params["path"])
+            file = await in_thread(find, request.path_params["path"])
         except UserError as error:
             return PlainTextResponse(str(error), 404)
         return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})

@@ -1,16 +1,20 @@
 """Whom the workbench answers, and how the command starts: its gate, its password, its headers and its mistakes."""
 
+import asyncio
+import json
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.workbench.clients import open_client
 from ucurve.cli import run
 from workbench.login import Brake, Login
-from workbench.replies import LARGEST_BODY
+from workbench.replies import LARGEST_BODY, json_route
 from workbench.rooms import make_rooms
 from workbench.security import HEADERS
 from workbench.server import make_app
@@ -107,11 +111,98 @@ def test_a_request_that_is_too_large_is_answered(local):
     assert (reply.status_code, reply.json()["error"]) == (400, "the request is larger than 24 MB, more than is taken")
 
 
-@pytest.mark.parametrize("body", [b"[1]", b"{", b"\xff", b"[" * 100_000, b'"text"'])
+NO_JSON = [
+    b"[1]", b"{", b"\xff", b"[" * 100_000, b'"text"', b'{"pairs": NaN}', b'{"pairs": -Infinity}', b'{"a": "\xed\xa0\x80"}',
+    b'{"pairs": ' + b"9" * 5000 + b"}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NO_JSON, ids=range(len(NO_JSON)))
 def test_a_body_that_is_no_json_object_is_answered(local, body):
     reply = local.put("/write/api/document", content=body, headers={"Origin": HERE})
     assert reply.status_code == 400
     assert reply.json()["error"].startswith("the request is not ")
+
+
+NO_NUMBERS = ["abc", None, [1], {}, True, 1.5, "", "²", "nan", "1" * 5000]
+
+
+NUMBERS = [
+    ("POST", "generate", "pairs"),
+    ("POST", "generate", "seed"),
+    ("POST", "preview", "seed"),
+    ("POST", "score", "step"),
+]
+ASKED = [(*number, value) for number in NUMBERS for value in NO_NUMBERS if (number[2], value) != ("step", None)]
+ASKED += [("GET", "words", "offset", value) for value in NO_NUMBERS if isinstance(value, str)]
+
+
+@pytest.mark.parametrize(("method", "path", "key", "value"), ASKED)
+def test_what_is_no_whole_number_is_answered(local, method, path, key, value):
+    values = {"browser": "b1", "project": "demo", "name": "numeral_men", "text": "{}", "run": "x"}
+    if method == "GET":
+        reply = local.get(f"/write/api/{path}", params={**values, key: value})
+    else:
+        reply = local.post(f"/write/api/{path}", json={**values, key: value}, headers={"Origin": HERE})
+    assert reply.status_code == 400
+    assert reply.json()["error"].startswith(f"{key}={str(value)[:80]!r} is not a whole number")
+
+
+@pytest.mark.parametrize(
+    "values", [{"pairs": 0}, {"pairs": 10_001}, {"pairs": 1e400}, {"seed": -1}, {"seed": 2**63}], ids=str
+)
+def test_numbers_out_of_bounds_are_answered(local, values):
+    given = {"browser": "b1", "project": "demo", "name": "numeral_men", **values}
+    body = json.dumps(given).replace("Infinity", "1e400")
+    reply = local.post("/write/api/generate", content=body, headers={"Origin": HERE})
+    assert reply.status_code == 400
+    assert next(iter(values)) + "=" in reply.json()["error"]
+
+
+HALF = "\ud800"
+HALVES = {
+    "a text": ("PUT", "document", {"text": HALF}),
+    "a cell": ("POST", "words", {"change": {"do": "set", "row": 0, "column": "expression", "value": HALF}}),
+    "a word": ("POST", "words", {"change": {"do": "add", "words": [{"expression": HALF}]}}),
+    "a column": ("POST", "words", {"change": {"do": "column", "name": HALF}}),
+    "a template that is drawn": ("POST", "preview", {"text": json.dumps({
+        "uid": "u", "phenomenon": "p", "strict_MP": False, "sep": "", "good_rule": [HALF], "bad_rule": ["x"]})}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "values"), HALVES.values(), ids=HALVES.keys())
+def test_half_a_letter_is_answered_and_changes_nothing(local, method, path, values):
+    own = {"browser": "b1", "project": "demo", "name": "numeral_men", "base": None}
+    if path == "words":
+        own["base"] = local.get("/write/api/words", params=own | {"base": ""}).json()["base"]
+    reply = local.request(method, f"/write/api/{path}", content=json.dumps(own | values), headers={"Origin": HERE})
+    assert reply.status_code == 400
+    assert reply.json()["error"] == f"a text holds half a letter ({HALF!r}), which no file can hold"
+    assert HALF not in json.dumps(local.get("/write/api/words", params=own | {"base": ""}).json(), ensure_ascii=False)
+    assert local.get("/write/api/document", params=own | {"base": ""}).json()["saved"]
+
+
+@pytest.mark.parametrize("path", ["/login", "/write/api/projects"])
+def test_a_client_that_goes_away_is_no_error(path):
+    chosen = WorkbenchSettings(password=PASSWORD)
+    app = make_app(chosen, [], Login(PASSWORD)) if path == "/login" else Starlette(routes=[
+        Route(path, json_route(lambda _: None), methods=["POST"])])  # fmt: skip
+    headers = {"host": "127.0.0.1:7860", "origin": HERE, "content-length": "100"}
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "",
+        "scheme": "http", "server": ("127.0.0.1", 7860), "client": ("127.0.0.1", 9), "http_version": "1.1",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }  # fmt: skip
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
 
 
 def test_nothing_is_shown_before_the_password(distant):

@@ -1,6 +1,7 @@
 """What can be looked at: the runs, what they were scored on, and the scores that are open."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,9 @@ class Library:
     cache: Path = CACHE
     _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
     _pairs: dict[str, Pairs] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _copying: dict[tuple[str, str, str], threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock), init=False
+    )
     _runs: list[Run] = field(default_factory=list, init=False)
 
     def runs(self) -> list[Run]:
@@ -86,11 +89,12 @@ class Library:
             if done % _SOME == 0 or done == of:
                 say(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
 
-        with self._lock:
-            before = self._open.get((run.label, benchmark, scorer))
-            opened = open_matrix(run, benchmark, scorer, self.cache, self._read_pairs, report, before)
-            self._open[run.label, benchmark, scorer] = opened
-        return opened
+        named = run.label, benchmark, scorer
+        with self._copying[named]:  # what others look at meanwhile is not held up
+            self._open[named] = open_matrix(
+                run, benchmark, scorer, self.cache, self._read_pairs, report, self._open.get(named)
+            )
+            return self._open[named]
 
     def _read_pairs(self, path: Path) -> Pairs:
         digest = sha256_file(path)

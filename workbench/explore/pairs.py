@@ -10,7 +10,7 @@ from ucurve.errors import UserError, unknown_name
 from workbench.explore.curves import Asked
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
-from workbench.replies import Values, text_of
+from workbench.replies import Values, text_of, whole_of
 
 PAGE = 50  # pairs of one reply
 KINDS = {
@@ -68,7 +68,7 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, Any]
     rows = _rows(matrix, asked)
     verdicts = matrix.verdicts(asked.linking, rows)
     kinds = pair_kinds(verdicts, place)
-    offset = max(0, whole(values, "offset", 0))
+    offset = max(0, whole_of(values, "offset", 0))
     chosen = np.flatnonzero(kinds[kind])[offset : offset + PAGE]
     return {
         "counts": {name: int(mask.sum()) for name, mask in kinds.items()},
@@ -102,28 +102,15 @@ def row_of(matrix: ScoreMatrix, values: Values) -> int:
     Raises:
         UserError: when there is no such pair.
     """
-    number = whole(values, "pair")
+    number = whole_of(values, "pair")
     found = np.flatnonzero(matrix.pairs["pair"].to_numpy() == number)
     if not len(found):
         raise UserError(f"{matrix.benchmark} has no pair {number}; they are 0 to {len(matrix.pairs) - 1}")
     return int(found[0])
 
 
-def whole(values: Values, name: str, otherwise: int | None = None) -> int:
-    """Return a whole number that a request gives.
-
-    Raises:
-        UserError: when it is none, or missing without a value to take otherwise.
-    """
-    given = values.get(name, otherwise)
-    try:
-        return int(str(given))
-    except ValueError as error:
-        raise UserError(f"{name}={given!r} is not a whole number") from error
-
-
 def _place(matrix: ScoreMatrix, step: object) -> int:
-    found = np.flatnonzero(matrix.steps == whole({"step": step}, "step"))
+    found = np.flatnonzero(matrix.steps == whole_of({"step": step}, "step"))
     if not len(found):
         steps = ", ".join(map(str, matrix.steps[:20].tolist()))
         raise UserError(f"{matrix.run.label} has no scores of step {step}; there are {steps}")

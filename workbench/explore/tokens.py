@@ -22,8 +22,8 @@ from ucurve.errors import UserError
 from workbench.explore.curves import Asked
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
-from workbench.explore.pairs import row_of, whole
-from workbench.replies import Values, text_of
+from workbench.explore.pairs import row_of
+from workbench.replies import Values, text_of, whole_of
 
 _SIDES = ("good", "bad")
 _BATCH = 4096
@@ -48,7 +48,7 @@ class TokenTables:
                 probabilities of tokens.
         """
         matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
-        row, step = row_of(matrix, values), whole(values, "step")
+        row, step = row_of(matrix, values), whole_of(values, "step")
         at = int((matrix.steps == step).argmax())
         stored = {side: float(_at(matrix.columns[f"lp_{side}"], at, row)) for side in _SIDES}
         found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, NonNegativeInt
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import CARD_FILE
@@ -24,6 +25,7 @@ from workbench.room import File
 FOLDER = "questionnaires"  # in the folder of projects
 PAGE, ITEMS, ABOUT, ANSWERS, JUDGED = "index.html", "items.csv", "questionnaire.json", "answers", "judged"
 _MADE = "made"  # in a project: the benchmarks that were made from its templates
+_MOST_ITEMS = 2000  # of each paradigm, over all lists
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 # The page's own scripts stand in it. It is of no origin, so it can neither ask the workbench nor read its cookie.
 _PAGE_POLICY = (
@@ -39,13 +41,22 @@ class Wanted:
     benchmark: str
     name: str
     formats: Formats
-    per_paradigm: int
-    lists: int
-    pairs_per_page: int
-    training: NonNegativeInt
-    min_seconds: Annotated[float, Field(ge=0)]
+    per_paradigm: Annotated[int, Field(strict=True, ge=1, le=200)]
+    lists: Annotated[int, Field(strict=True, ge=1, le=100)]
+    pairs_per_page: Annotated[int, Field(strict=True, ge=1, le=200)]
+    training: Annotated[int, Field(strict=True, ge=0, le=200)]
+    min_seconds: Annotated[float, Field(ge=0, le=3600)]
     paradigms: Texts
-    seed: Seed
+    seed: Annotated[Seed, Field(strict=True)]
+
+    @model_validator(mode="after")
+    def _is_made_in_seconds(self) -> "Wanted":
+        if self.lists * self.per_paradigm > _MOST_ITEMS:
+            raise ValueError(
+                f"lists={self.lists} with per_paradigm={self.per_paradigm} show more than {_MOST_ITEMS:,} items of "
+                "each paradigm, which is what is made here; the command questionnaire makes any number"
+            )
+        return self
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"), kw_only=True)
@@ -70,6 +81,7 @@ class Questionnaires:
     def __init__(self, projects: Path) -> None:
         self._projects = projects
         self._root = projects / FOLDER
+        self._making = Lock()
 
     def benchmarks(self) -> list[Values]:
         """List the benchmarks that can be asked about: those made in a project, then the published ones."""
@@ -90,9 +102,18 @@ class Questionnaires:
         """Make a questionnaire and describe it; settings that are not given are those of the command.
 
         Raises:
-            UserError: when a setting is not allowed, the name is taken, or there are too few pairs.
+            UserError: when a setting is not allowed, the name is taken, there are too few pairs, or another
+                questionnaire is being made.
             RunError: when the packages of jsPsych cannot be fetched.
         """
+        if not self._making.acquire(blocking=False):
+            raise UserError("another questionnaire is being made; wait until that is done")
+        try:
+            return self._make(values)
+        finally:
+            self._making.release()
+
+    def _make(self, values: Mapping[str, Any]) -> Values:
         defaults = default_settings("questionnaire")
         offered = {name: value for name, value in defaults.items() if name in Wanted.__dataclass_fields__}
         wanted = vars(check(Wanted, {"formats": ["jspsych"], **offered, **values}))

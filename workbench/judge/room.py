@@ -1,5 +1,6 @@
 """The room judge: make a questionnaire, answer it for a pilot, load answers, see which paradigms people confirm."""
 
+from collections import defaultdict
 from threading import Lock
 
 from eval.validation.judging.paradigms import load_rules
@@ -15,34 +16,31 @@ _SUMMARY = "Make a questionnaire from a benchmark, answer it for a pilot, load a
 def judge_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     there = Questionnaires(settings.projects)
-    making, answering = Lock(), Lock()  # each change after the other; a benchmark that is fetched holds up no answers
-
-    def make(values: Values) -> Values:
-        with making:
-            return there.make(values)
+    answering: dict[str, Lock] = defaultdict(Lock)  # the changes of a questionnaire's answers, one after the other
 
     def keep(values: Values) -> Values:
-        name = text_of(values, "name")
-        with answering:
-            kept = keep_answers(there.folder(name), values.get("files"))
-            return {"kept": kept, **there.describe(name)}
+        folder = there.folder(text_of(values, "name"))
+        with answering[folder.name]:
+            kept = keep_answers(folder, values.get("files"))
+            return {"kept": kept, **there.describe(folder.name)}
 
     def remove(values: Values) -> Values:
-        name = text_of(values, "name")
-        with answering:
-            remove_answers(there.folder(name), text_of(values, "file"))
-            return there.describe(name)
+        folder = there.folder(text_of(values, "name"))
+        with answering[folder.name]:
+            remove_answers(folder, text_of(values, "file"))
+            return there.describe(folder.name)
 
     def judged(values: Values) -> Values:
-        with answering:
-            return judge(there.folder(text_of(values, "name")), values)
+        folder = there.folder(text_of(values, "name"))
+        with answering[folder.name]:
+            return judge(folder, values)
 
     actions = (
         Action("GET", "settings", lambda _: _settings()),
         Action("GET", "benchmarks", lambda _: there.benchmarks()),
         Action("GET", "paradigms", lambda values: there.paradigms(text_of(values, "benchmark"))),
         Action("GET", "questionnaires", lambda _: there.names()),
-        Action("POST", "questionnaires", make),
+        Action("POST", "questionnaires", there.make),
         Action("GET", "questionnaires/{name}", lambda values: there.describe(text_of(values, "name"))),
         Action("POST", "questionnaires/{name}/answers", keep),
         Action("DELETE", "questionnaires/{name}/answers/{file}", remove),

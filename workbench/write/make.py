@@ -39,6 +39,8 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
     """
     if not 1 <= pairs <= 10_000:
         raise UserError(f"pairs={pairs}: a number from 1 to 10,000 is allowed")
+    if not 0 <= seed < 2**63:
+        raise UserError(f"seed={seed}: a number from 0 to 2^63 - 1 is allowed")
     place = project.template(template)
     if not place.is_file():
         raise unknown_name("template", template, project.template_names())

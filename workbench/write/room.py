@@ -1,11 +1,13 @@
 """The room Write: templates, words and phrases of projects, tried as they are typed."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from ucurve.errors import UserError, unknown_name
-from workbench.replies import Values, text_of
+from workbench.replies import Values, text_of, whole_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 from workbench.write.make import Scoring, generate
@@ -34,6 +36,7 @@ class Desk:
     settings: WorkbenchSettings
     drafts: Drafts = field(default_factory=Drafts)
     grammars: Grammars = field(default_factory=Grammars)
+    making: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock), init=False)  # of templates
 
     def __post_init__(self) -> None:
         self.words = Vocabularies(self.drafts)
@@ -163,10 +166,8 @@ def _preview(desk: Desk, project: Project, browser: str, values: Values) -> dict
     text = text_of(values, "text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
-    seed = values.get("seed", 0)
-    if not isinstance(seed, int):
-        raise UserError(f"seed={seed!r} is not a whole number")
-    return preview(desk.grammars, desk.words.table(project, browser), desk.phrases(project, browser), text, seed)
+    words, phrases = desk.words.table(project, browser), desk.phrases(project, browser)
+    return preview(desk.grammars, words, phrases, text, whole_of(values, "seed", 0))
 
 
 def _properties(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
@@ -184,7 +185,7 @@ def _validate(desk: Desk, project: Project, browser: str, values: Values) -> lis
 
 def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
     descending = values.get("descending") == "true"
-    offset = int(values["offset"]) if str(values.get("offset", "")).isdigit() else 0
+    offset = whole_of(values, "offset", 0)
     return desk.words.page(
         project, browser, str(values.get("filter", "")), str(values.get("sort", "")), descending, offset
     )
@@ -219,12 +220,16 @@ def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dic
     unsaved = [one for one, state in drafts.items() if not state["saved"]]
     if unsaved:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
-    return generate(project, name, int(values.get("pairs", _PAIRS)), int(values.get("seed", 0)))
+    making = desk.making[f"{project.name}/{name}"]
+    if not making.acquire(blocking=False):
+        raise UserError(f"pairs of {name} are being made; wait until that is done")
+    try:
+        return generate(project, name, whole_of(values, "pairs", _PAIRS), whole_of(values, "seed", 0))
+    finally:
+        making.release()
 
 
 def _score(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
     del browser
-    step = values.get("step")
-    if step is not None and not isinstance(step, int):
-        raise UserError(f"step={step!r} is not a whole number")
+    step = None if values.get("step") is None else whole_of(values, "step")
     return desk.scoring.start(project.name, text_of(values, "name"), text_of(values, "run"), step)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -169,6 +170,6 @@ def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: Q
 def _write_label_studio(folder: Path, trials: list[Trial], wording: Wording) -> None:
     folder.mkdir()
     write_text(folder / "config.xml", label_studio_config(wording))
-    for number in sorted({trial.list for trial in trials}):
-        tasks = label_studio_tasks([trial for trial in trials if trial.list == number])
+    for number, own in groupby(trials, lambda trial: trial.list):  # they stand list by list
+        tasks = label_studio_tasks(list(own))
         write_json(folder / f"list-{number}.json", tasks)

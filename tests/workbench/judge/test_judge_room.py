@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +12,7 @@ pytest.importorskip("starlette", reason="the workbench's server is not installed
 from tests.eval.validation.making import write_benchmark
 from tests.workbench.clients import open_client
 from ucurve.errors import RunError
+from workbench.judge import questionnaires
 from workbench.judge.room import judge_room
 from workbench.settings import WorkbenchSettings
 
@@ -141,6 +144,17 @@ MAKING = {
     "a file of pairs": (
         {"training": "/etc/passwd"}, "1 problem in the configuration:", "training: got '/etc/passwd'; "),
     "a key that is no setting here": ({"post": "https://a.b"}, "1 problem in the configuration:", "post: unknown key"),
+    "more lists than are made here": (
+        {"lists": 3000}, "1 problem in the configuration:", "lists: got 3000; Input should be less than or equal to 100"),
+    "more pairs than are made here": (
+        {"per_paradigm": 201}, "1 problem in the configuration:", "per_paradigm: got 201; Input should be less than or"),
+    "many lists of many pairs": (
+        {"lists": 100, "per_paradigm": 21}, "1 problem in the configuration:",
+        "lists=100 with per_paradigm=21 show more than 2,000 items of each paradigm, which is what is made here; "),
+    "long pages": ({"pairs_per_page": 201}, "1 problem in the configuration:", "pairs_per_page: got 201; "),
+    "a long training": ({"training": 201}, "1 problem in the configuration:", "training: got 201; "),
+    "a day for a page": ({"min_seconds": 86400}, "1 problem in the configuration:", "min_seconds: got 86400"),
+    "true for a number": ({"lists": True}, "1 problem in the configuration:", "lists: got True; "),
     "no pair of a paradigm": ({"per_paradigm": 0}, "1 problem in the configuration:", "per_paradigm: got 0; "),
     "an unknown paradigm": (
         {"paradigms": ["pst"]}, "unknown paradigm 'pst' in paradigms; allowed: agreement, past.", "mean 'past'?"),
@@ -156,6 +170,39 @@ def test_what_cannot_be_made(given, begins, holds, made):
     assert message.startswith(begins)
     assert holds in message
     assert [path.name for path in made.projects.rglob("*") if path.parent.name == "questionnaires"] == ["first"]
+
+
+def test_while_a_questionnaire_is_made_others_are_answered_and_a_second_is_refused(browser, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    make = questionnaires.make_questionnaire
+
+    def slowly(settings):
+        begun.set()
+        assert go_on.wait(60)
+        return make(settings)
+
+    monkeypatch.setattr(questionnaires, "make_questionnaire", slowly)
+    given = {"benchmark": "french/made/mine", **SMALL}
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(browser.do, "POST", "questionnaires", name="first", **given)
+        try:
+            assert begun.wait(60)
+            message = "another questionnaire is being made; wait until that is done"
+            assert {browser.refused("POST", "questionnaires", name="second", **given) for _ in range(40)} == {message}
+            assert browser.do("GET", "questionnaires") == []
+        finally:
+            go_on.set()
+        assert first.result()["name"] == "first"
+    browser.do("POST", "questionnaires", name="second", **given)
+
+
+def test_a_full_disk_is_a_message(browser, monkeypatch):
+    def fail(_):
+        raise OSError(28, "No space left on device", "projects/questionnaires/first")
+
+    monkeypatch.setattr(questionnaires, "make_questionnaire", fail)
+    message = browser.refused("POST", "questionnaires", 500, benchmark="french/made/mine", name="first", **SMALL)
+    assert message == "[Errno 28] No space left on device: 'projects/questionnaires/first'"
 
 
 def test_without_jspsych_the_message_names_a_way_out(browser, monkeypatch):
