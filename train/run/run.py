@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-import yaml
-
 from train import evaluation
 from train.config import RunSettings, config_sha256, without_seeds
 from train.engine.execution import Execution, check_processes, choose_execution
@@ -20,8 +18,8 @@ from train.run.crew import score_in_all
 from train.run.prepare import PreparedRun, check_inputs, prepare
 from train.run.tracking import tracking_late_scores
 from train.run_folder.checks import check_same_configuration, check_same_data
+from train.run_folder.config_file import configuration_text
 from train.run_folder.records import RunRecord, read_record
-from ucurve.config import plain
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
@@ -127,8 +125,7 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
                 if not is_leftover(file):  # another run of the tokenizer may write its counts now
                     shutil.copyfile(file, temporary / file.name)
     record.record_tokenizer()
-    settings = plain(asdict(run.plan.settings))
-    record.write_file(CONFIGURATION, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    record.write_file(CONFIGURATION, configuration_text(run.plan.settings))
 
 
 def _describe_run(run: PreparedRun, execution: Execution) -> dict[str, Any]:

@@ -1,13 +1,33 @@
-"""Reads ``config.yaml`` of a run folder."""
+"""Writes and reads ``config.yaml`` of a run folder.
 
+Paths of this machine that do not determine the outcome are written with ``~`` for the home folder, so that no user's
+name travels with a run. What determines the outcome stays as it was given, since its hash is on record.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from train.config import RunSettings, config_sha256, pick_identity, read_settings, with_tokens
+from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
+
+_HOME = "~/"
+_LOCAL = ("paths", "benchmark_root", "eval")  # groups and keys that hold paths and are no part of the identity
+
+
+def configuration_text(settings: RunSettings) -> str:
+    """Return what ``config.yaml`` of a run holds."""
+    home = f"{Path.home()}/"
+
+    def hide(path: str) -> str:
+        return _HOME + path.removeprefix(home) if path.startswith(home) else path
+
+    return yaml.safe_dump(_with_paths(plain(asdict(settings)), hide), sort_keys=False, allow_unicode=True)
 
 
 def load_settings(run: Path) -> RunSettings:
@@ -32,7 +52,7 @@ def stored_config_sha256(run: Path) -> str:
 
 
 def read_configuration(run: Path) -> dict[str, Any]:
-    """Read ``config.yaml`` without checking its values.
+    """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it.
 
     Raises:
         UserError: when the file cannot be read or is not a configuration of a run.
@@ -44,7 +64,8 @@ def read_configuration(run: Path) -> dict[str, Any]:
         raise UserError(f"{path}: no readable configuration ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("data"), dict):
         raise UserError(f"{path}: holds no configuration of a run")
-    return values
+    home = f"{Path.home()}/"
+    return _with_paths(values, lambda path: home + path.removeprefix(_HOME) if path.startswith(_HOME) else path)
 
 
 def recall_tokens(settings: RunSettings) -> RunSettings:
@@ -60,3 +81,18 @@ def recall_tokens(settings: RunSettings) -> RunSettings:
     if not isinstance(tokens, int) or before.get("words") != settings.words:
         return settings
     return with_tokens(settings, tokens)
+
+
+def _with_paths(values: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Change the texts that may be paths of this machine and are no part of the identity."""
+    local = {key: _each_text(values[key], change) for key in _LOCAL if key in values}
+    data = values["data"] | {"path": _each_text(values["data"].get("path"), change)}
+    return values | local | {"data": data}
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _each_text(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_each_text(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value

@@ -1,0 +1,66 @@
+"""``config.yaml`` of a run folder: no user's name in its paths, and read back as it was."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from train.run.run import train_cell
+from train.run_folder.config_file import configuration_text, load_settings, stored_config_sha256
+from train.run_folder.records import read_record
+from train.verify import run_findings
+
+
+@pytest.fixture
+def at_home(settings_of, tmp_path, monkeypatch):
+    """A run whose folders and corpus are below the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return settings_of(f"data.path={tmp_path}/texts/a.txt", f"benchmark_root={tmp_path}/benchmarks")
+
+
+def written(folder, settings):
+    folder.mkdir()
+    (folder / "config.yaml").write_text(configuration_text(settings), encoding="utf-8")
+    return folder
+
+
+def test_the_home_folder_is_not_named_and_is_found_again(at_home, tmp_path):
+    text = configuration_text(at_home)
+    assert str(tmp_path) not in text
+    values = yaml.safe_load(text)
+    assert values["data"]["path"] == "~/texts/a.txt"
+    assert values["paths"]["runs"] == f"~/{Path(at_home.paths.runs).relative_to(tmp_path)}"
+    assert values["benchmark_root"] == values["eval"]["benchmark_root"] == "~/benchmarks"
+    assert load_settings(written(tmp_path / "run", at_home)) == at_home
+
+
+def test_for_somebody_else_it_is_the_same_run_with_paths_of_their_own(at_home, tmp_path, monkeypatch):
+    run = written(tmp_path / "run", at_home)
+    before = stored_config_sha256(run)
+    monkeypatch.setenv("HOME", "/home/else")
+    assert stored_config_sha256(run) == before
+    assert load_settings(run).data.path == "/home/else/texts/a.txt"
+
+
+def test_paths_elsewhere_and_what_determines_the_outcome_stay_as_given(at_home, tmp_path):
+    elsewhere = replace(at_home, data=replace(at_home.data, path=f"{tmp_path}-other/a.txt"))
+    named = replace(elsewhere, tokenizer=replace(elsewhere.tokenizer, kind="hub", path=f"{tmp_path}/tokenizer"))
+    values = yaml.safe_load(configuration_text(named))
+    assert values["data"]["path"] == f"{tmp_path}-other/a.txt"
+    assert values["tokenizer"]["path"] == f"{tmp_path}/tokenizer"
+
+
+def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = settings_of()
+    train_cell(settings)
+    run = Path(settings.paths.runs) / settings.run_name
+    before = (run / "config.yaml").read_bytes()
+    assert str(tmp_path).encode() not in before
+    train_cell(settings)
+    assert (run / "config.yaml").read_bytes() == before
+    assert run_findings(run).faults == []
+    monkeypatch.setenv("HOME", "/home/else")
+    assert run_findings(run).faults == []
+    assert read_record(run)["config_sha256"] == stored_config_sha256(run)
