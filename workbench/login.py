@@ -121,7 +121,7 @@ class Login:
     async def _read_password(self, request: Request, given: str) -> Response:
         pause = self._brake.pause()
         if pause:
-            reply = self._page(f"Too many wrong passwords. The next one is looked at in {pause} seconds.", 429)
+            reply = self._page(f"Too many wrong passwords. The next one is looked at in {pause} s.", 429)
             reply.headers["Retry-After"] = str(pause)
             return reply
         if _equal(given, self._password or ""):

@@ -306,7 +306,7 @@ def test_after_some_wrong_passwords_even_the_right_one_has_to_wait(distant, monk
     assert {reply.status_code for reply in try_passwords(distant, 5)} == {303}
     locked = try_passwords(distant, 1, PASSWORD)[0]
     assert (locked.status_code, locked.headers["retry-after"]) == (429, "2")
-    assert "Too many wrong passwords. The next one is looked at in 2 seconds." in locked.text
+    assert "Too many wrong passwords. The next one is looked at in 2 s." in locked.text
     assert holder.get("/write/api/projects").status_code == 200, "whoever is in stays in"
 
 
