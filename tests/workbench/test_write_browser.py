@@ -143,7 +143,7 @@ def test_of_two_browsers_the_second_save_is_refused_with_both_versions(serve, tm
 
 def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
     with serve(tmp_path) as server, open_browser() as browser:
-        page = browser.new_page()
+        page = browser.new_context().new_page()  # of a context, so that it may have another tab
         open_write(page, server)
         page.select_option("#template", "numeral_men")
         expect(page.locator("#uid")).to_have_value("numeral_men")
