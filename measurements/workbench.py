@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
-from urllib.request import urlopen
+from urllib.request import HTTPCookieProcessor, build_opener, install_opener, urlopen
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -70,14 +70,17 @@ def make_study(options: argparse.Namespace) -> list[str]:
 
 
 def start_server(folder: Path) -> tuple["subprocess.Popen[str]", str]:
-    """Start a workbench on the study, with its cache beside it."""
+    """Start a workbench on the study, with its cache beside it; its token becomes a cookie of all later requests."""
     command = [sys.executable, "-m", "workbench", "port=0", f"runs={folder.absolute()}/m*"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert server.stdout is not None
-    return server, server.stdout.readline().split()[-1]
+    printed = server.stdout.readline().split()[-1]
+    install_opener(build_opener(HTTPCookieProcessor()))
+    urlopen(printed).close()  # noqa: S310 - our own server
+    return server, printed.partition("/?token=")[0]
 
 
 def ask(address: str, name: str = "curves", **values: Any) -> Any:
