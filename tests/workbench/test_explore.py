@@ -256,6 +256,11 @@ def test_what_a_card_says_is_shown_first(library, tmp_path):
         ({"by": "distanc"}, "unknown column 'distanc'.*Did you mean 'distance'"),
         ({"by": "paradigm", "values": "p9"}, "unknown value of paradigm 'p9'"),
         ({"benchmark": "toi"}, "no scores of toi by sentence in"),
+        *(
+            ({"benchmark": name}, "benchmark .*: no run can hold scores of that name")
+            for name in ("../toy", "toy/..", "/toy", "", "toy\0", "x" * 3000)
+        ),
+        ({"scorer": "../sentence"}, r"scorer '\.\./sentence': no run can hold scores of that name"),
         ({"runs": "tiny"}, "unknown run 'tiny'"),
         ({"benchmark": 3}, "gives no text 'benchmark'"),
     ],

@@ -17,6 +17,7 @@ from ucurve.storage.run_folder import EVAL
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"
+_LONGEST_NAME = 255  # bytes, of a folder
 _SOME = 50  # files copied between two messages
 
 
@@ -63,8 +64,11 @@ class Library:
         """Open the scores of runs on a benchmark; None names all runs that have some.
 
         Raises:
-            UserError: when a run is not known, or none has such scores.
+            UserError: when a run is not known, none has such scores, or a name leads out of a run folder.
         """
+        for what, name in (("benchmark", benchmark), ("scorer", scorer)):
+            if not _is_below_run(name):
+                raise UserError(f"{what} {name[:80]!r}: no run can hold scores of that name")
         runs = self._runs or self.runs()
         known = {run.label: run for run in runs}
         for label in labels or ():
@@ -101,6 +105,12 @@ class Library:
         if digest not in self._pairs:
             self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
         return self._pairs[digest]
+
+
+def _is_below_run(name: str) -> bool:
+    """Tell whether a name of a benchmark or scorer is a path of folders below ``eval/`` that a file system takes."""
+    parts = name.split("/")
+    return len(name.encode()) <= _LONGEST_NAME and "\0" not in name and not {"", ".", ".."} & set(parts)
 
 
 def scored(run: Run) -> list[Scored]:
