@@ -8,6 +8,7 @@ import codecs
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ COUNTED = "counted"  # column of benchmarks that publish more pairs than their p
 UNNAMED = "unnamed"  # the phenomenon of pairs published without one
 _LARGEST = 2**63  # of an int64
 _EXACT = 2**53  # up to it, every integer is a float64
+_DIGITS = 4300  # of an integer, as many as Python converts
+_SHOWN = 60  # characters of a record in a message
 SUBSET_MARK = "@"  # stands before what a subset is, in the names of benchmarks
 
 
@@ -54,9 +57,34 @@ def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, Any
     return [(place, _parse_record(line, place)) for place, line in placed]
 
 
+def parse_json(text: str) -> Any:
+    """Parse JSON of somebody else.
+
+    Raises:
+        ValueError: when it is no JSON (``JSONDecodeError``), an object has a key twice, of which one would be lost, or
+            an integer has more digits than Python reads.
+        RecursionError: for thousands of brackets in one another.
+    """
+    return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+
+
+def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(items)
+    if len(held) < len(items):
+        twice = next(key for key, times in Counter(key for key, _ in items).items() if times > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object, {str(items)[1:_SHOWN]}...")
+    return held
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"an integer of {len(digits):,} digits, {digits[:_SHOWN]}...; at most {_DIGITS:,} are read")
+    return int(digits)
+
+
 def _parse_record(line: bytes, place: str) -> dict[str, Any]:
     try:
-        record = json.loads(line.decode())
+        record = parse_json(line.decode())
         if b"\\u" in line:
             json.dumps(record, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
@@ -64,8 +92,10 @@ def _parse_record(line: bytes, place: str) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise UserError(f"{place}: {half} is half a character, a lone surrogate, and no text") from error
-    except (ValueError, RecursionError) as error:  # the latter for thousands of brackets in one another
+    except (json.JSONDecodeError, RecursionError) as error:  # the latter for thousands of brackets in one another
         raise UserError(f"{place}: not JSON ({error})") from error
+    except ValueError as error:
+        raise UserError(f"{place}: {error}") from error
     if not isinstance(record, dict):
         raise UserError(f"{place}: a JSON object is expected, with one pair; this is a {type(record).__name__}")
     return record
