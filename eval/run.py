@@ -209,7 +209,8 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
     """
     tables, cache, subset = [], cache or SweepCache(), settings.pairs_kept()
     for card in choose_cards(settings):
-        pairs = cache.benchmark(card, settings.benchmark_root, settings.revision(card.name))
+        root, revision = settings.benchmark_root, settings.revision(card.name)
+        pairs = cache.benchmark(card, root, revision, settings.benchmark_unpacked)
         if subset is not None:
             pairs = subset_pairs(pairs, subset.size, first=subset.first)
             pairs["benchmark"] = subset.name(str(pairs["benchmark"].iloc[0]))
@@ -239,7 +240,7 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cach
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
         check_length(pairs, encode(pairs, tokenizer), context)
-        cache.ratings(pairs, settings.benchmark_root)
+        cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
 
 
 def _score(

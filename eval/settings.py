@@ -8,6 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.custom import CustomBenchmark
 from eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
+from eval.benchmarks.unpacking import UNPACKED
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings
@@ -20,7 +21,7 @@ from eval.scoring.loading import Device, Dtype
 from eval.scoring.scorers import expand_scorers, find_scorer
 from eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.errors import UserError
-from ucurve.fields import as_tuple
+from ucurve.fields import as_tuple, parse_count
 from ucurve.huggingface.foreign_code import Weights
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
@@ -73,6 +74,7 @@ class ScoreSettings:
     benchmarks: tuple[str, ...] = ()
     benchmark_root: Path | None = None
     benchmark_revision: dict[str, str] | None = None
+    benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)] = UNPACKED
     custom: Annotated[CustomBenchmark | None, _none_without("path")] = None
     subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
     preset: Annotated[str, _named(find_preset)] | None = None

@@ -10,9 +10,11 @@ from pydantic import BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.columns import BAD, GOOD, Columns
-from eval.benchmarks.files import FORMS, form_of
+from eval.benchmarks.expressions import check_expression
 from eval.benchmarks.layouts import Either, Sentences
+from eval.benchmarks.patterns import Patterns, matching_files, refuse_outside
 from eval.benchmarks.ratings.section import Ratings
+from eval.benchmarks.tables import Quotes
 from eval.linking import parse_linking
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
@@ -65,6 +67,11 @@ class Language(Expected):
 
     code: str | None = None
 
+    @field_validator("code")
+    @classmethod
+    def _a_code(cls, code: str | None) -> str | None:
+        return None if code is None else check_name(code)  # it stands in the names of files
+
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Blocks:
@@ -113,9 +120,10 @@ class Card:
         hub: where it is on the hub; None for a benchmark that is not there.
         folder: the folder of its files under ``benchmark_root``; None for the family.
         files: patterns of its files below that folder, or below the folder of a card of the user's own;
-            the first that matches counts, and a folder stands for the files of known forms in it.
+            the first that matches counts, and a folder stands for the files of known forms in it, without hidden ones.
         file_names: a regular expression for the names of files, whose groups are columns for the map.
         delimiter: what stands between the fields of a table; None finds it by the header.
+        quotes: whether quotation marks around fields of a table are those of CSV or text; None decides by the table.
         header: columns of tables that are published without a header.
         header_unless: a regular expression that matches a field of a row of data, so that a first row without it is a
             header.
@@ -149,9 +157,10 @@ class Card:
     languages: Annotated[dict[str, Language], BeforeValidator(_languages)] = field(default_factory=dict)
     hub: Annotated[Hub | None, BeforeValidator(_hub)] = None
     folder: str | None = None
-    files: Texts = ()
+    files: Patterns = ()
     file_names: str | None = None
     delimiter: str | None = None
+    quotes: Quotes | None = None
     header: Texts = ()
     header_unless: str | None = None
     lines: tuple[Literal["good", "bad"], Literal["good", "bad"]] | None = None
@@ -187,11 +196,14 @@ class Card:
     @field_validator("file_names", "header_unless")
     @classmethod
     def _an_expression(cls, expression: str | None) -> str | None:
-        try:
-            re.compile(expression or "")
-        except re.error as error:
-            raise ValueError(f"{expression!r} is no regular expression ({error})") from error
-        return expression
+        return None if expression is None else check_expression(expression)
+
+    @field_validator("delimiter")
+    @classmethod
+    def _one_character(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
+            raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
+        return delimiter
 
     @field_validator("linking")
     @classmethod
@@ -227,11 +239,13 @@ class Benchmark(Card):
     """A benchmark, or a family of them, by its card.
 
     Attributes:
+        files: patterns, as in a card, or the absolute path that the user gave (``eval.benchmarks.custom``).
         place: the card's file, where it is the user's own.
         where: how messages name its column map.
         code: what stands for ``{code}``.
     """
 
+    files: Texts = ()
     place: Path | None = None
     where: str = "columns"
     code: str | None = None
@@ -281,12 +295,21 @@ class Benchmark(Card):
         return None if root is None else root / (self.folder or self.family)
 
     def matching(self, root: Path | None) -> list[Path]:
-        """Return its files in the order of their paths; none when there are none, or they are on the hub."""
+        """Return its files in the order of their paths; none when there are none, or they are on the hub.
+
+        What a card of the user's own reads lies below its folder or below ``root``, also where it is a link, because
+        the card may be somebody else's. Links in the folder of a published benchmark are followed: they are the user's.
+
+        Raises:
+            UserError: naming a file of a card of the user's own that lies elsewhere.
+        """
         folder = self.home(root)
-        for pattern in self.files if folder is not None else ():
-            assert folder is not None
-            found = [Path(pattern)] if Path(pattern).is_absolute() else sorted(folder.glob(pattern))
-            files = [file for path in found for file in _inside(path)]
+        if folder is None:
+            return []
+        for pattern in self.files:
+            files = matching_files(folder, pattern)
+            if files and self.place is not None and not Path(pattern).is_absolute():
+                refuse_outside(files, [folder] if root is None else [folder, root], self.place)
             if files:
                 return files
         return []
@@ -301,14 +324,6 @@ def _fill_hub(hub: Hub, names: Mapping[str, str]) -> Hub:
     return replace(hub, parts=_fill(hub.parts, names), split=_fill([hub.split], names)[0])
 
 
-def _inside(path: Path) -> list[Path]:
-    """Return a file itself, and the files of known forms in a folder by form and then by path, without cards."""
-    if not path.is_dir():
-        return [path] if path.is_file() and form_of(path) is not None else []
-    files = [file for file in sorted(path.rglob("*")) if file.is_file() and form_of(file) is not None]
-    return sorted(files, key=lambda file: FORMS.index(form_of(file) or ""))
-
-
 def read_card(file: Path, own: bool = True) -> Benchmark:
     """Read a card.
 
@@ -321,7 +336,7 @@ def read_card(file: Path, own: bool = True) -> Benchmark:
     card = read_yaml(file, Card)
     values = {entry.name: getattr(card, entry.name) for entry in fields(Card)}
     if own and not card.files and card.hub is None:
-        values["files"] = (str(file.parent.absolute()),)
+        values["files"] = (".",)
     return Benchmark(**values, place=file if own else None, where=f"{file}: columns")
 
 

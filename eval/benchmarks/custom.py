@@ -9,6 +9,7 @@ from eval.benchmarks.card import Benchmark, check_name
 from eval.benchmarks.columns import Columns
 from eval.benchmarks.files import KNOWN_SUFFIXES
 from eval.benchmarks.registry import benchmark_names
+from eval.benchmarks.tables import Quotes
 from ucurve.errors import UserError, nearest
 
 
@@ -43,11 +44,13 @@ class CustomBenchmark:
             path.
         name: names the benchmark in the pair table and the output.
         language: ISO 639-3 code; "und" where it does not matter.
+        quotes: as in a card, whether quotation marks around fields of tables are those of CSV or text.
     """
 
     path: Path | None = None
     name: str = "custom"
     language: str = "und"
+    quotes: Quotes | None = None
     columns: CustomColumns = CustomColumns()
 
     @field_validator("name")
@@ -78,7 +81,7 @@ def custom_card(settings: CustomBenchmark | None) -> Benchmark:
         raise UserError(f"custom.columns: good and bad are both {columns['good']!r}")
     card = Benchmark(
         name=settings.name, language=settings.language, files=(str(path.absolute()),), columns=columns,
-        place=path, where="custom.columns",
+        quotes=settings.quotes, place=path, where="custom.columns",
     )  # fmt: skip
     if not card.matching(None):
         raise UserError(

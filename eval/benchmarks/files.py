@@ -1,19 +1,31 @@
-"""The files of a benchmark: plain or compressed, on disk or inside an archive."""
+"""The files of a benchmark: plain or compressed, on disk or inside an archive, and which of them hold pairs."""
 
-import tarfile
-import zipfile
-import zlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from ucurve.errors import UserError
+from eval.benchmarks.unpacking import (
+    UNPACKED,
+    Budget,
+    compression_of,
+    decompress,
+    read_file,
+    refuse_pointer,
+    tar_members,
+    zip_members,
+)
 
 KNOWN_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".txt")
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 FORMS = (*KNOWN_SUFFIXES, *_ARCHIVES)  # in the order in which a folder is read
+_ABOUT = {  # what the hub, archives of data and repositories put beside the tables
+    "dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json",
+    "dataset-metadata.json", "datapackage.json",
+    "readme.txt", "license.txt", "licence.txt", "citation.txt", "notice.txt", "changelog.txt", "requirements.txt",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,22 +34,24 @@ class SourceFile:
 
     Attributes:
         place: how messages name it, as ``DIR/a.zip/member.csv``.
-        stem: its name without the ends that say form and compression.
+        stem: its name without the ends that say form and compression; bytes that are not UTF-8 are escaped.
         folder: the name of the folder that holds it; empty at the top of an archive.
         suffix: the end of its name that says its form, in lower case.
+        budget: how much may still be unpacked.
     """
 
     place: str
     stem: str
     folder: str
     suffix: str
+    budget: Budget
     _read: Callable[[], bytes]
 
     def read(self) -> bytes:
         """Return its bytes, uncompressed.
 
         Raises:
-            UserError: naming the file, when it cannot be read or its compression is broken.
+            UserError: naming the file, when it cannot be read, its compression is broken or it is too large.
         """
         return self._read()
 
@@ -52,88 +66,73 @@ def form_of(path: Path) -> str | None:
     return suffix if suffix in KNOWN_SUFFIXES else None
 
 
-def source_files(paths: Sequence[Path]) -> list[SourceFile]:
+def may_hold_pairs(name: str) -> bool:
+    """Tell a file with pairs from others in a folder or an archive, by its path there and as far as names say it.
+
+    It has a known form. Hidden files and folders (those of Jupyter and macOS), what macOS adds to archives, and files
+    that say something about a data set, such as ``dataset_infos.json`` and ``README.txt``, are none.
+    """
+    path = PurePosixPath(name)
+    known = form_of(Path(path.name)) is not None and path.name.lower() not in _ABOUT
+    return known and not any(map(is_hidden, path.parts))
+
+
+def is_hidden(name: str) -> bool:
+    """Tell the name of a file or folder that a listing does not show, or that macOS adds to archives."""
+    return name.startswith(".") or name == "__MACOSX"
+
+
+def as_text(path: Path | str) -> str:
+    """Return a path or name of the file system as text that can be stored; bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[SourceFile]:
     """Return files as given, and of an archive its members of a known form in the order of their names.
 
+    Args:
+        unpacked: bytes that archives and compressed files may hold together.
+
     Raises:
-        UserError: naming an archive that is broken.
+        UserError: naming an archive that is broken or too large.
     """
-    return [file for path in paths for file in _files(path)]
+    budget = Budget(unpacked)
+    return [file for path in paths for file in _files(path, budget)]
 
 
-def _files(path: Path) -> list[SourceFile]:
-    kind = form_of(path)
-    if kind == ".zip":
-        return _members_of_zip(path)
-    if kind in _ARCHIVES:
-        return _members_of_tar(path)
-    return [_file(str(path), path.name, path.parent.name, path.read_bytes)]
+def _files(path: Path, budget: Budget) -> list[SourceFile]:
+    kind, place = form_of(path), as_text(path)
+    if kind not in _ARCHIVES:
+        return [_file(place, as_text(path.name), as_text(path.parent.name), partial(read_file, path, place), budget)]
+    unpack = zip_members if kind == ".zip" else tar_members
+    held = {PurePosixPath(name): data for name, data in unpack(path, place, _is_member, budget).items()}
+    return [
+        _file(
+            f"{place}/{member}", member.name, member.parent.name, partial(_member, held[member], place, member), budget
+        )
+        for member in sorted(held, key=str)
+    ]
 
 
-def _file(place: str, name: str, folder: str, read: Callable[[], bytes]) -> SourceFile:
+def _is_member(name: str) -> bool:
+    return may_hold_pairs(name) and form_of(Path(name)) in KNOWN_SUFFIXES
+
+
+def _member(data: bytes, place: str, member: PurePosixPath) -> bytes:
+    return refuse_pointer(data, f"{place}/{member}")
+
+
+def _file(place: str, name: str, folder: str, read: Callable[[], bytes], budget: Budget) -> SourceFile:
     compression = _compression(name.lower())
     plain = Path(name[: len(name) - len(compression)])
 
     def content() -> bytes:
         data = read()
-        return _decompressed(data, _COMPRESSED[compression], place) if compression else data
+        codec = _COMPRESSED[compression] if compression else compression_of(data)
+        return data if codec is None else decompress(data, codec, place, budget)
 
-    return SourceFile(place, plain.stem, folder, plain.suffix.lower(), content)
+    return SourceFile(place, plain.stem, folder, plain.suffix.lower(), budget, content)
 
 
 def _compression(name: str) -> str:
     return next((end for end in _COMPRESSED if name.endswith(end)), "")
-
-
-def _decompressed(data: bytes, codec: str, place: str) -> bytes:
-    import pyarrow as pa
-
-    try:
-        with pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
-            return bytes(stream.read())
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{place}: not a {codec} file ({str(error).splitlines()[0]})") from error
-
-
-def _members_of_zip(path: Path) -> list[SourceFile]:
-    def read(name: str) -> bytes:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return archive.read(name)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-            raise UserError(f"{path}/{name}: the archive is broken or locked ({error})") from error
-
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except zipfile.BadZipFile as error:
-        raise UserError(f"{path}: not a zip file ({error})") from error
-    return _members(path, names, read)
-
-
-def _members_of_tar(path: Path) -> list[SourceFile]:
-    try:
-        with tarfile.open(path) as archive:
-            held = {member.name: _member(archive, member) for member in archive if member.isfile()}
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: not a tar archive ({error})") from error
-    return _members(path, list(held), held.__getitem__)
-
-
-def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    content = archive.extractfile(member) if _is_wanted(member.name) else None
-    return b"" if content is None else content.read()
-
-
-def _members(path: Path, names: Sequence[str], read: Callable[[str], bytes]) -> list[SourceFile]:
-    members = [PurePosixPath(name) for name in sorted(names) if _is_wanted(name)]
-    return [
-        _file(f"{path}/{member}", member.name, member.parent.name, partial(read, str(member))) for member in members
-    ]
-
-
-def _is_wanted(name: str) -> bool:
-    """Tell the members with records from others, such as those that macOS adds."""
-    path = PurePosixPath(name)
-    known = form_of(Path(path.name)) in KNOWN_SUFFIXES
-    return known and not path.name.startswith("._") and "__MACOSX" not in path.parts

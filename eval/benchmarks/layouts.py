@@ -1,14 +1,15 @@
 """From rows that are not one pair each to rows that are: a row for each sentence, two sentences and a label, blocks."""
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.columns import BAD, GOOD, written
+from eval.benchmarks.expressions import check_expression, search
 from eval.benchmarks.readers import Row
 from ucurve.errors import UserError, did_you_mean
 from ucurve.fields import STRICT, Texts
@@ -18,7 +19,7 @@ from ucurve.fields import STRICT, Texts
 class LastMatching:
     """The last field of a row that a regular expression matches."""
 
-    last_matching: str
+    last_matching: Annotated[str, AfterValidator(check_expression)]
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -142,8 +143,8 @@ def _sentence_column(row: Row, sentence: str | LastMatching) -> str:
     if isinstance(sentence, str):
         _value(row, sentence)
         return sentence
-    expression = re.compile(sentence.last_matching)
-    found = [name for name, value in row.record.items() if expression.search(written(value))]
+    fields = row.record.items()
+    found = [name for name, value in fields if search(sentence.last_matching, written(value), row.place)]
     if not found:
         held = ", ".join(repr(value) for value in row.record.values())
         raise UserError(

@@ -1,7 +1,6 @@
 """From the card of a benchmark to its pair table."""
 
 import gc
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,10 +13,12 @@ import pandas as pd
 
 from eval.benchmarks.card import Benchmark
 from eval.benchmarks.columns import BAD, GOOD, make_shape, may_be_missing, text_columns, used_columns, written
+from eval.benchmarks.expressions import groups
 from eval.benchmarks.layouts import mark_blocks, pair_either, pair_sentences
 from eval.benchmarks.readers import Row
 from eval.benchmarks.registry import find_benchmark
 from eval.benchmarks.sources import pin, read_published
+from eval.benchmarks.unpacking import UNPACKED
 from eval.pairs import COUNTED, SET, Keys, counted, pair_table
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
@@ -26,13 +27,16 @@ Fingerprint = tuple[tuple[Path, int, int], ...]
 _KEYS = Keys("paradigm", "phenomenon", "good", "bad")
 
 
-def load_benchmark(card: Benchmark | str, root: Path | None = None, revision: str | None = None) -> pd.DataFrame:
+def load_benchmark(
+    card: Benchmark | str, root: Path | None = None, revision: str | None = None, unpacked: int = UNPACKED
+) -> pd.DataFrame:
     """Load the pair table of a benchmark.
 
     Args:
         card: or its name, or the path of a card.
         root: folder with one folder per benchmark; None takes the benchmark from its source.
         revision: branch, tag or commit of the source; None for the card's, or the newest.
+        unpacked: bytes that archives and compressed files of the benchmark may hold together.
 
     Returns:
         The pair table (``eval.pairs``). Its attribute ``commit`` names what was read, where it comes from the hub. If
@@ -46,7 +50,7 @@ def load_benchmark(card: Benchmark | str, root: Path | None = None, revision: st
     if card.home(root) is None and card.hub is not None:
         card = pin(replace(card, hub=replace(card.hub, revision=revision or card.hub.revision)))
     with _without_garbage():
-        pairs = _read_pairs(card, root)
+        pairs = _read_pairs(card, root, unpacked)
     if card.home(root) is None and card.hub is not None:
         pairs.attrs["commit"] = card.hub.revision
     _compare(pairs, card)
@@ -65,8 +69,8 @@ def _without_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _read_pairs(card: Benchmark, root: Path | None) -> pd.DataFrame:
-    rows = _lay_out(read_published(card, root, _text_columns(card)), card)
+def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFrame:
+    rows = _lay_out(read_published(card, root, _text_columns(card), unpacked), card)
     if card.place is not None:
         _check_columns(rows[:1], card)
     places: list[str] = []
@@ -112,7 +116,7 @@ def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterato
     names: dict[tuple[str, str], dict[str, Any]] = {}  # what the name of a file says, once for each
     for number, row in enumerate(rows):
         if (row.part, row.folder) not in names:
-            names[row.part, row.folder] = known | {"file": row.part, "folder": row.folder} | _groups(card, row.part)
+            names[row.part, row.folder] = known | {"file": row.part, "folder": row.folder} | _groups(card, row)
         about = names[row.part, row.folder]
         for shape in shapes:
             pairs = shape(row.record, about, row.place)
@@ -138,9 +142,8 @@ def _unnamed_sentences(card: Benchmark, columns: dict[str, Any]) -> dict[str, An
     return {}
 
 
-def _groups(card: Benchmark, name: str) -> dict[str, str]:
-    found = re.fullmatch(card.file_names, name) if card.file_names is not None else None
-    return {} if found is None else {key: value or "" for key, value in found.groupdict().items()}
+def _groups(card: Benchmark, row: Row) -> dict[str, str]:
+    return {} if card.file_names is None else groups(card.file_names, row.part, row.place)
 
 
 def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
@@ -171,7 +174,7 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
     for row in rows:
         for columns in _maps(card):
             needed = {"good": GOOD, "bad": BAD} | columns
-            there = {*row.record, *known, *_groups(card, row.part)}
+            there = {*row.record, *known, *_groups(card, row)}
             for theirs, ours in used_columns(needed).items():
                 if theirs not in there and not may_be_missing(needed[ours]):
                     held = ", ".join(row.record)

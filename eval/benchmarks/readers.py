@@ -1,28 +1,38 @@
 """Files to rows, by the form that the end of a file's name says. What a row means is decided elsewhere."""
 
 import codecs
-import csv
-import io
 import json
 import re
-import zipfile
-import zlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from eval.benchmarks.columns import written
 from eval.benchmarks.files import SourceFile
-from eval.pairs import parse_json_lines
+from eval.benchmarks.tables import (
+    MOST_COLUMNS,
+    Record,
+    TableForm,
+    check_columns,
+    name_fields,
+    table_records,
+    too_many_columns,
+    without_blank,
+)
+from eval.benchmarks.workbooks import read_sheets
+from eval.pairs import parse_json, parse_json_lines
 from ucurve.errors import UserError
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False, "true": True, "false": False}
-_DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t"}
 _OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+_OTHER_FORMS = {
+    b"PK\x03\x04": "a zip archive (.zip) or a workbook (.xlsx)", b"PAR1": "Parquet (.parquet)",
+    b"\x1f\x8b": "gzip data (.gz) in gzip data", b"\xfd7zXZ\0": "xz data, which is not read,",
+}  # fmt: skip
 _TABLES = (".csv", ".tsv", ".txt", ".xlsx")  # their fields are text at first
 _DEEPEST = 3  # arrays within arrays, of which each value becomes a column
+_BATCH = 1024  # rows of Parquet that are unpacked at a time
 
 
 class Row(NamedTuple):
@@ -38,18 +48,8 @@ class Row(NamedTuple):
     part: str
     folder: str
     place: str
-    record: dict[str, Any]
+    record: Record
     set: str = ""
-
-
-@dataclass(frozen=True)
-class TableForm:
-    """How tables are written, as ``eval.benchmarks.card.Card`` says it."""
-
-    delimiter: str | None = None
-    header: tuple[str, ...] | None = None
-    header_unless: str | None = None
-    lines: tuple[str, str] | None = None
 
 
 def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str] = ()) -> list[Row]:
@@ -63,14 +63,18 @@ def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str]
 
     Raises:
         UserError: naming the file that is empty, and file and line of what is not UTF-8 or not of the form, of two
-            columns of one name, of a row that has not as many fields as the header, and of a line without its partner.
+            columns of one name, of too many columns, of a row that has not as many fields as the header, and of a line
+            without its partner.
     """
     rows: list[Row] = []
     of_tables: list[Row] = []
+    columns: set[str] = set()
     for file in files:
         found = [Row(file.stem, file.folder, place, record) for place, record in _records(file, form)]
-        if not found and not file.read().strip():
-            raise UserError(f"{file.place}: the file is empty; at least one pair is expected")
+        for row in found:
+            columns.update(row.record)
+            if len(columns) > MOST_COLUMNS:
+                raise too_many_columns(len(columns), row.place)
         rows += found
         if file.suffix in _TABLES:
             of_tables += found
@@ -78,27 +82,34 @@ def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str]
     return rows
 
 
-def _records(file: SourceFile, form: TableForm) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(file: SourceFile, form: TableForm) -> list[tuple[str, Record]]:
+    if file.suffix == ".xlsx":
+        return _first_sheet(file)
+    content = file.read()
+    if file.suffix == ".parquet":
+        return list(_parquet(content, file))
+    if not content.strip():
+        raise UserError(f"{file.place}: the file is empty; at least one pair is expected")
+    text = decode(content, file.place)
     match file.suffix:
         case ".jsonl":
-            return _json_lines(file)
+            return parse_json_lines(content, file.place)
         case ".json":
-            return _json_array(file)
-        case ".parquet":
-            return _parquet(file)
-        case ".xlsx":
-            return _xlsx(file)
+            return list(_json(content, text, file.place))
         case ".txt" if form.lines is not None:
-            return _two_lines(file, form.lines)
-    return _table(file, form)
+            return list(_two_lines(text, file.place, form.lines))
+    return table_records(text, file.place, file.suffix, form)
 
 
 def decode(data: bytes, place: str) -> str:
     """Decode UTF-8 text, with or without its byte order mark.
 
     Raises:
-        UserError: naming file, line and byte of what is not UTF-8.
+        UserError: naming file, line and byte of what is not UTF-8, or what the file is instead of text.
     """
+    for start, what in _OTHER_FORMS.items():
+        if data.startswith(start):
+            raise UserError(f"{place}: {what} and not text, whatever its name says; rename it")
     for mark, encoding in _OTHER_ENCODINGS.items():
         if data.startswith(mark):
             raise UserError(f"{place}:1: {encoding}; the file must be UTF-8")
@@ -109,35 +120,36 @@ def decode(data: bytes, place: str) -> str:
         raise UserError(f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)") from error
 
 
-def _two_lines(file: SourceFile, order: tuple[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    lines = [
-        (f"{file.place}:{number}", line.strip())
-        for number, line in enumerate(decode(file.read(), file.place).split("\n"), start=1)
-        if line.strip()
-    ]
+def _two_lines(text: str, name: str, order: tuple[str, str]) -> Iterator[tuple[str, Record]]:
+    lines = [(f"{name}:{number}", line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) % 2:
         raise UserError(f"{lines[-1][0]}: a line without its partner; two lines, {' and '.join(order)}, make a pair")
     for (place, first), (_, second) in zip(lines[::2], lines[1::2], strict=True):
         yield place, dict(zip(order, (first, second), strict=True))
 
 
-def _json_lines(file: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    content = file.read()
-    decode(content, file.place)  # its messages name the encoding and the byte of the file
-    return iter(parse_json_lines(content, file.place))
-
-
-def _json_array(file: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:
+    """Read a JSON array of pairs, or JSON lines under that name, as the hub's library writes them."""
     try:
-        values = json.loads(decode(file.read(), file.place))
+        values = parse_json(text)
     except json.JSONDecodeError as error:
-        raise UserError(f"{file.place}:{error.lineno}: not JSON ({error.msg})") from error
+        if error.msg == "Extra data" and text.lstrip().startswith("{"):
+            yield from parse_json_lines(content, name)
+            return
+        raise UserError(f"{name}:{error.lineno}: not JSON ({error.msg})") from error
     except RecursionError as error:
-        raise UserError(f"{file.place}: not JSON ({error})") from error
+        raise UserError(f"{name}: not JSON ({error})") from error
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from error
+    if isinstance(values, dict) and values and "\n" not in text.strip():
+        values = [values]  # JSON lines, of which there is one
     if not isinstance(values, list):
-        raise UserError(f"{file.place}:1: an array of pairs is expected, not {type(values).__name__}")
+        raise UserError(
+            f"{name}:1: an array of pairs is expected, not {type(values).__name__}; if the file holds no pairs, "
+            "`files` of a card can leave it out, as in `files: pairs/*.json`"
+        )
     for number, value in enumerate(values, start=1):
-        place = f"{file.place}:pair {number}"
+        place = f"{name}:pair {number}"
         if isinstance(value, list):
             yield place, dict(_flattened(value))
         elif isinstance(value, dict):
@@ -154,88 +166,28 @@ def _flattened(values: list[Any], before: str = "", depth: int = 1) -> Iterator[
             yield f"{before}{place}", value
 
 
-def _parquet(file: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parquet(content: bytes, file: SourceFile) -> Iterator[tuple[str, Record]]:
     from pyarrow import ArrowException, BufferReader, parquet
 
     try:
-        records = parquet.read_table(BufferReader(file.read())).to_pylist()
+        table = parquet.ParquetFile(BufferReader(content))
+        check_columns(table.schema_arrow.names, file.place)
+        number = 0
+        for batch in table.iter_batches(_BATCH):
+            file.budget.take(batch.nbytes, file.place)
+            for record in batch.to_pylist():
+                number += 1
+                yield f"{file.place}:{number}", json.loads(json.dumps(record, default=str))
     except (ArrowException, OSError) as error:
         raise UserError(f"{file.place}: not a parquet file ({str(error).splitlines()[0]})") from error
-    for number, record in enumerate(records, start=1):
-        yield f"{file.place}:{number}", json.loads(json.dumps(record, default=str))
 
 
-def _xlsx(file: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read the first sheet of a workbook; its values alone, no formulas."""
-    try:
-        from openpyxl import load_workbook
-    except ImportError as error:
-        raise UserError(f"{file.place}: xlsx files need openpyxl; install ucurve with the extra xlsx") from error
-    content = io.BytesIO(file.read())
-    try:
-        book = load_workbook(content, read_only=True, data_only=True)
-        sheet = list(book.worksheets[0].iter_rows(values_only=True))
-    # SyntaxError is that of broken XML; without a sheet there is no first one
-    except (zipfile.BadZipFile, zlib.error, KeyError, IndexError, ValueError, SyntaxError) as error:
-        raise UserError(f"{file.place}: not an xlsx file ({error})") from error
-    rows = ([written(value) for value in values] for values in sheet)
-    yield from _with_header(_not_blank((f"{file.place}:{number}", row) for number, row in enumerate(rows, 1)), None)
-
-
-def _table(file: SourceFile, form: TableForm) -> Iterator[tuple[str, dict[str, Any]]]:
-    content = decode(file.read(), file.place)
-    rows = _fields(content, file.place, form.delimiter or _find_delimiter(content, file))
-    return _with_header(_not_blank(rows), form)
-
-
-def _find_delimiter(content: str, file: SourceFile) -> str:
-    """Return the delimiter that stands most often in the header, outside of quotation marks."""
-    header = re.sub(r'"[^"]*"', "", next(iter(content.lstrip("\n").splitlines()), ""))
-    allowed = _DELIMITERS.get(file.suffix, ",")
-    found = max(allowed, key=header.count)
-    return found if header.count(found) else allowed[0]
-
-
-def _fields(content: str, name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the places and fields of the rows of a table."""
-    lines = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-    first = 1
-    try:
-        for fields in lines:
-            yield f"{name}:{first}", fields
-            first = lines.line_num + 1
-    except csv.Error as error:
-        raise UserError(f"{name}:{first}: not a table with {delimiter!r} between fields ({error})") from error
-
-
-def _not_blank(rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
-    return (row for row in rows if any(field.strip() for field in row[1]))
-
-
-def _with_header(rows: Iterator[tuple[str, list[str]]], form: TableForm | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    header: list[str] = []
-    for place, fields in rows:
-        if not header and (form is None or form.header is None or _is_header(fields, form)):
-            header = _header(fields, place)
-            continue
-        if not header:  # the table has none: the card's, as far as there are fields
-            header = list(form.header[: len(fields)]) if form is not None and form.header is not None else []
-        if len(fields) != len(header):
-            raise UserError(f"{place}: {len(fields)} fields; the header has {len(header)}: {', '.join(header)}")
-        yield place, dict(zip(header, fields, strict=True))
-
-
-def _is_header(fields: list[str], form: TableForm | None) -> bool:
-    unless = form.header_unless if form is not None else None
-    return unless is not None and not any(re.search(unless, field) for field in fields)
-
-
-def _header(fields: list[str], place: str) -> list[str]:
-    names = [field.strip() or f"column_{number}" for number, field in enumerate(fields, start=1)]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UserError(f"{place}: two columns are named {twice!r}")
-    return names
+def _first_sheet(file: SourceFile) -> list[tuple[str, Record]]:
+    sheets = read_sheets(file)
+    if not sheets:
+        raise UserError(f"{file.place}: not an xlsx file (it has no sheet)")
+    rows = ([written(value) for value in values] for values in sheets[0])
+    return name_fields(list(without_blank((f"{file.place}:{number}", row) for number, row in enumerate(rows, 1))), None)
 
 
 def _set_types(rows: list[Row], text: Container[str]) -> None:

@@ -7,18 +7,23 @@ from pathlib import Path
 
 from eval.benchmarks.card import Benchmark
 from eval.benchmarks.files import source_files
-from eval.benchmarks.readers import Row, TableForm, read_rows
+from eval.benchmarks.readers import Row, read_rows
+from eval.benchmarks.tables import TableForm
+from eval.benchmarks.unpacking import UNPACKED
 from ucurve.errors import UserError, missing_folder, nearest
 from ucurve.huggingface.pretrained import data_set_parts, load_rows
 from ucurve.huggingface.revisions import find_commit
 
 
-def read_published(card: Benchmark, root: Path | None, text: Container[str] = ()) -> list[Row]:
+def read_published(
+    card: Benchmark, root: Path | None, text: Container[str] = (), unpacked: int = UNPACKED
+) -> list[Row]:
     """Read the rows of a benchmark as published, from the hub where it has no folder.
 
     Args:
         root: ``benchmark_root``.
         text: columns that stay text even if they look like numbers.
+        unpacked: bytes that archives and compressed files may hold together.
 
     Raises:
         UserError: when files are missing or broken, there is no row, or the hub cannot be reached.
@@ -29,8 +34,8 @@ def read_published(card: Benchmark, root: Path | None, text: Container[str] = ()
         return [Row(card.name, "", f"demo pair {number}", record) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:
         return _from_hub(card)
-    form = TableForm(card.delimiter, card.header or None, card.header_unless, card.lines)
-    rows = read_rows(source_files(find_files(card, root)), form, text)
+    form = TableForm(card.delimiter, card.header or None, card.header_unless, card.lines, card.quotes)
+    rows = read_rows(source_files(find_files(card, root), unpacked), form, text)
     if not rows:
         raise UserError(f"benchmark {card.name!r} has no pairs in {card.home(root)}/{' or '.join(card.files)}")
     return rows
@@ -49,7 +54,8 @@ def find_files(card: Benchmark, root: Path | None) -> list[Path]:
         _check_folder(card, root, folder)
     files = card.matching(root)
     if not files:
-        raise UserError(f"benchmark {card.name!r}: no {' or '.join(card.files)} files in {folder}")
+        what = "files of a form that is read" if card.files == (".",) else f"{' or '.join(card.files)} files"
+        raise UserError(f"benchmark {card.name!r}: no {what} in {folder}")
     return files
 
 

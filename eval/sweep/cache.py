@@ -12,6 +12,7 @@ from eval.benchmarks.card import Benchmark
 from eval.benchmarks.load import fingerprint, load_benchmark
 from eval.benchmarks.ratings.load import load_ratings, rating_files
 from eval.benchmarks.registry import card_of
+from eval.benchmarks.unpacking import UNPACKED
 from eval.models.model_info import ModelInfo
 from eval.pairs import data_hash, full_name
 from eval.scoring.ngram.scorers import Ngram
@@ -46,17 +47,19 @@ class SweepCache:
         self._ngrams: tuple[Hashable, SeenNgrams] | None = None  # of one run
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
 
-    def benchmark(self, card: Benchmark, root: Path | None, revision: str | None = None) -> pd.DataFrame:
+    def benchmark(
+        self, card: Benchmark, root: Path | None, revision: str | None = None, unpacked: int = UNPACKED
+    ) -> pd.DataFrame:
         """Load a benchmark, or return a copy of its pairs if card and files have not changed (``load_benchmark``)."""
         key = (repr(card), root, revision, fingerprint(card, root))
         if key not in self._pairs:
             if len(self._pairs) >= _BENCHMARKS:
                 self._pairs.clear()
             self.made[f"pairs of {card.name}"] += 1
-            self._pairs[key] = load_benchmark(card, root, revision)
+            self._pairs[key] = load_benchmark(card, root, revision, unpacked)
         return self._pairs[key].copy()
 
-    def ratings(self, pairs: pd.DataFrame, root: Path | None) -> pd.DataFrame | None:
+    def ratings(self, pairs: pd.DataFrame, root: Path | None, unpacked: int = UNPACKED) -> pd.DataFrame | None:
         """Load the judgments of people about pairs, or return those of the same files and pairs (``load_ratings``)."""
         card = card_of(full_name(str(pairs["benchmark"].iloc[0])))
         files = rating_files(card, root)
@@ -68,7 +71,7 @@ class SweepCache:
             if len(self._ratings) >= _BENCHMARKS:
                 self._ratings.clear()
             self.made[f"ratings of {card.name}"] += 1
-            self._ratings[key] = load_ratings(card, root, pairs)
+            self._ratings[key] = load_ratings(card, root, pairs, unpacked)
         return self._ratings[key]
 
     def tokenizer(self, folder: Path) -> tuple[Any, str]:

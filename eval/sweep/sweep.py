@@ -134,7 +134,7 @@ class Sweep:
         """Check everything that can be checked before anything is written, and make the jobs."""
         check_asked(targets, self.benchmarks, self.settings)
         for pairs in self.benchmarks:
-            self.cache.ratings(pairs, self.settings.benchmark_root)  # a mistake in them shows now
+            self._ratings(pairs)  # a mistake in them shows now
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_fit(jobs, self.settings, self.cache)
         check_tokens(jobs, self.settings)
@@ -270,12 +270,15 @@ class Sweep:
             job, scores, accuracies, pd.concat([table for table in statistics if len(table)] or [known]), self.settings
         )
 
+    def _ratings(self, pairs: pd.DataFrame) -> pd.DataFrame | None:
+        return self.cache.ratings(pairs, self.settings.benchmark_root, self.settings.benchmark_unpacked)
+
     def _keep_what_cards_say(self) -> None:
         """Store the judgments of people that the cards of the benchmarks name, and what is shown first of each."""
         for pairs in self.benchmarks:
             name = str(pairs["benchmark"].iloc[0])
             keep_reported(self.folder, name, self.settings.reported(name))
-            ratings = self.cache.ratings(pairs, self.settings.benchmark_root)
+            ratings = self._ratings(pairs)
             if ratings is not None:
                 keep_ratings(self.folder, name, ratings)
 

@@ -15,7 +15,9 @@ from eval.benchmarks.columns import written
 from eval.benchmarks.files import source_files
 from eval.benchmarks.ratings.section import Choices, Judgments, Raters
 from eval.benchmarks.ratings.survey import read_survey
-from eval.benchmarks.readers import Row, TableForm, read_rows
+from eval.benchmarks.readers import Row, read_rows
+from eval.benchmarks.tables import TableForm
+from eval.benchmarks.unpacking import UNPACKED
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
@@ -30,7 +32,9 @@ class _Rated(NamedTuple):
     value: float
 
 
-def load_ratings(card: Benchmark, root: Path | None, pairs: pd.DataFrame) -> pd.DataFrame | None:
+def load_ratings(
+    card: Benchmark, root: Path | None, pairs: pd.DataFrame, unpacked: int = UNPACKED
+) -> pd.DataFrame | None:
     """Load the judgments of people that a card names.
 
     Sentences are matched by their texts without surrounding white space. If some match nothing, a message is logged.
@@ -38,6 +42,7 @@ def load_ratings(card: Benchmark, root: Path | None, pairs: pd.DataFrame) -> pd.
     Args:
         root: folder with one folder per benchmark.
         pairs: the pair table.
+        unpacked: bytes that archives and compressed files may hold together.
 
     Returns:
         Ratings as ``RATING_COLUMNS``: a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
@@ -61,7 +66,8 @@ def load_ratings(card: Benchmark, root: Path | None, pairs: pd.DataFrame) -> pd.
             raise UserError(f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}")
         answers = read_survey(files, sentences[0], ratings.survey.group)
         return _match_sentences([_Rated(*answer) for answer in answers], pairs, card.name)
-    rows = read_rows(source_files(files), TableForm(card.delimiter), _sentence_columns(card))
+    form = TableForm(card.delimiter, quotes=card.quotes)
+    rows = read_rows(source_files(files, unpacked), form, _sentence_columns(card))
     if ratings.choices is not None:
         return _match_choices(rows, ratings.choices, pairs, card.name)
     if ratings.raters is not None:

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import model_validator
 from pydantic.dataclasses import dataclass
 
+from eval.benchmarks.patterns import Patterns
 from ucurve.fields import STRICT, Texts
 
 
@@ -65,7 +66,7 @@ class Survey:
         group: the columns of its sheets that make the name of the group, joined by ``_``.
     """
 
-    sentences: Texts
+    sentences: Patterns
     group: Texts
 
 
@@ -77,7 +78,7 @@ class Ratings:
         files: patterns of the files below the folder of the benchmark; without them, the files of the pairs.
     """
 
-    files: Texts = ()
+    files: Patterns = ()
     choices: Choices | None = None
     raters: Raters | None = None
     judgments: Judgments | None = None

@@ -1,15 +1,13 @@
 """Workbooks of a survey: a row for each person, and the sentences in a workbook of their own."""
 
 import math
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from eval.benchmarks.files import source_files
+from eval.benchmarks.workbooks import Sheet, read_sheets
 from ucurve.errors import UserError
-
-Sheet = list[tuple[Any, ...]]
 
 
 def read_survey(files: Sequence[Path], sentences: Path, group: Sequence[str]) -> Iterator[tuple[str, str, float]]:
@@ -66,14 +64,5 @@ def _number(value: object, place: str) -> float:
 
 
 def _sheets(path: Path) -> list[Sheet]:
-    """Read the values of a workbook; no formulas."""
-    try:
-        from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
-    except ImportError as error:
-        raise UserError(f"{path}: xlsx files need openpyxl; install ucurve with the extra xlsx") from error
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        return [rows for sheet in book.worksheets if (rows := list(sheet.iter_rows(values_only=True)))]
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise UserError(f"{path}: not an xlsx file ({error})") from error
+    [file] = source_files([path])
+    return [rows for rows in read_sheets(file) if rows]

@@ -1,0 +1,64 @@
+"""The regular expressions of cards, which nothing may keep busy for ever: one that takes too long is an error."""
+
+from functools import cache
+
+import regex
+
+from ucurve.errors import UserError
+
+_SECONDS = 1.0  # of processor time for one text; no expression that a card needs takes a thousandth of it
+_SHOWN = 40  # characters of the text in the message
+
+
+def check_expression(expression: str) -> str:
+    """Return a regular expression that can be used.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    try:
+        _compiled(expression)
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{expression!r} is no regular expression ({error})") from error
+    return expression
+
+
+def search(expression: str, text: str, place: str) -> bool:
+    """Tell whether an expression matches somewhere in a text.
+
+    Args:
+        place: of the text, for the message.
+
+    Raises:
+        UserError: when that cannot be told within a second of processor time.
+    """
+    try:
+        return _compiled(expression).search(text, timeout=_SECONDS) is not None
+    except TimeoutError as error:
+        raise _too_slow(expression, text, place) from error
+
+
+def groups(expression: str, text: str, place: str) -> dict[str, str]:
+    """Return what the named groups hold of a text that an expression matches as a whole; nothing of another text.
+
+    Raises:
+        UserError: as ``search``.
+    """
+    try:
+        found = _compiled(expression).fullmatch(text, timeout=_SECONDS)
+    except TimeoutError as error:
+        raise _too_slow(expression, text, place) from error
+    return {} if found is None else {name: value or "" for name, value in found.groupdict().items()}
+
+
+@cache
+def _compiled(expression: str) -> "regex.Pattern[str]":
+    return regex.compile(expression)
+
+
+def _too_slow(expression: str, text: str, place: str) -> UserError:
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    return UserError(
+        f"{place}: the regular expression {expression!r} takes more than {_SECONDS:g} s on {shown!r}; "
+        "write it without a repetition inside of a repetition, such as (a+)+"
+    )

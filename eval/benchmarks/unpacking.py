@@ -1,0 +1,216 @@
+"""Compressed files and archives, unpacked in memory and never beyond a limit."""
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import UserError
+
+UNPACKED = 10**9  # bytes that the archives and compressed files of one benchmark may hold, unless the user says more
+_CHUNK = 2**20
+_BLOCK = 512  # bytes of a tar member beside its content
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_OF_TAR: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+_LFS = b"version https://git-lfs.github.com/spec/"
+_UTF8_NAME = 0x800  # of the flags of a zip member: its name is UTF-8
+_ENCRYPTED = 0x1
+
+
+class Budget:
+    """How much the archives and compressed files of one benchmark may still hold when they are unpacked."""
+
+    def __init__(self, limit: int = UNPACKED) -> None:
+        self._limit = self._left = limit
+
+    def take(self, size: int, place: str) -> None:
+        """Count bytes that are about to be unpacked.
+
+        Raises:
+            UserError: naming the file, when they are more than is left.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise UserError(
+                f"{place}: what is compressed in a benchmark may hold {self._limit:,} bytes together, and "
+                "this is more; unpack it, or allow more by benchmark_unpacked=BYTES (in train.py "
+                "eval.benchmark_unpacked)"
+            )
+
+
+def read_file(path: Path, place: str) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        UserError: when it cannot be read, or is a pointer of Git LFS.
+    """
+    try:
+        return refuse_pointer(path.read_bytes(), place)
+    except OSError as error:
+        raise UserError(f"cannot read {place} ({error.strerror})") from error
+
+
+def refuse_pointer(data: bytes, place: str) -> bytes:
+    """Return the bytes of a file unless Git LFS left a pointer in its place.
+
+    Raises:
+        UserError: when it did.
+    """
+    if data.startswith(_LFS):
+        raise UserError(f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned")
+    return data
+
+
+def compression_of(data: bytes) -> str | None:
+    """Return how data is compressed by its first bytes, None where it is not."""
+    return next((codec for magic, codec in _MAGIC.items() if data.startswith(magic)), None)
+
+
+def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
+    """Return data without its compression.
+
+    Raises:
+        UserError: when it is broken, or holds more than may be unpacked.
+    """
+    import pyarrow as pa
+
+    content = bytearray()
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
+            while chunk := stream.read(_CHUNK):
+                budget.take(len(chunk), place)
+                content += chunk
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{place}: not a {codec} file ({str(error).splitlines()[0]})") from error
+    return bytes(content)
+
+
+def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
+    """Return the files of a zip by their names; of two files of one name the last, as when it is unpacked.
+
+    A name that is not marked as UTF-8 is taken for it, too, with other bytes escaped. Symbolic links are left out.
+
+    Args:
+        wanted: tells by its name whether a file is read.
+
+    Raises:
+        UserError: when it is no zip, or a file in it is broken, locked, packed in an unknown way or too large.
+    """
+    refuse_pointer(_first_bytes(path, place), place)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = {_zip_name(info): info for info in archive.infolist() if _is_file(info)}
+            return {
+                name: _read_zipped(archive, info, f"{place}/{name}", budget)
+                for name, info in files.items()
+                if wanted(name)
+            }
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:  # ValueError: a name, its encoding
+        raise UserError(f"{place}: not a zip file ({error})") from error
+
+
+def _first_bytes(path: Path, place: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_LFS))
+    except OSError as error:
+        raise UserError(f"cannot read {place} ({error.strerror})") from error
+
+
+def _is_file(info: zipfile.ZipInfo) -> bool:
+    return not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    if info.flag_bits & _UTF8_NAME:
+        return info.filename
+    return info.filename.encode("cp437").decode("utf-8", "backslashreplace")
+
+
+def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, budget: Budget) -> bytes:
+    if info.flag_bits & _ENCRYPTED:
+        raise UserError(f"{place}: locked with a password; unpack the archive with it")
+    budget.take(info.file_size, place)  # no more is read, whatever the compressed data would give
+    try:
+        return archive.read(info)
+    except NotImplementedError as error:
+        raise UserError(f"{place}: packed in a way that cannot be read ({error}); unpack the archive") from error
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        raise UserError(f"{place}: the archive is broken ({error or type(error).__name__})") from error
+
+
+def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
+    """Return the files of a tar archive, compressed or not, by their names; of two of one name the last.
+
+    A hard link is the file that it links to, and symbolic links are left out.
+
+    Args:
+        wanted: tells by its name whether a file is read.
+
+    Raises:
+        UserError: when it is broken or too large.
+    """
+    refuse_pointer(_first_bytes(path, place), place)
+    held: dict[str, bytes] = {}
+    try:
+        with _Counted(path, place, budget) as content, _open_tar(content) as archive:
+            for member in archive:
+                budget.take(_BLOCK + (member.size if member.issparse() else 0), place)
+                held.update(_file_in_tar(archive, member, held, wanted))
+    except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise UserError(f"{place}: not a tar archive ({error})") from error
+    return held
+
+
+def _open_tar(content: io.RawIOBase) -> tarfile.TarFile:
+    return tarfile.open(
+        fileobj=content, mode="r|", bufsize=_CHUNK, encoding="utf-8", errors="surrogateescape"
+    )  # fmt: skip
+
+
+def _file_in_tar(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, held: dict[str, bytes], wanted: Callable[[str], bool]
+) -> dict[str, bytes]:
+    name, target = (
+        text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        for text in (member.name, member.linkname)
+    )
+    if not wanted(name):
+        return {}
+    if member.islnk() and target in held:
+        return {name: held[target]}
+    content = archive.extractfile(member) if member.isreg() else None
+    return {} if content is None else {name: content.read()}
+
+
+class _Counted(io.RawIOBase):
+    """The content of a file without its compression, of which each piece that is read is counted."""
+
+    def __init__(self, path: Path, place: str, budget: Budget) -> None:
+        self._file = path.open("rb")
+        self._place, self._budget = place, budget
+        first = self._file.peek(_BLOCK)
+        unpack = next((opener for magic, opener in _OF_TAR.items() if first.startswith(magic)), None)
+        self._content: Any = self._file if unpack is None else unpack(self._file)
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most as many as a chunk has."""
+        data: bytes = self._content.read(min(size, _CHUNK) if size >= 0 else _CHUNK)
+        self._budget.take(len(data), self._place)
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
