@@ -30,6 +30,7 @@ _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _SEARCHPATH = "hydra.searchpath="
+_LONGEST_VALUE = 500  # characters of a value in a message
 _IMPLIED = {"data.path": ("data", "text"), "data.dataset": ("data", "hub"), "tokenizer.path": ("tokenizer", "hub")}
 Settings = TypeVar("Settings")
 
@@ -330,5 +331,9 @@ def describe_problem(detail: dict[str, Any]) -> str:
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] in ("tuple_type", "list_type"):
         message = "a list is expected, as [a,b]"
-    given = "" if detail["type"] == "value_error" else f"got {detail['input']!r}; "
+    given = "" if detail["type"] == "value_error" else f"got {_short(repr(detail['input']))}; "
     return f"{place}: {given}{message}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

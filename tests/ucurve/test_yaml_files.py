@@ -1,3 +1,6 @@
+import time
+from typing import Any
+
 import pytest
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -78,3 +81,70 @@ def test_no_file(tmp_path):
 def test_objects_are_not_made(read):
     with pytest.raises(UserError, match=r"data\.yaml:1: not YAML \("):
         read("title: !!python/object/apply:os.getcwd []\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("2001-99-99", r"'2001-99-99' cannot be read as the type 'timestamp'"),
+        ("2001-01-01 01:01:01 -99:00", r"cannot be read as the type 'timestamp'"),
+        ("!!timestamp x", r"'x' cannot be read as the type 'timestamp'"),
+        ("!!float abc", r"'abc' cannot be read as the type 'float'"),
+        ("!!int '0x'", r"'0x' cannot be read as the type 'int'"),
+        ("!!int ''", r"'' cannot be read as the type 'int'"),
+        ("!!bool x", r"'x' cannot be read as the type 'bool'"),
+        ("9" * 5000, r"'9{40}\.\.\.' cannot be read as the type 'int'"),
+        ("0x" + "f" * 5000, r"'0xf{38}\.\.\.' is an integer of over 1000 bits"),
+        ("1" + ":59" * 5000, r"is an integer of over 1000 bits"),
+        ('"\\ud800"', r"half a surrogate pair"),
+        ("&a [1, *a]", r"\*a stands inside of &a"),
+        ("&a {b: *a}", r"\*a stands inside of &a"),
+        ("*b", r"undefined alias 'b'"),
+        ("[" * 30_000, r"more than 100 lists and mappings in one another"),
+        ("{b: " * 30_000, r"more than 100 lists and mappings in one another"),
+        ("{[1]: 2}", r"unhashable key"),
+        ("\x07", r"the character U\+0007"),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_made_is_named_with_its_line(read, value, message):
+    with pytest.raises(UserError, match=rf"data\.yaml:2: not YAML \(.*{message}"):
+        read(f"title: x\nparts: {value}\n", Any)
+
+
+def test_block_lists_have_a_depth_too(read):
+    with pytest.raises(UserError, match=r"data\.yaml:1: not YAML \(more than 100 lists"):
+        read("- " * 30_000 + "x", Any)
+    assert read("- " * 99 + "x", Any) is not None
+
+
+def aliases(levels):
+    """A file in which every list stands nine times in the next one."""
+    lines = [f"a{level}: &a{level} [{','.join([f'*a{level - 1}'] * 9)}]" for level in range(1, levels)]
+    return "\n".join(["a0: &a0 [x]", *lines])
+
+
+def test_aliases_that_stand_for_billions_of_values_are_refused_at_once(read):
+    started = time.process_time()
+    with pytest.raises(
+        UserError, match=r"data\.yaml:6: not YAML \(the aliases up to \*a4 stand for over 100,000 values\)"
+    ):
+        read(aliases(12), Any)
+    assert time.process_time() - started < 2
+
+
+def test_a_few_aliases_and_merged_keys_are_read(read):
+    assert len(read(aliases(4), Any)["a3"]) == 9
+    text = "base: &b {name: a, size: 1}\nother:\n  <<: *b\n  size: {size}\n"
+    assert read(text.replace("{size}", "2"), Any)["other"] == {"name": "a", "size": 2}
+    with pytest.raises(UserError, match=r"data\.yaml:4: other\.size: got 'x'"):
+        read(text.replace("{size}", "x"), dict[str, Part])
+
+
+def test_a_key_that_stands_twice_is_found_below_aliases(read):
+    with pytest.raises(UserError, match=r"data\.yaml:1: the key 'x' stands there twice"):
+        read("a: &a {x: 1, x: 2}\nb: [*a, *a]\n", Any)
+
+
+def test_a_long_value_is_shortened_in_the_message(read):
+    with pytest.raises(UserError, match=r"title: got \['x', .{480,500}\.\.\.; Input should be a valid string$"):
+        read(f"title: [{','.join('x' * 2000)}]\n")

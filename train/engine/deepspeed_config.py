@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from train.config import EngineSettings
 from ucurve.errors import UserError, unknown_name
+from ucurve.yaml_files import read_yaml
 
 # Keys of DeepSpeed that follow from the run's settings or are not supported, because outcome and resuming depend on it.
 _SET_BY_THE_RUN = {
@@ -50,8 +49,8 @@ def read_override(path: str | None) -> dict[str, Any]:
         return {}
     where = f"engine.config={path}"
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))  # JSON is YAML
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        values = read_yaml(Path(path), Any)  # JSON is YAML
+    except UserError as error:
         raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
         raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")

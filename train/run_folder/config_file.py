@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from train.config import RunSettings, config_sha256, pick_identity, read_settings, with_tokens
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
+from ucurve.yaml_files import read_yaml
 
 _HOME = "~/"
 _LOCAL = ("paths", "benchmark_root", "eval")  # groups and keys that hold paths and are no part of the identity
@@ -59,10 +58,10 @@ def read_configuration(run: Path) -> dict[str, Any]:
     """
     path = run / CONFIGURATION
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        values = read_yaml(path, dict[str, Any])
+    except UserError as error:
         raise UserError(f"{path}: no readable configuration ({error})") from error
-    if not isinstance(values, dict) or not isinstance(values.get("data"), dict):
+    if not isinstance(values.get("data"), dict):
         raise UserError(f"{path}: holds no configuration of a run")
     home = f"{Path.home()}/"
     return _with_paths(values, lambda path: home + path.removeprefix(_HOME) if path.startswith(_HOME) else path)

@@ -1,4 +1,4 @@
-"""``config.yaml`` of a run folder: no user's name in its paths, and read back as it was."""
+"""``config.yaml`` of a run folder: no user's name in its paths, read back as it was, and perhaps somebody else's."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +7,10 @@ import pytest
 import yaml
 
 from train.run.run import train_cell
-from train.run_folder.config_file import configuration_text, load_settings, stored_config_sha256
+from train.run_folder.config_file import configuration_text, load_settings, read_configuration, stored_config_sha256
 from train.run_folder.records import read_record
 from train.verify import run_findings
+from ucurve.errors import UserError
 
 
 @pytest.fixture
@@ -64,3 +65,27 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
     monkeypatch.setenv("HOME", "/home/else")
     assert run_findings(run).faults == []
     assert read_record(run)["config_sha256"] == stored_config_sha256(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data: [", r"no readable configuration \(.*config\.yaml:1: not YAML"),
+        ("data:\n  name: 2001-99-99", r"config\.yaml:2: not YAML \('2001-99-99' cannot be read as the type 'timestamp'\)"),
+        ("data: !!bool x", r"config\.yaml:1: not YAML \('x' cannot be read as the type 'bool'\)"),
+        ("data: &a {b: *a}", r"config\.yaml:1: not YAML \(\*a stands inside of &a\)"),
+        ("[" * 3000, r"config\.yaml:1: not YAML \(more than 100 lists and mappings in one another\)"),
+        ("data: {}\nseed: 0\nseed: 1", r"config\.yaml:3: the key 'seed' stands there twice"),
+        ("data: 1", r"holds no configuration of a run"),
+        ("- 1", r"no readable configuration \(.*config\.yaml:1: configuration: got \[1\]"),
+    ],
+)  # fmt: skip
+def test_what_is_no_configuration_is_one_message(tmp_path, text, message):
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_configuration(tmp_path)
+
+
+def test_aliases_that_yaml_itself_writes_are_read(tmp_path):
+    (tmp_path / "config.yaml").write_text("data: &id001 {path: [a]}\ngrid: [*id001, *id001]\n")
+    assert read_configuration(tmp_path)["grid"] == [{"path": ["a"]}] * 2
