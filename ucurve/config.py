@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import os
 import re
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hydra
+import yaml
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
@@ -27,9 +29,14 @@ from ucurve.errors import UserError, missing_folder, nearest
 _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
 _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
+_OTHER_ERRORS = (ValueError, TypeError, RecursionError, yaml.YAMLError)  # YAML: of a folder of --config-dir
 _AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 _NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _SEARCHPATH = "hydra.searchpath="
+_NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)  # how lists, mappings and sweeps begin; an interpolation
+_BRACKETS = set("[]{}")
+_DEEPEST = 50  # brackets in one another
+_QUOTE = "; quote text that has brackets within a list, as runs=['a[1]',b], and once more for the shell"
 _LONGEST_VALUE = 500  # characters of a value in a message
 _IMPLIED = {"data.path": ("data", "text"), "data.dataset": ("data", "hub"), "tokenizer.path": ("tokenizer", "hub")}
 Settings = TypeVar("Settings")
@@ -89,10 +96,10 @@ def compose_command_line(
             raise unresolved[0]
     except _HYDRA_ERRORS as error:
         raise UserError(configuration_message(error, name)) from error
-    except (ValueError, TypeError) as error:
+    except _OTHER_ERRORS as error:
         if found:  # then the fault is ours
             raise
-        raise UserError(f"the arguments do not fit conf/{name}.yaml: {error}") from error
+        raise _do_not_fit(error, name) from error
     return found
 
 
@@ -138,12 +145,26 @@ def _is_override(argument: str) -> bool:
 
 
 def quoted_where_needed(argument: str) -> str:
-    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese."""
+    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese.
+
+    A list, mapping, interpolation or sweep with a mistake in it stays one: it is not meant as text.
+
+    Raises:
+        UserError: for brackets so deep in one another that Hydra would take minutes.
+    """
+    if _depth(argument) > _DEEPEST:
+        raise UserError(f"the argument {_short(repr(argument))} has more than {_DEEPEST} brackets in one another")
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
         return argument
     quoted = f"{key}={_quoted(value)}"
-    return quoted if not set(value) & set("[]{}") and _is_readable(quoted) else argument
+    is_text = not set(value) & _BRACKETS or _NO_TEXT.match(value) is None
+    return quoted if is_text and _is_readable(quoted) else argument
+
+
+def _depth(argument: str) -> int:
+    steps = ((character in "[{(") - (character in "]})") for character in argument)
+    return max(itertools.accumulate(steps), default=0)
 
 
 def _quoted(value: str) -> str:
@@ -154,7 +175,7 @@ def _quoted(value: str) -> str:
 def _is_readable(argument: str) -> bool:
     try:
         OverridesParser.create().parse_override(argument)
-    except HydraException:
+    except (HydraException, ValueError, RecursionError):  # an integer of thousands of digits, as many brackets
         return False
     return True
 
@@ -225,6 +246,8 @@ def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
             return resolve(hydra.compose(name, overrides=with_implied_choices(name, overrides)))
     except _HYDRA_ERRORS as error:
         raise UserError(configuration_message(error, name)) from error
+    except _OTHER_ERRORS as error:
+        raise _do_not_fit(error, name) from error
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
@@ -238,6 +261,8 @@ def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
         [batch] = BasicSweeper.split_arguments(parsed, max_batch_size=None)
     except HydraException as error:
         raise UserError(configuration_message(error, name)) from error
+    except _OTHER_ERRORS as error:
+        raise _do_not_fit(error, name) from error
     return batch
 
 
@@ -272,7 +297,8 @@ def configuration_message(error: Exception, name: str) -> str:
         name: the primary configuration, as in ``conf/<name>.yaml``.
     """
     if isinstance(error, OverrideParseException):
-        return f"the argument {error.override!r} cannot be read: {str(error).splitlines()[0]}"
+        given, reason = _short(repr(error.override)), _short(str(error).splitlines()[0])
+        return f"the argument {given} cannot be read: {reason}{_QUOTE if set(given) & _BRACKETS else ''}"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
         allowed = sorted(error.options)
@@ -289,6 +315,12 @@ def configuration_message(error: Exception, name: str) -> str:
     if group_match:
         return _unknown_key(group_match.group(1), name)
     return text.split(". Check https")[0]
+
+
+def _do_not_fit(error: Exception, name: str) -> UserError:
+    too_deep = isinstance(error, RecursionError)
+    reason = "too many brackets or aliases in one another" if too_deep else _short(" ".join(str(error).split()))
+    return UserError(f"the arguments do not fit conf/{name}.yaml: {reason}")
 
 
 def _unknown_key(key: str, name: str) -> str:

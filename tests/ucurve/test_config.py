@@ -59,6 +59,9 @@ def test_resolve_leaves_what_has_no_value_to_the_check():
         ("run=runs/x-语料-s0", "runs/x-语料-s0"),
         ("data.path=it's", "it's"),
         ("data.path=~/x y", "~/x y"),
+        ("data.path=/x/br[1]", "/x/br[1]"),
+        ("data.path=texts (2)/*[0-9].txt", "texts (2)/*[0-9].txt"),
+        ("data.path=a{1}'s", "a{1}'s"),
     ],
 )
 def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
@@ -67,7 +70,26 @@ def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
 
 
 @pytest.mark.parametrize(
-    "argument", ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1"]
+    ("words", "message"),
+    [
+        (
+            ["runs=[a[1],b]"],
+            r"'runs=\[a\[1\],b\]' cannot be read: .*; quote text that has brackets .* runs=\['a\[1\]',b\]",
+        ),
+        (["runs"], r"'runs' cannot be read: Error parsing override 'runs'$"),
+        (["runs=" + "[" * 30_000], r"the argument 'runs=\[{490,500}\.\.\. has more than 50 brackets in one another$"),
+        (["runs=null", f"title={'9' * 5000}"], r"unknown key 'title'"),
+        (["runs=null", "theme=null"], r"unknown key 'theme'"),
+    ],
+)
+def test_an_argument_that_cannot_be_read_is_one_message(words, message):
+    with pytest.raises(UserError, match=message):
+        compose("analyze", read_arguments(words))
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1", "a=choice([1)", "a=b${c"],
 )
 def test_other_arguments_are_left_as_they_are(argument):
     assert quoted_where_needed(argument) == argument
@@ -140,3 +162,18 @@ def test_a_folder_of_groups_that_is_not_there_is_a_mistake(tmp_path, monkeypatch
     (tmp_path / "groups").mkdir()
     with pytest.raises(UserError, match=r"--config-dir: no folder group\. Did you mean 'groups'\?"):
         read_arguments(["--config-dir", "group"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed: [", r"while parsing a flow node .*mine\.yaml\", line 3"),
+        ("seed: !!float abc", r"could not convert string to float: 'abc'"),
+        ("seed: &a {b: *a}", r"too many brackets or aliases in one another"),
+    ],
+)
+def test_a_broken_file_of_ones_own_groups_is_one_message(tmp_path, text, message):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{text}\n")
+    with pytest.raises(UserError, match=message):
+        compose("train", read_arguments(["--config-dir", str(tmp_path), "experiment=mine"]))
