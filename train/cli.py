@@ -139,7 +139,7 @@ def build_command(values: dict[str, Any]) -> None:
         UserError: for a mistake in the configuration or in the files it names.
     """
     settings = check(BuildSettings, values)
-    Corpus(settings.data).check_files()
+    Corpus(settings.data).say_notes()
     check_tokenizer(settings.tokenizer)
     recall_hashes(Path(settings.paths.cache))
     data = pin_corpus(settings.data)

@@ -1,10 +1,7 @@
 """A corpus: the files or data set it consists of, its documents in order, and a fingerprint of its content."""
 
-import fnmatch
 import functools
-import glob
 import itertools
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
@@ -16,15 +13,17 @@ from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from train.corpus.file_hashes import hash_file
+from train.corpus.file_names import plain_name
 from train.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
-from train.corpus.readers import ALLOWED_FILES, Unit, field_text, file_format, plain_name, read_documents, split_record
-from ucurve.errors import UserError, nearest
+from train.corpus.readers import Unit, field_text, read_documents, split_record
+from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
+from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_rows
 from ucurve.huggingface.revisions import find_commit
+from ucurve.progress import say
 from ucurve.storage.files import sha256_file, sha256_json
 
 _FORMAT = 1  # raised when the same files would give other documents
-_VALIDATION = "validation*"
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub", "max_documents": "hub"}
 
 WordCounter = Literal["jieba", "whitespace"]
@@ -100,11 +99,15 @@ class Corpus:
         Raises:
             UserError: when a path names no readable file.
         """
+        return self._selection.files
+
+    @functools.cached_property
+    def _selection(self) -> Selection:
         if self.settings.kind != "text":
-            return ()
+            return Selection()
         if not self.settings.paths:
             raise UserError("data.path: no value given; data=text needs data.path=FILE, FOLDER or GLOB")
-        return tuple(select_files(self.settings.paths, self.settings.exclude))
+        return select_files(self.settings.paths, self.settings.exclude)
 
     @functools.cached_property
     def validation_files(self) -> tuple[Path, ...]:
@@ -134,6 +137,11 @@ class Corpus:
     def check_files(self) -> None:
         """Find the files of a ``text`` corpus without reading them; raises as ``files`` does."""
         _ = self.files
+
+    def say_notes(self) -> None:
+        """Say which files of the paths are left out for what they are, or are doubtful; raises as ``files`` does."""
+        for note in self._selection.notes:
+            say(note)
 
     def documents(self, held_out: HeldOut | None = None) -> Iterator[str]:
         """Yield the documents to train on, never a blank one; a long text file in parts (see ``read_documents``).
@@ -288,73 +296,3 @@ def not_fetched(what: str, revision: str | None, error: Exception) -> UserError:
         "  python train.py model=14m tokens=10M tokenizer=char data.path=TEXTS   (a file or folder of your own text)\n"
         "  python train.py experiment=demo"
     )
-
-
-def select_files(paths: Sequence[str], exclude: Sequence[str]) -> list[Path]:
-    """List the text files that the paths name, sorted by their names below the folder they have in common.
-
-    Args:
-        paths: files, folders (searched to any depth) and globs (``**`` for any depth).
-        exclude: patterns of file names left out of folders and globs; a file named on its own is always taken.
-            Files and folders whose name starts with a dot, and formats of other kinds, are left out too.
-
-    Raises:
-        UserError: when a path does not exist, names a format that is not read, or yields no file.
-    """
-    files = {file.absolute() for path in paths for file in _list_files(path, exclude)}
-    names = relative_names(list(files))
-    return sorted(files, key=lambda file: names[file])
-
-
-def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> list[Path]:
-    """List the text files named ``validation*`` below the folders that are given, and beside the training files.
-
-    Args:
-        paths: files, folders and globs, as for ``select_files``.
-        training: the files to train on, absolute; they are no validation files, whatever their name.
-    """
-    places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
-    places += [file for folder in {file.parent for file in training} for file in folder.glob(_VALIDATION)]
-    named = {file.absolute() for file in places if fnmatch.fnmatch(file.name, _VALIDATION) and file.is_file()}
-    return sorted(file for file in named - set(training) if file_format(file) is not None)
-
-
-def relative_names(files: Sequence[Path]) -> dict[Path, str]:
-    """Name absolute files by their path below the folder they have in common, so that a moved corpus is the same."""
-    common = os.path.commonpath([file.parent for file in files])
-    return {file: os.fsencode(file.relative_to(common)).decode("utf-8", "backslashreplace") for file in files}
-
-
-def _list_files(path: str, exclude: Sequence[str]) -> list[Path]:
-    target = Path(path)
-    if target.is_file():
-        if file_format(target) is None:
-            raise UserError(f"data.path: {path}: not a format that is read; {ALLOWED_FILES}")
-        return [target]
-    if target.is_dir():
-        found = list(_below(target))
-    elif glob.has_magic(path):
-        matches = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
-        found = [file for match in matches for file in _below(Path(match))]
-    else:
-        raise UserError(f"data.path: no file or folder {path!r}{_hint(target)}")
-    kept = [file for file in found if not any(fnmatch.fnmatch(file.name, pattern) for pattern in exclude)]
-    if not kept:
-        left_out = f"; {len(found)} left out by data.exclude={list(exclude)}" if found else ""
-        raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{left_out}")
-    return kept
-
-
-def _below(path: Path) -> Iterator[Path]:
-    files = path.rglob("*") if path.is_dir() else [path]
-    for file in files:
-        hidden = any(part.startswith(".") for part in file.relative_to(path).parts or (file.name,))
-        if file.is_file() and file_format(file) is not None and not hidden:
-            yield file
-
-
-def _hint(target: Path) -> str:
-    if not target.parent.is_dir():
-        return f"; the folder {str(target.parent)!r} does not exist either"
-    close = nearest(target.name, [entry.name for entry in target.parent.iterdir()])
-    return f". Did you mean {str(target.with_name(close))!r}?" if close else ""

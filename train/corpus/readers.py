@@ -1,23 +1,19 @@
-"""Reads documents from files, lazily: plain text, JSON lines and Parquet; uncompressed, gzip or Zstandard."""
+"""Reads documents from files, lazily but for JSON arrays: text, JSON, tables and Parquet, plain or compressed."""
 
-import contextlib
-import gzip
-import io
+import csv
+import itertools
 import json
-import shutil
-import tempfile
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, Literal
 
+from train.corpus.file_names import ending, file_form
+from train.corpus.opening import DAMAGED, one_line, open_lines, open_seekable
 from ucurve.errors import UserError, unknown_name
 
 Unit = Literal["record", "line"]
-FORMATS = (".txt", ".jsonl", ".parquet")
-COMPRESSIONS = (".gz", ".zst")
-ALLOWED_FILES = f"allowed: {', '.join(FORMATS)}, each plain or with {' or '.join(COMPRESSIONS)}"
 _ROWS_AT_ONCE = 1024
+_LONGEST_FIELD = 2**31 - 1  # of a table, in characters: a field is a document, and Python allows 131,072 by default
 PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 
@@ -28,46 +24,28 @@ class Continuation(str):
     __slots__ = ()
 
 
-def plain_name(name: str) -> str:
-    """Return a file name without its extensions of format and compression: ``a.b.jsonl.gz`` as ``a.b``."""
-    for suffixes in (COMPRESSIONS, FORMATS):
-        for suffix in suffixes:
-            if name.lower().endswith(suffix):
-                name = name[: -len(suffix)]
-                break
-    return name
-
-
-def file_format(path: Path) -> str | None:
-    """Return the format (one of ``FORMATS``) by a file's name, or None for a format that is not read."""
-    name = path.name.lower()
-    for suffix in COMPRESSIONS:
-        name = name.removesuffix(suffix)
-    return next((suffix for suffix in FORMATS if name.endswith(suffix)), None)
-
-
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     """Yield the documents of one file, in order, without blank ones.
 
-    A text file, a line of JSON and a row of Parquet are one record each. A long text file comes in parts, of which all
-    but the first are ``Continuation``.
+    A text file, a line of JSON, an object of a JSON array and a row of a table or of Parquet are one record each. A
+    long text file comes in parts, of which all but the first are ``Continuation``.
 
     Args:
         unit: ``record``, or ``line`` for every line of a record.
-        text_field: the field of a JSON or Parquet record that holds the text.
+        text_field: the field of a record that holds the text, or the column of a table.
 
     Raises:
         UserError: naming file and line (or row), for a file that is damaged, not UTF-8 or not JSON, or a record
             without text in the field.
     """
-    kind = file_format(path)
-    if kind == ".txt" and unit == "line":
+    form = file_form(path)
+    if form == "text" and unit == "line":
         yield from (_without_newline(line) for _, line in _lines(path) if line.strip())
-    elif kind == ".txt":
+    elif form == "text":
         yield from _parts(line for _, line in _lines(path))
     else:
-        texts = _json_texts if kind == ".jsonl" else _parquet_texts
-        for text in texts(path, text_field):
+        assert form is not None, "a file of another form is no file of a corpus"
+        for text in _TEXTS[form](path, text_field):
             yield from split_record(text, unit)
 
 
@@ -105,8 +83,26 @@ def _parts(lines: Iterable[str]) -> Iterator[str]:
         yield kind(rest)
 
 
-def _json_texts(path: Path, field: str) -> Iterator[str]:
-    for number, line in _lines(path):
+def _json_lines(path: Path, field: str) -> Iterator[str]:
+    return _texts_of_lines(_lines(path), path, field)
+
+
+def _json(path: Path, field: str) -> Iterator[str]:
+    """Read a file named ``.json``, which holds lines of JSON or one array."""
+    lines = _lines(path)
+    start = list(itertools.islice(_until_text(lines), 1))
+    lines = itertools.chain(start, lines)
+    if any(line.lstrip().startswith("[") for _, line in start):
+        return _texts_of_array("".join(line for _, line in lines), path, field)
+    return _texts_of_lines(lines, path, field)
+
+
+def _until_text(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    return itertools.dropwhile(lambda numbered: not numbered[1].strip(), lines)
+
+
+def _texts_of_lines(lines: Iterable[tuple[int, str]], path: Path, field: str) -> Iterator[str]:
+    for number, line in lines:
         if not line.strip():
             continue
         place = f"{path}:{number}"
@@ -117,13 +113,50 @@ def _json_texts(path: Path, field: str) -> Iterator[str]:
         yield field_text(record, field, place)
 
 
-def _parquet_texts(path: Path, field: str) -> Iterator[str]:
+def _texts_of_array(text: str, path: Path, field: str) -> Iterator[str]:
+    try:
+        records = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: neither lines of JSON nor one JSON array ({error})") from error
+    for number, record in enumerate(records, 1):
+        yield field_text(record, field, f"{path}: record {number}")
+
+
+def _table(path: Path, field: str) -> Iterator[str]:
+    """Read the column of a table with a header: commas and quotation marks, or tabs, where quotation marks are text."""
+    tabs = ending(path) == ".tsv"
+    csv.field_size_limit(_LONGEST_FIELD)
+    rows = csv.reader(
+        (line for _, line in _lines(path)),
+        delimiter="\t" if tabs else ",",
+        quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    first = 1
+    try:
+        header = next(filter(None, rows), None)
+        if header is None:
+            return
+        if field not in header:
+            raise unknown_name("data.text_field", field, header, f"{path}:1")
+        column, first = header.index(field), rows.line_num + 1
+        for row in rows:
+            if row and len(row) != len(header):
+                raise UserError(f"{path}:{first}: {len(row)} fields; the header has {len(header)}")
+            first = rows.line_num + 1
+            if row:
+                yield row[column]
+    except csv.Error as error:
+        raise UserError(f"{path}:{first}: not a table ({error})") from error
+
+
+def _parquet(path: Path, field: str) -> Iterator[str]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     row = 0
     try:
-        with _seekable(path) as stream:
+        with open_seekable(path) as stream:
             table = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_READ_AT_ONCE)
             if field not in table.schema_arrow.names:
                 raise unknown_name("data.text_field", field, table.schema_arrow.names, str(path))
@@ -133,18 +166,26 @@ def _parquet_texts(path: Path, field: str) -> Iterator[str]:
                     yield _checked_text(value.as_py(), field, f"{path}: row {row}")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: row {row}: not valid UTF-8 ({error.reason})") from error
-    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: damaged or no Parquet file, after row {row} ({_one_line(error)})") from error
+    except (pa.ArrowException, *DAMAGED) as error:
+        raise UserError(f"{path}: damaged or no Parquet file, after row {row} ({one_line(error)})") from error
+
+
+_TEXTS: dict[str, Callable[[Path, str], Iterator[str]]] = {
+    "json_lines": _json_lines,
+    "json": _json,
+    "table": _table,
+    "parquet": _parquet,
+}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
-        with _binary(path) as stream:
+        with open_lines(path) as stream:
             for number, raw in enumerate(stream, 1):
                 yield number, _decode(raw, path, number)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: damaged or cut off after line {number} ({_one_line(error)})") from error
+    except DAMAGED as error:
+        raise UserError(f"{path}: damaged or cut off after line {number} ({one_line(error)})") from error
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
@@ -155,29 +196,6 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         message = f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line); convert the file to UTF-8"
         raise UserError(message) from error
-
-
-def _binary(path: Path) -> BinaryIO:
-    if path.name.lower().endswith(".gz"):
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.name.lower().endswith(".zst"):
-        import pyarrow as pa
-
-        return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
-    return path.open("rb")
-
-
-@contextlib.contextmanager
-def _seekable(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that can be read out of order; a compressed one is unpacked into a temporary file."""
-    with _binary(path) as stream:
-        if not path.name.lower().endswith(COMPRESSIONS):
-            yield stream
-            return
-        with tempfile.TemporaryFile() as unpacked:
-            shutil.copyfileobj(stream, unpacked)
-            unpacked.seek(0)
-            yield cast(BinaryIO, unpacked)
 
 
 def _checked_text(value: Any, field: str, place: str) -> str:
@@ -197,7 +215,3 @@ def _type_name(value: Any) -> str:
 
 def _without_newline(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -10,6 +10,7 @@ from typing import Any
 
 from train import evaluation
 from train.config import RunSettings, config_sha256, without_seeds
+from train.corpus.corpus import Corpus
 from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
 from train.engine.signals import Interrupted, StopSignals
@@ -72,7 +73,10 @@ def _check(settings: RunSettings, processes: Processes, signals: StopSignals) ->
 
     def check() -> RunSettings:
         with signals.at_once():
-            return check_inputs(settings)
+            checked = check_inputs(settings)
+            if processes.is_rank0:
+                Corpus(checked.data).say_notes()
+            return checked
 
     if processes.size == 1:
         pinned = check()

@@ -181,9 +181,12 @@ class TestFiles:
         [
             ("bokos", r"data.path: no file or folder '.*bokos'\. Did you mean '.*books'"),
             ("none/x", r"data.path: no file or folder .*; the folder '.*none' does not exist either"),
-            ("*.jsonl", r"data.path: no text file in .*; allowed: \.txt, \.jsonl, \.parquet, each plain or with"),
+            (
+                "*.jsonl",
+                r"data.path: no text file in .*; allowed: text \(\.txt, \.train, \.raw, \.tokens\), \.jsonl, .* each plain or with",
+            ),
             ("only", r"1 left out by data.exclude=\['validation\*', 'test\*'\]"),
-            ("books/a.pdf", r"a\.pdf: not a format that is read; allowed: \.txt"),
+            ("books/a.pdf", r"a\.pdf: not a format that is read; allowed: text \(\.txt"),
         ],
     )
     def test_no_file(self, tmp_path, path, message):

@@ -1,0 +1,150 @@
+"""Which files of a folder are the corpus: corpora as they are published, with what else lies in their folders."""
+
+import pytest
+
+from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.held_out import OtherText
+from train.corpus.selection import select_files
+from ucurve.config import check
+from ucurve.errors import UserError
+
+DEFAULT = ("validation*", "test*")
+
+
+def make(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+def select(*paths, exclude=DEFAULT):
+    found = select_files([str(path) for path in paths], exclude)
+    return [file.name for file in found.files], "\n".join(found.notes)
+
+
+def held_out_files(*paths, **values):
+    corpus = Corpus(check(CorpusSettings, {"kind": "text", "holdout": None, "path": list(map(str, paths)), **values}))
+    return sorted(file.name for file in corpus.validation_files)
+
+
+class TestPublishedCorpora:
+    def test_c4(self, tmp_path):
+        train = [f"c4-zh.tfrecord-0000{number}-of-01024.json.gz" for number in range(2)]
+        make(tmp_path, *train, "c4-zh-validation.tfrecord-00000-of-00002.json.gz", "README.md")
+        files, note = select(tmp_path)
+        assert files == train
+        assert "1 file named as held-out text (.json: c4-zh-validation.tfrecord-00000-of-00002.json.gz)" in note
+        assert "1 file about the corpus (.md: README.md)" in note
+        assert held_out_files(tmp_path) == ["c4-zh-validation.tfrecord-00000-of-00002.json.gz"]
+
+    def test_english_c4(self, tmp_path):
+        make(tmp_path, "c4-train.00000-of-01024.json.gz", "c4-validation.00000-of-00008.json.gz")
+        assert select(tmp_path)[0] == ["c4-train.00000-of-01024.json.gz"]
+
+    def test_babylm(self, tmp_path):
+        make(tmp_path, "train_10M/childes.train", "train_10M/bnc_spoken.train", "dev/childes.dev", "test/childes.test")
+        files, note = select(tmp_path)
+        assert files == ["bnc_spoken.train", "childes.train"]
+        assert "1 file named as held-out text (.dev: childes.dev)" in note
+        assert "1 file named as test text (.test: childes.test)" in note
+        assert held_out_files(tmp_path) == ["childes.dev"]
+        assert held_out_files(tmp_path / "train_10M") == []
+        assert select(tmp_path / "train_10M") == (["bnc_spoken.train", "childes.train"], "")
+
+    @pytest.mark.parametrize("end", ["raw", "tokens"])
+    def test_wikitext(self, tmp_path, end):
+        make(tmp_path, *(f"wiki.{split}.{end}" for split in ("train", "valid", "test")))
+        assert select(tmp_path)[0] == [f"wiki.train.{end}"]
+        assert held_out_files(tmp_path) == [f"wiki.valid.{end}"]
+
+    def test_parquet_of_the_hub(self, tmp_path):
+        make(tmp_path, *(f"data/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test")))
+        make(tmp_path, "README.md", "dataset_infos.json", ".gitattributes")
+        files, note = select(tmp_path)
+        assert files == ["train-00000-of-00001.parquet"]
+        assert "1 file of another form than the text (.json: dataset_infos.json)" in note
+        assert held_out_files(tmp_path) == ["validation-00000-of-00001.parquet"]
+
+    @pytest.mark.parametrize("name", ["zh.txt.xz", "zh.txt.bz2", "zh.jsonl.xz", "zh.csv", "zh.tsv.gz", "zh.json"])
+    def test_other_forms_alone(self, tmp_path, name):
+        assert select(make(tmp_path, name)) == ([name], "")
+        assert select(tmp_path / name) == ([name], "")
+
+
+class TestWhatIsLeftOut:
+    def test_a_readme_does_not_become_the_corpus(self, tmp_path):
+        files, note = select(make(tmp_path, "big.train", "README.txt", "LICENSE", "licence-of-parts.txt"))
+        assert files == ["big.train"]
+        names = "3 files about the corpus (.txt no ending: LICENSE, README.txt, licence-of-parts.txt)"
+        assert note == f"data.path={tmp_path}: left out {names}"
+
+    def test_what_older_versions_trained_on_stays_and_is_named(self, tmp_path):
+        names = ["README.txt", "a.txt", "ptb.valid.txt", "readers.txt"]
+        files, note = select(make(tmp_path, *names))
+        assert files == names, "the corpus of an older run is the same"
+        assert (
+            "trained on although the names say a readme, a licence or another split: README.txt, ptb.valid.txt" in note
+        )
+        assert select(tmp_path, exclude=[*DEFAULT, "README*", "*valid*"]) == (["a.txt", "readers.txt"], "")
+        assert held_out_files(tmp_path) == []
+
+    def test_only_one_family_of_forms_is_read(self, tmp_path):
+        names = ["a.txt", "b.jsonl.gz", "a.txt.xz", "c.train", "d.csv", "e.json", "f.pdf", "g.py", "h.pdf", "i.pdf"]
+        files, note = select(make(tmp_path, *names))
+        assert files == ["a.txt", "b.jsonl.gz"]
+        assert "4 files of another form than the text (.csv .json .train .txt: a.txt.xz, c.train, d.csv, ...)" in note
+        assert "4 files of a form that is not read (.pdf .py: f.pdf, g.py, h.pdf, ...)" in note
+        assert held_out_files(make(tmp_path, "x.dev", "validation.csv")) == []
+
+    def test_a_file_named_on_its_own_is_taken(self, tmp_path):
+        make(tmp_path, "a.txt", "childes.dev", "README.txt", "sources.csv")
+        named = ["childes.dev", "README.txt", "sources.csv"]
+        assert select(*(tmp_path / name for name in named)) == (sorted(named), "")
+
+    def test_nothing_is_left_out_with_an_empty_list(self, tmp_path):
+        make(tmp_path, "childes.train", "childes.dev", "childes.test", "README.txt")
+        assert select(tmp_path / "childes*", exclude=[]) == (["childes.dev", "childes.test", "childes.train"], "")
+
+    def test_a_glob_names_what_it_passes_over(self, tmp_path):
+        make(tmp_path, "a.train", "a.model")
+        assert "1 file of a form that is not read (.model: a.model)" in select(tmp_path / "*")[1]
+        assert select(tmp_path / "*.train") == (["a.train"], "")
+
+    def test_only_text_of_another_split(self, tmp_path):
+        message = (
+            r"no text file in .*; 1 file named as held-out text \(\.dev: a\.dev\); data\.exclude=\[\] leaves out none"
+        )
+        with pytest.raises(UserError, match=message):
+            select(make(tmp_path, "a.dev"))
+
+    def test_forms_that_are_not_read(self, tmp_path):
+        message = r"no text file in .*; allowed: text .*; 1 file of a form that is not read \(\.arrow: a\.arrow\)$"
+        with pytest.raises(UserError, match=message):
+            select(make(tmp_path, "a.arrow"))
+
+
+def test_held_out_text_of_another_form_counts_beside_newer_forms(tmp_path):
+    make(tmp_path, "big.train", "validation.txt")
+    assert held_out_files(tmp_path) == ["validation.txt"]
+    corpus = Corpus(CorpusSettings(kind="text", path=str(tmp_path), holdout=None))
+    assert isinstance(corpus.held_out(), OtherText)
+
+
+def test_notes_are_said(tmp_path, capsys):
+    make(tmp_path, "big.train", "README.txt")
+    Corpus(CorpusSettings(kind="text", path=str(tmp_path))).say_notes()
+    assert "left out 1 file about the corpus (.txt: README.txt)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("x/childes.train", "childes_train"),
+        ("wiki.raw", "wiki_raw"),
+        ("c4.json.gz", "c4_json"),
+        ("a.txt.xz", "a_txt_xz"),
+    ],
+)
+def test_names_of_runs_are_those_of_older_versions(path, name):
+    assert CorpusSettings(kind="text", path=path).run_name == name

@@ -1,0 +1,185 @@
+"""Which files of the given paths are the corpus, which are held-out text, and what is left out."""
+
+import fnmatch
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from train.corpus.file_names import (
+    ALLOWED_FILES,
+    ending,
+    family,
+    file_form,
+    is_about_the_corpus,
+    is_held_out,
+    is_test,
+)
+from ucurve.errors import UserError, nearest
+
+_VALIDATION = "validation*"
+_NAMES_IN_A_NOTE = 3
+_ENDINGS_IN_A_NOTE = 8
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The files of a corpus.
+
+    Attributes:
+        files: absolute, in the order they are read.
+        notes: a line for each folder or glob that has files besides, or some whose names say that they are no text to
+            train on.
+    """
+
+    files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
+    """Find the text files that the paths name, sorted by their names below the folder they have in common.
+
+    Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
+    splits do not decide which; they are left out, except those that older versions trained on.
+
+    Args:
+        paths: files, folders (searched to any depth) and globs (``**`` for any depth).
+        exclude: patterns of file names left out of folders and globs; a file named on its own is always taken.
+            Files and folders whose name starts with a dot are left out too. An empty list leaves nothing else out.
+
+    Raises:
+        UserError: when a path does not exist, names a format that is not read, or yields no file.
+    """
+    found = [_select(path, exclude) for path in paths]
+    files = {file.absolute() for selection in found for file in selection.files}
+    names = relative_names(list(files))
+    notes = tuple(note for selection in found for note in selection.notes)
+    return Selection(tuple(sorted(files, key=lambda file: names[file])), notes)
+
+
+def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> list[Path]:
+    """List the files of held-out text below the folders that are given, and beside the training files.
+
+    These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
+    the first family only the former count, of that family, as in older versions.
+
+    Args:
+        paths: files, folders and globs, as for ``select_files``.
+        training: the files to train on, absolute; they are no validation files, whatever their name.
+    """
+    places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
+    places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]
+    first = any(family(file) == 0 for file in training)
+    named = {file.absolute() for file in places if _is_validation(file) and (not first or family(file) == 0)}
+    return sorted(named - set(training))
+
+
+def relative_names(files: Sequence[Path]) -> dict[Path, str]:
+    """Name absolute files by their path below the folder they have in common, so that a moved corpus is the same."""
+    common = os.path.commonpath([file.parent for file in files])
+    return {file: os.fsencode(file.relative_to(common)).decode("utf-8", "backslashreplace") for file in files}
+
+
+def _select(path: str, exclude: Sequence[str]) -> Selection:
+    target = Path(path)
+    if target.is_file():
+        if file_form(target) is None:
+            raise UserError(f"data.path: {path}: not a format that is read; {ALLOWED_FILES}")
+        return Selection((target,))
+    there = list(dict.fromkeys(_list_files(path)))
+    present = [file for file in there if not any(fnmatch.fnmatch(file.name, pattern) for pattern in exclude)]
+    doubtful = {file for file in present if exclude and _says_no_training_text(file)}
+    chosen = _likeliest(file for file in present if file not in doubtful)
+    taken = [file for file in present if family(file) == chosen and (chosen == 0 or file not in doubtful)]
+    rest = [file for file in present if file not in set(taken)]
+    if not taken:
+        excluded = [file for file in there if file not in set(present) and family(file) is not None]
+        raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{_why_none(rest, excluded, exclude)}")
+    return Selection(tuple(taken), tuple(_notes(path, rest, [file for file in taken if file in doubtful])))
+
+
+def _says_no_training_text(file: Path) -> bool:
+    return is_about_the_corpus(file) or is_held_out(file) or is_test(file)
+
+
+def _likeliest(files: Iterable[Path]) -> int:
+    """Return the first family that has a file; where none has, the first of all, as in older versions."""
+    return min((number for file in files if (number := family(file)) is not None), default=0)
+
+
+def _is_validation(file: Path) -> bool:
+    if file_form(file) is None or file.name.startswith("."):
+        return False
+    return fnmatch.fnmatch(file.name, _VALIDATION) or (family(file) != 0 and is_held_out(file))
+
+
+def _list_files(path: str) -> Iterator[Path]:
+    """Yield the visible files of a folder or glob, whatever their form."""
+    target = Path(path)
+    if target.is_dir():
+        yield from _below(target)
+    elif glob.has_magic(path):
+        for match in glob.glob(path, recursive=True):  # noqa: PTH207 - Path.glob takes no absolute pattern
+            yield from _below(Path(match))
+    else:
+        raise UserError(f"data.path: no file or folder {path!r}{_hint(target)}")
+
+
+def _below(path: Path) -> Iterator[Path]:
+    files = path.rglob("*") if path.is_dir() else [path]
+    for file in files:
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts or (file.name,))
+        if not hidden and file.is_file():
+            yield file
+
+
+def _hint(target: Path) -> str:
+    if not target.parent.is_dir():
+        return f"; the folder {str(target.parent)!r} does not exist either"
+    close = nearest(target.name, [entry.name for entry in target.parent.iterdir()])
+    return f". Did you mean {str(target.with_name(close))!r}?" if close else ""
+
+
+def _notes(path: str, left_out: Sequence[Path], doubtful: Sequence[Path]) -> Iterator[str]:
+    if left_out:
+        yield f"data.path={path}: left out {'; '.join(_describe(left_out))}"
+    if doubtful:
+        yield (
+            f"data.path={path}: trained on although the names say a readme, a licence or another split: "
+            f"{_names(doubtful)}; data.exclude=[...] leaves out what it names"
+        )
+
+
+def _why_none(left_out: Sequence[Path], excluded: Sequence[Path], exclude: Sequence[str]) -> str:
+    reasons = [f"{len(excluded)} left out by data.exclude={list(exclude)}"] if excluded else []
+    readable = any(file_form(file) is not None for file in left_out)
+    hint = ["data.exclude=[] leaves out none of them"] if readable and exclude else []
+    return "".join(f"; {reason}" for reason in (*reasons, *_describe(left_out), *hint))
+
+
+def _describe(files: Sequence[Path]) -> Iterator[str]:
+    """Say how many files there are of each reason for which some are left out, with the first names."""
+    kinds: dict[str, list[Path]] = {}
+    for file in files:
+        kinds.setdefault(_reason(file), []).append(file)
+    for reason, group in kinds.items():
+        endings = sorted({ending(file) or "no ending" for file in group})
+        shown = " ".join(endings[:_ENDINGS_IN_A_NOTE]) + (" ..." if len(endings) > _ENDINGS_IN_A_NOTE else "")
+        count = f"{len(group)} {'file' if len(group) == 1 else 'files'}"
+        yield f"{count} {reason} ({shown}: {_names(group)})"
+
+
+def _reason(file: Path) -> str:
+    if is_about_the_corpus(file):
+        return "about the corpus"
+    if file_form(file) is None:
+        return "of a form that is not read"
+    if is_held_out(file):
+        return "named as held-out text"
+    return "named as test text" if is_test(file) else "of another form than the text"
+
+
+def _names(files: Sequence[Path]) -> str:
+    names = sorted(os.fsencode(file.name).decode("utf-8", "backslashreplace") for file in files)
+    return ", ".join(names[:_NAMES_IN_A_NOTE]) + (", ..." if len(names) > _NAMES_IN_A_NOTE else "")
