@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) 
         if name not in columns:
             there = ", ".join(columns) or "none"
             raise UserError(f"{place}: no column {name!r}; the columns are {there}.{did_you_mean(name, columns)}")
-    if repeated := [name for name in columns if columns.count(name) > 1]:
-        raise UserError(f"{place}: the column {repeated[0]!r} occurs twice")
+    repeated = next((name for name, times in Counter(columns).items() if times > 1), None)
+    if repeated is not None:
+        raise UserError(f"{place}: the column {repeated!r} occurs twice")
 
 
 def _whole(row: dict[str, str | None], place: str, columns: int) -> dict[str, str]:
