@@ -54,11 +54,12 @@ def invent(draw: random.Random) -> bytes:
 
 
 def _characters(content: bytes, draw: random.Random) -> bytes:
-    """Put a text that is special somewhere into a place, or in place of a few characters."""
+    """Put a special text, or some of the file's own, into a place or in place of a few characters."""
     text = content.decode("utf-8", "surrogateescape")
     at = draw.randint(0, len(text))
     end = at if draw.random() < 0.5 else min(len(text), at + draw.randint(1, 8))
-    new = draw.choice(HOSTILE) if draw.random() < 0.8 else ""
+    start = draw.randint(0, len(text))
+    new = draw.choice([draw.choice(HOSTILE), draw.choice(HOSTILE), text[start : start + draw.randint(1, 8)], ""])
     return f"{text[:at]}{new}{text[end:]}".encode("utf-8", "surrogateescape")
 
 
@@ -114,7 +115,8 @@ def _cell(content: bytes, draw: random.Random) -> bytes:
         case 2:
             cells[place] = draw.choice(cells)
         case _:
-            cells[place] = draw.choice(HOSTILE)
+            other = draw.choice(lines).split(delimiter)
+            cells[place] = draw.choice([draw.choice(HOSTILE), draw.choice(other)])
     lines[at] = delimiter.join(cells)
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 

@@ -44,6 +44,8 @@ def train_command(composed: Sequence[Composed]) -> None:
     enable_ngrams()
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
+        for data in dict.fromkeys(cell.settings.data for cell in cells):
+            Corpus(data).say_notes()
         texts = [plan_text(cell.settings) for cell in cells]
         if len(cells) > 1:
             costs = format_table(format_costs(list_costs([plan_run(cell.settings) for cell in cells])))

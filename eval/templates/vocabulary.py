@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, did_you_mean, unknown_name
-from ucurve.storage.files import read_utf8
+from ucurve.storage.files import LINE_END, read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
 
@@ -138,8 +138,8 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
     Raises:
         UserError: as ``read_vocabulary``.
     """
-    lines = text.splitlines()
-    names = [name.strip() for name in lines[0].split("\t")] if lines else []
+    lines = LINE_END.split(text)
+    names = [name.strip() for name in lines[0].split("\t")] if text else []
     if SURFACE not in names:
         raise UserError(f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}")
     entries = [_entry(names, line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)]

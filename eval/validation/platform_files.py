@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from eval.validation.answer_files import BAD, CHOICES, GOOD, NONE, Answer, parse_seconds
 from ucurve.errors import UserError
-from ucurve.storage.files import read_json, read_utf8
+from ucurve.storage.files import LINE_END, read_json, read_utf8
 
 _COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
 _TRIAL = "Order number of item"
@@ -70,18 +70,25 @@ def read_label_studio(path: Path) -> list[Answer]:
 
 def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     columns: list[str] = []
-    for number, line in enumerate(read_utf8(path).splitlines(), start=1):
+    for number, line in enumerate(LINE_END.split(read_utf8(path)), start=1):
         place = f"{path}:{number}"
         named = _COLUMN.fullmatch(line)
         if named:
             columns = [*columns[: int(named[1]) - 1], named[2]]
         elif line.strip() and not line.startswith("#"):
-            row = dict(zip(columns, map(unquote, next(csv.reader([line]))), strict=False))
+            row = dict(zip(columns, map(unquote, _cells(line, place)), strict=False))
             for name in _ASKED:
                 if name not in row:
                     raise UserError(f"{place}: no column {name!r}; the comments above name {', '.join(columns)}")
             if row["PennElementType"] in ("PennController", "Selector") and row.get(_PERSON):
                 yield place, row
+
+
+def _cells(line: str, place: str) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:
+        raise UserError(f"{place}: not a line of CSV ({error})") from error
 
 
 def _pcibex_answer(row: Mapping[str, str], seconds: float, place: str) -> Answer:

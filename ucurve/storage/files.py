@@ -13,6 +13,8 @@ from typing import Any
 
 from ucurve.errors import UcurveError, UserError
 
+LINE_END = re.compile(r"\r\n?|\n")  # str.splitlines also ends lines at U+2028 and others, which stand within texts
+
 
 def sha256_file(path: Path) -> str:
     """Return the hex SHA-256 of a file's bytes."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.templates.vocabulary import SURFACE
 from ucurve.errors import UserError, unknown_name
-from ucurve.storage.files import write_text
+from ucurve.storage.files import LINE_END, write_text
 from workbench.write.journal import Journal
 from workbench.write.projects import Project, check_name, read_saved, save, sha256_text
 from workbench.write.texts import Drafts
@@ -86,8 +86,8 @@ def parse_table(text: str) -> Table:
     Raises:
         UserError: when there is no column for the word itself, or a line has more cells than there are columns.
     """
-    lines = text.splitlines()
-    columns = [name.strip() for name in lines[0].split("\t")] if lines else [SURFACE]
+    lines = LINE_END.split(text)
+    columns = [name.strip() for name in lines[0].split("\t")] if text else [SURFACE]
     if SURFACE not in columns:
         raise UserError(f"vocabulary, line 1: no column {SURFACE!r}; found {', '.join(columns)[:200]}")
     rows: list[list[str] | None] = []

@@ -74,3 +74,13 @@ def test_a_missing_file_and_another_encoding_are_named(table, tmp_path):
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name(table):
     assert read_vocabulary(table("\ufeffexpression\tpos\n书\tN\n")).properties == ("expression", "pos")
+
+
+def test_a_line_ends_at_no_other_character(tmp_path):
+    path = tmp_path / "lines.tsv"
+    path.write_bytes("expression\tkind\r\na\u2028b\tx\u0085y\r\nc\tz".encode())
+    vocabulary = read_vocabulary(path)
+    assert [(vocabulary.surface(row), vocabulary.values(row, "kind")) for row in range(len(vocabulary))] == [
+        ("a\u2028b", ("x\u0085y",)),
+        ("c", ("z",)),
+    ]

@@ -233,6 +233,7 @@ def test_annotations_of_label_studio(change, message, questionnaire, fail):
         ("Selection,good", "Selection,left", "the choice 'left' is not allowed; allowed: good, bad, none"),
         ("good,5500", "good,late", "'late' is not a number of seconds; allowed: 0 or more, or nothing"),
         ("good,5500,ann,item-001", "good,5500,ann,", "'item' is missing or empty"),
+        ("good,5500", "good" + "x" * 200_000 + ",5500", "not a line of CSV (field larger than field limit (131072))"),
         ("Selector,choice", "Selector,picked", "no line with the choice of a Selector named 'choice'"),
     ],
 )

@@ -159,6 +159,15 @@ def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys, tmp_path):
     assert total.split()[0] == "total"
 
 
+def test_the_plan_of_a_grid_says_once_what_is_left_out(capsys, tmp_path):
+    (tmp_path / "a.train").write_text("text")
+    (tmp_path / "README.txt").write_text("about it")
+    folders = [f"paths.{name}={tmp_path / name}" for name in ("cache", "tokenizers", "runs")]
+    words = ["tokens=10M", "tokenizer=char", "data=text", f"data.path={tmp_path}", "seed=0,1", "dry_run=true", *folders]
+    train_command(given(*words))
+    assert capsys.readouterr().err.count("left out 1 file about the corpus (.txt: README.txt)") == 1
+
+
 def every_choice():
     groups = ("model", "tokenizer", "data", "schedule", "engine", "tracker")
     return [f"{group}={file.stem}" for group in groups for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
