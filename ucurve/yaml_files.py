@@ -76,7 +76,7 @@ class _Loader(yaml.SafeLoader):
         super().fetch_flow_collection_start(TokenClass)
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             self._follow(event)
             return super().compose_node(parent, index)
@@ -91,7 +91,7 @@ class _Loader(yaml.SafeLoader):
             self._sizes[event.anchor] = self._values - before
         return node
 
-    def _follow(self, alias: yaml.AliasEvent) -> None:
+    def _follow(self, alias: Any) -> None:
         if alias.anchor in self._open:
             raise _at(alias.start_mark, f"*{alias.anchor} stands inside of &{alias.anchor}")
         size = self._sizes.get(alias.anchor, 0)  # PyYAML names an unknown anchor itself
@@ -113,7 +113,7 @@ class _Loader(yaml.SafeLoader):
         return value
 
 
-def _at(mark: yaml.Mark, problem: str) -> yaml.MarkedYAMLError:
+def _at(mark: Any, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 

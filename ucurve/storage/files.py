@@ -13,6 +13,7 @@ from typing import Any
 
 from ucurve.errors import UcurveError, UserError
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a pair
 LINE_END = re.compile(r"\r\n?|\n")  # str.splitlines also ends lines at U+2028 and others, which stand within texts
 
 
@@ -129,14 +130,20 @@ def read_json(path: Path) -> Any:
     """Read a JSON file.
 
     Raises:
-        UserError: as ``read_utf8``, or with the line of what is not JSON.
+        UserError: as ``read_utf8``, or with the line of what is not JSON, or for text that is not Unicode.
     """
+    text = read_utf8(path)
     try:
-        return json.loads(read_utf8(path))
+        value = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()  # halves of a pair that are together become one character
     except json.JSONDecodeError as error:
         raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+    except UnicodeEncodeError as error:
+        raise UserError(f"{path}: half a surrogate pair, which is not Unicode text") from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, as many brackets in one another
         raise UserError(f"{path}: not JSON ({error})") from error
+    return value
 
 
 def read_json_object(path: Path, what: str = "a JSON object") -> dict[str, Any]:
