@@ -26,7 +26,8 @@ from eval.templates.vocabulary import read_vocabulary
 from eval.validation.answers import AnswerSettings, judge_answers
 from train.config import read_settings
 from train.corpus.corpus import Corpus, CorpusSettings
-from ucurve.config import check, compose, read_arguments
+from ucurve.config import CONFIGURATION, check, compose, read_arguments
+from ucurve.yaml_files import read_yaml
 
 _DEMO = Path(str(files("eval.templates"))) / "demo_grammar"
 _TEMPLATES = sorted((_DEMO / "templates").glob("*.json"))
@@ -233,8 +234,14 @@ def _label_studio(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+@cache
+def _rule() -> str:
+    """Return the rule that conf/answers.yaml chooses."""
+    return str(read_yaml(CONFIGURATION / "answers.yaml", dict[str, Any])["rule"])
+
+
 def _judge(folder: Path, name: str) -> None:
-    given: dict[str, Any] = {"rule": "tse", "out": str(folder / "out"), "answers": str(folder / name), "columns": {}}
+    given: dict[str, Any] = {"rule": _rule(), "out": str(folder / "out"), "answers": str(folder / name), "columns": {}}
     if (folder / "items.csv").exists():
         given |= {"items": str(folder / "items.csv"), "answers": str(folder / name.replace("items.csv", "long.csv"))}
     else:
@@ -285,7 +292,7 @@ def _override_cases() -> list[Case]:
         "train data.path=[a,b] data.words=whitespace tokenizer=word tokens=1Mw schedule.count=9 batch.length=32",
         "train experiment=demo seed=1 eval.linking=[lp,slor] engine.device=cpu",
         "train model=tiny tokens=1e6 schedule=list schedule.count=null schedule.steps=[0,1,2] data.path=x",
-        "score run=runs/x benchmarks=[demo,zhoblimp] linking=[lp,mean_lp] steps=[0,512] bos=auto",
+        "score run=runs/x benchmarks=[demo] linking=[lp,mean_lp] steps=[0,512] bos=auto",
         "score model=a/b out=x benchmarks=[custom] custom.path=a.csv custom.columns={good:g,bad:b}",
         "analyze runs=['runs/*',x] linking=lp formats=[png,svg] flat_margin=2.5 curves_by=[a]",
     ]
