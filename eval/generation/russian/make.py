@@ -29,7 +29,11 @@ PAIRS: Final = 1000
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
 STRATA: Final = ("domain", "length_group", "subtype")
 GROUP: Final = 10  # tokens
-NEEDS: Final = {"Aspect": "aspect pairs", "add_new_suffix": "suffixes of roots"}
+NEEDS: Final = {
+    "Aspect": "aspect pairs",
+    "add_new_suffix": "suffixes of roots",
+    "change_verb_prefixes_order": "prefixes of roots",
+}
 MORE: Final = "more of the same sentence"
 
 _CARD: Final[dict[str, Any]] = {
@@ -120,7 +124,11 @@ def _some(pairs: list[Candidate], most: int, seed: str) -> list[Candidate]:
 def _lacks(rule: Rule, resources: Resources) -> str:
     """Return what a rule needs and was not given."""
     what = NEEDS.get(rule.phenomenon, NEEDS.get(rule.paradigm))
-    there = {"aspect pairs": resources.aspect_pairs, "suffixes of roots": resources.suffixes}
+    there = {
+        "aspect pairs": resources.aspect_pairs,
+        "suffixes of roots": resources.suffixes,
+        "prefixes of roots": resources.prefixes,
+    }
     return "" if what is None or there[what] else f"needs the published {what}: resources=DIR"
 
 

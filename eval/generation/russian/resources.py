@@ -15,7 +15,7 @@ from ucurve.errors import UserError
 from ucurve.storage.files import decode_utf8
 
 ASPECT_PAIRS, FREQUENCIES = "aspect_pair_zal.csv.gz", "freqrnc2011.csv.gz"
-SUFFIXES = "suffix_root_concordance.csv.gz"
+SUFFIXES, PREFIXES = "suffix_root_concordance.csv.gz", "prefix_root_concordance.csv.gz"
 PAST_MARKERS, FUTURE_MARKERS = "past_tense_markers.json.gz", "futr_tense_markers.json.gz"
 
 Key = tuple[str, str]
@@ -35,7 +35,7 @@ class Resources:
         aspect_pairs: the perfective partner of each imperfective verb, the most frequent where there are several.
         frequencies: occurrences in a million words.
         past_markers, future_markers: the adjectives of past or future time that go with a noun.
-        suffixes: the suffixes that a root stands with.
+        suffixes, prefixes: the suffixes and the prefixes that a root stands with.
         words_per_place: how many words are tried where many fit, drawn by the sentence; None for all.
     """
 
@@ -45,6 +45,7 @@ class Resources:
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     words_per_place: int | None = None
     suffixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def common(self) -> Mapping[str, tuple[str, ...]]:
@@ -71,7 +72,8 @@ def read_resources(folder: Path, words_per_place: int | None = None) -> Resource
         past_markers=_markers(folder / PAST_MARKERS),
         future_markers=_markers(folder / FUTURE_MARKERS),
         words_per_place=words_per_place,
-        suffixes=_suffixes(folder / SUFFIXES),
+        suffixes=_affixes(folder / SUFFIXES, "suffixes"),
+        prefixes=_affixes(folder / PREFIXES, "prefixes"),
     )
 
 
@@ -136,10 +138,10 @@ def _markers(path: Path) -> dict[str, list[str]]:
     return {str(noun): [str(word) for word in words] for noun, words in content.items()}
 
 
-def _suffixes(path: Path) -> dict[str, list[str]]:
+def _affixes(path: Path, column: str) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
-    for number, (root, suffixes) in _rows(path, ",", ("root", "suffixes")):
-        if not re.fullmatch(r"\[('[^',]+'(, '[^',]+')*)?\]", suffixes):
-            raise UserError(f"{path}:{number}: expected a list of suffixes, as ['ик', 'ок'], not {suffixes!r}")
-        found.setdefault(root.rpartition("_")[0], {}).update(dict.fromkeys(re.findall(r"'([^']+)'", suffixes)))
-    return {root: list(suffixes) for root, suffixes in found.items()}
+    for number, (root, affixes) in _rows(path, ",", ("root", column)):
+        if not re.fullmatch(r"\[('[^',]+'(, '[^',]+')*)?\]", affixes):
+            raise UserError(f"{path}:{number}: expected a list of {column}, as ['ик', 'ок'], not {affixes!r}")
+        found.setdefault(root.rpartition("_")[0], {}).update(dict.fromkeys(re.findall(r"'([^']+)'", affixes)))
+    return {root: list(affixes) for root, affixes in found.items()}

@@ -14,7 +14,13 @@ from eval.generation.russian.grammar.nouns import Argument, animate, inanimate, 
 from eval.generation.russian.grammar.verbs import form_like, verb_parses
 from eval.generation.russian.resources import VERB, Resources
 from eval.generation.russian.rule import Rule, Tools, change
+from eval.generation.russian.rules.predicates import agreeing_words, finite_parse, may_agree
 from eval.generation.treebank import Sentence, Word
+
+NOMINAL: Final = ("NOUN", "PROPN", "PRON")
+AGENT: Final = "obl:agent"
+UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")
+RECIPROCAL: Final = "друг"
 
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
@@ -165,8 +171,21 @@ def _swaps(
     parse = argument.parse
     for other in others if parse is not None else ():
         second = inanimate(tools.morphology, other)
-        if second is not None and _is_bare(sentence, other):
+        if second is None or not _is_bare(sentence, other):
+            continue
+        if all(_goes_with(sentence, tools, one, noun) for one, noun in ((word, second), (other, parse))):
             yield from _swapped(sentence, word, other, (parse, second), subtype)
+        else:
+            yield "the verb would not agree with the other noun"
+
+
+def _goes_with(sentence: Sentence, tools: Tools, word: Word, noun: Parse) -> bool:
+    """Say whether a noun can stand in the place of a word so that what agreed with it still does."""
+    head = sentence.head_of(word)
+    if head is None or word.relation != "nsubj":
+        return True
+    shown = [finite_parse(tools, verb) for verb in agreeing_words(sentence, head)]
+    return all(may_agree(parse, noun) for parse in shown if parse is not None)
 
 
 def _passive(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
@@ -183,18 +202,23 @@ def _passive(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 
 
 def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
-    """Return the passive verb of which a word in the instrumental may be the agent: its head or the word before it."""
-    if agent.feats.get("Case") != "Ins":
+    """Return the passive verb of which a word in the instrumental is the agent.
+
+    A tree may say so itself; many parsers call an agent an object or an oblique argument. These count with a short
+    participle only, unless its verb takes a predicate in the instrumental (was appointed director).
+    """
+    head = sentence.head_of(agent)
+    if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
         return None
-    before = sentence.words[agent.id - 2] if agent.id > 1 else None
-    for verb in (sentence.head_of(agent), before):
-        if verb is not None and (_is_short_participle(tools, verb) or verb.feats.get("Voice") in ("Pass", "Mid")):
-            return verb
-    return None
+    participle = _short_participle(tools, head)
+    if agent.deprel == AGENT:
+        return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
+    predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
+    return head if agent.relation in UNMARKED_AGENTS and not predicative else None
 
 
-def _is_short_participle(tools: Tools, word: Word) -> bool:
-    return any(parse.tag.POS == "PRTS" for parse in tools.morphology.forms_with(word.form))
+def _short_participle(tools: Tools, word: Word) -> Parse | None:
+    return next((parse for parse in tools.morphology.forms_with(word.form) if parse.tag.POS == "PRTS"), None)
 
 
 def _object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
@@ -225,10 +249,16 @@ def _verb_above(sentence: Sentence, word: Word) -> Word | None:
     return head if head is not None and head.upos == "VERB" else None
 
 
+def _is_argument(sentence: Sentence, word: Word) -> bool:
+    """Tell nouns and pronouns from words that agree with a noun, and from "each other"."""
+    before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
+    return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
+
+
 def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
-        if verb is None or word.feats.get("Case") != "Dat":
+        if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):
             continue
         argument = animate(tools.morphology, word)
         if argument is None or _has_preposition(sentence, word) or not _is_bare(sentence, word):

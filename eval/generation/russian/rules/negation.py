@@ -14,6 +14,9 @@ NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
 PREFIX: Final = "ни"
+VERBS: Final = ("VERB", "AUX")
+CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")
+INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")
 
 
 def _is_statement(sentence: Sentence) -> bool:
@@ -29,16 +32,37 @@ def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
     """Yield each particle that stands before a verb, with the verb."""
     for particle in sentence.words[:-1]:
         verb = sentence.words[particle.id]
-        if particle.form.lower() == NOT and verb.upos in ("VERB", "AUX"):
+        if particle.form.lower() == NOT and verb.upos in VERBS:
             yield particle, verb
 
 
+def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
+    """Return the verbs of the clause that a word stands in: that which it depends on, and what governs an infinitive.
+
+    A word may depend on a verb through other words. Auxiliaries and copulas are verbs of the clause too.
+    """
+    found: list[Word] = []
+    above = sentence.head_of(word)
+    for _ in sentence.words:
+        if above is None:
+            break
+        found += [child for child in sentence.children[above.id] if child.upos == "AUX"]
+        is_verb = above.upos in VERBS
+        found += [above] if is_verb else []
+        if above.relation in CLAUSES or (is_verb and above.relation not in INFINITIVES):
+            break
+        above = sentence.head_of(above)
+    return found
+
+
 def _negative_concord(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-    if not _is_statement(sentence) or not any(_negative(word) for word in sentence.words):
+    if not _is_statement(sentence):
         return
+    concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
     for particle, verb in _negated_verbs(sentence):
-        for target in _phrases_after(sentence, verb):
-            yield _moved(sentence, tools, particle, target)
+        if verb.id in concord:
+            for target in _phrases_after(sentence, verb):
+                yield _moved(sentence, tools, particle, target)
 
 
 def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
@@ -73,10 +97,13 @@ def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Ca
 
 
 def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-    if not any(word.form.lower() == NOT for word in sentence.words):
-        return
+    negated = {verb.id for _, verb in _negated_verbs(sentence)}
     for word in sentence.words:
-        for target in _indefinite(word):
+        targets = list(_indefinite(word))
+        if targets and not any(verb.id in negated for verb in _verbs_above(sentence, word)):
+            yield "the pronoun stands with no negated verb"
+            continue
+        for target in targets:
             yield _replaced(sentence, tools, word, target, "negative_pronouns_from")
 
 
@@ -91,17 +118,31 @@ def _indefinite(word: Word) -> Iterator[str]:
 
 
 def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-    if any(word.form.lower() == NOT for word in sentence.words):
-        negated = {verb.id for _, verb in _negated_verbs(sentence)}
-    else:
-        negated = set()
     content = read_list("pronouns")
     for word in sentence.words:
         base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")
-        if word.head in negated or f"{dash}{particle}" not in content["indefinite_particles"]:
+        if f"{dash}{particle}" not in content["indefinite_particles"]:
+            continue
+        reason = _unfit_for_negative(sentence, word)
+        if reason:
+            yield reason
             continue
         for target in content["negative_forms"].get(base.replace("ё", "е"), ()):
             yield _replaced(sentence, tools, word, target, "negative_pronouns_to")
+
+
+def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
+    """Return why a negative pronoun would be good in the place of an indefinite one; empty where it is wrong."""
+    if not _is_statement(sentence):
+        return "a question or a condition"
+    verbs = _verbs_above(sentence, word)
+    if not verbs:
+        return "the pronoun stands with no verb"
+    negations = read_list("pronouns")["negations"]
+    around = [*verbs, *(child for verb in verbs for child in sentence.children[verb.id])]
+    around += [head for verb in verbs if (head := sentence.head_of(verb)) is not None]
+    around += [sentence.words[verb.id - 2] for verb in verbs if verb.id > 1]
+    return "the verb is negated" if any(other.form.lower() in negations for other in around) else ""
 
 
 def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype: str) -> Candidate | str:

@@ -106,7 +106,9 @@ def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 
 def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for noun, head, modifier, parse in _phrases(sentence, tools):
-        if parse.tag.number == "sing":
+        if noun.upos == "PROPN" and "Fixd" in head.tag:
+            yield "the gender of a name that does not inflect is open"
+        elif parse.tag.number == "sing":
             for gender in other_values(GENDERS, head.tag.gender):
                 values = (parse.tag.case, "sing", gender)
                 yield from modifier_change(sentence, tools, noun, modifier, parse, values, "Gender")

@@ -28,6 +28,11 @@ _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
 _NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
 _SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
 _CLAUSES: Final = ("csubj", "xcomp", "ccomp")
+_THIRD: Final = "3per"
+_COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
+OPEN: Final = "the value is open with this subject"
+OWN_SUBJECT: Final = "the verb has a subject of its own"
+DISAGREES: Final = "the predicate does not agree with what is taken for its subject"
 Finder = Callable[[Sentence], Iterator[tuple[Word, Word | None]]]
 """Yields the predicates of a kind of clause, each with its subject where it has one."""
 
@@ -75,7 +80,7 @@ def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
     return [("sing", form) for gender in GENDERS for form in forms_of(parse, base | {"sing", gender})]
 
 
-def _agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
+def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
     """Return the words of a predicate that agree: itself, or its copula or auxiliary."""
     links = [child for child in sentence.children[predicate.id] if child.relation in _LINKS]
     return [*links, predicate]
@@ -104,25 +109,66 @@ def _change(
         )  # fmt: skip
 
 
+def agrees(tools: Tools, subject: Word, predicate: Parse) -> bool:
+    """Say whether a predicate agrees with its subject in person, number and gender, by some analysis of the subject.
+
+    What the dictionary does not know of the subject, its features in the tree say. Personal pronouns of the first two
+    persons have no gender.
+    """
+    number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
+    found = heads(tools.morphology, subject)
+    return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
+
+
+def may_agree(predicate: Parse, noun: Parse) -> bool:
+    """Say whether a predicate agrees with an analysis of its subject in person, number and gender."""
+    return _matches(predicate, noun.tag.number, noun.tag.gender, noun.tag.person or _THIRD)
+
+
+def _matches(predicate: Parse, number: str | None, gender: str | None, person: str) -> bool:
+    tag = predicate.tag
+    asked = ((tag.number, number), (tag.gender if tag.number == "sing" else None, gender), (tag.person, person))
+    return all(own is None or other is None or own == other for own, other in asked)
+
+
+def _is_nominative(word: Word) -> bool:
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") == "Nom"
+
+
 def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     for subject in sentence.words:
         head = sentence.head_of(subject)
-        if subject.relation != "nsubj" or head is None or subject.feats.get("Case", "Nom") != "Nom":
-            continue
-        if any(child.relation == "conj" for child in sentence.children[subject.id]):
-            continue
-        yield head, subject
+        if head is not None and _is_nominative(subject) and not _is_joined(sentence, subject):
+            yield head, subject
+
+
+def _is_joined(sentence: Sentence, subject: Word) -> bool:
+    """Tell subjects of several parts, with which number and gender of a predicate are open."""
+    return any(child.relation == "conj" for child in sentence.children[subject.id])
+
+
+def _own_subject(sentence: Sentence, predicate: Word) -> Word | None:
+    return next((child for child in sentence.children[predicate.id] if _is_nominative(child)), None)
+
+
+def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
+    """Return the nominative subject of a predicate, or of the predicate that it is joined to."""
+    first = sentence.head_of(predicate) if predicate.relation == "conj" else None
+    return _own_subject(sentence, predicate) or (_own_subject(sentence, first) if first is not None else None)
 
 
 def _is_negated(sentence: Sentence, predicate: Word) -> bool:
     around = [predicate, *(child for child in sentence.children[predicate.id] if child.relation in _LINKS)]
     before = [sentence.words[word.id - 2] for word in around if word.id > 1]
     children = [child for word in around for child in sentence.children[word.id]]
-    return any(word.form.lower() in ("не", "нет", "ни") for word in [*before, *children])
+    return any(word.form.lower() in ("не", "ни") for word in [*before, *children])
 
 
 def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    """Yield negated predicates with a noun in the genitive and without a subject in the nominative."""
     for predicate in sentence.words:
+        if _own_subject(sentence, predicate) is not None:
+            continue
         for child in sentence.children[predicate.id]:
             if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
                 if _is_negated(sentence, predicate):
@@ -139,7 +185,7 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     """Yield predicates whose subject is a clause: neuter, third person singular, with an infinitive or a clause."""
     for predicate in sentence.words:
         children = sentence.children[predicate.id]
-        if any(child.relation == "nsubj" and child.feats.get("Case", "Nom") == "Nom" for child in children):
+        if _own_subject(sentence, predicate) is not None:
             continue
         if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
             yield predicate, None
@@ -155,57 +201,86 @@ def _is_default(parse: Parse) -> bool:
     return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
 
 
+def _wrong_values(tools: Tools, subject: Word, feature: str) -> Sequence[str] | None:
+    """Return the values that are wrong with a subject; None for all that differ from the predicate's.
+
+    With a collective noun the plural may be good too. The gender of a person is open where the subject is ya or ty, a
+    noun of common gender or a name that the dictionary does not know: only the neuter is wrong. With the name of a job
+    none is.
+    """
+    found = heads(tools.morphology, subject)
+    lemma = str(found[0].normal_form) if found else None
+    if feature == "Number":
+        return ("sing",) if lemma in read_list("collective")["nouns"] else None
+    if feature == "Gender":
+        if lemma in read_list("collective")["jobs"]:
+            return ()
+        unknown = subject.upos == "PROPN" and not tools.morphology.is_known(subject.form)
+        common = any(_COMMON in parse.tag.grammemes for parse in found)
+        return ("neut",) if lemma in _SPEAKERS or common or unknown else None
+    return None
+
+
 def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Candidate | str]]:
     def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
         for predicate, subject in find(sentence):
-            lemma = _lemma(tools, subject)
-            if feature == "Gender" and lemma in read_list("collective")["jobs"]:
-                yield "the gender of the subject is open"
+            values = _wrong_values(tools, subject, feature) if subject is not None else None
+            if values == ():
+                yield OPEN
                 continue
-            collective = lemma in read_list("collective")["nouns"]
-            for word in _agreeing_words(sentence, predicate):
+            for word in agreeing_words(sentence, predicate):
                 parse = finite_parse(tools, word)
                 if parse is None or (default and not _is_default(parse)):
                     continue
-                if find is _with_clause and not _is_impersonal(parse):
-                    yield "the verb has a subject of its own"
-                    continue
-                values = ("sing",) if feature == "Number" and collective else None
-                if feature == "Gender" and lemma in _SPEAKERS:
-                    values = ("neut",)
-                yield from _change(sentence, tools, word, feature, subtype, values)
-
-    return rule
-
-
-def _lemma(tools: Tools, subject: Word | None) -> str | None:
-    found = heads(tools.morphology, subject) if subject is not None else []
-    return str(found[0].normal_form) if found else None
-
-
-def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
-    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
-        for predicate in sentence.words:
-            for word in _agreeing_words(sentence, predicate):
-                parse = finite_parse(tools, word)
-                if parse is None:
-                    continue
-                if not _has_subject(sentence, predicate):
-                    yield "the verb has no subject"
-                    continue
-                values = _values_around(sentence, predicate, parse, feature)
-                if values:
+                if subject is not None and not agrees(tools, subject, parse):
+                    yield DISAGREES
+                elif subject is None and _leaves_out_subject(sentence, tools, find, predicate, parse):
+                    yield OWN_SUBJECT
+                else:
                     yield from _change(sentence, tools, word, feature, subtype, values)
 
     return rule
 
 
-def _has_subject(sentence: Sentence, predicate: Word) -> bool:
-    """Tell whether a predicate has a subject, or shares that of the predicate that it is joined to."""
-    first = sentence.head_of(predicate) if predicate.relation == "conj" else predicate
-    return first is not None and any(
-        child.relation in ("nsubj", "csubj") for word in (first, predicate) for child in sentence.children[word.id]
-    )
+def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicate: Word, parse: Parse) -> bool:
+    """Tell predicates of a subject that is left out, or that stands with the predicate that they are joined to."""
+    shared = _subject_of(sentence, predicate)
+    if shared is not None and agrees(tools, shared, parse):
+        return True
+    return not _is_impersonal(parse) if find is _with_clause else "tran" in parse.tag  # the genitive is its object
+
+
+def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+        for predicate in sentence.words:
+            for word in agreeing_words(sentence, predicate):
+                parse = finite_parse(tools, word)
+                if parse is None:
+                    continue
+                found = _wrong_of_attractors(sentence, tools, predicate, parse, feature)
+                if isinstance(found, str):
+                    yield found
+                elif found:
+                    yield from _change(sentence, tools, word, feature, subtype, found)
+
+    return rule
+
+
+def _wrong_of_attractors(
+    sentence: Sentence, tools: Tools, predicate: Word, parse: Parse, feature: str
+) -> Sequence[str] | str:
+    """Return the values of attractors that are wrong with the subject, or the reason why none is known to be."""
+    around = _values_around(sentence, predicate, parse, feature)
+    subject = _subject_of(sentence, predicate)
+    if subject is None:
+        has_clause = any(child.relation == "csubj" for child in sentence.children[predicate.id])
+        return around if has_clause and _is_default(parse) else "the verb has no subject"
+    wrong = _wrong_values(tools, subject, feature)
+    if wrong == () or _is_joined(sentence, subject):
+        return OPEN
+    if not agrees(tools, subject, parse):
+        return DISAGREES
+    return [value for value in around if wrong is None or value in wrong]
 
 
 def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> list[str]:

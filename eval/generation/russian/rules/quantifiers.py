@@ -7,6 +7,7 @@ from typing import Final
 from eval.generation.candidate import Candidate
 from eval.generation.russian.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
 from eval.generation.russian.grammar.forms import CASES, GENDERS, NUMBERS, Parse
+from eval.generation.russian.grammar.lists import read_list
 from eval.generation.russian.grammar.morphology import Morphology
 from eval.generation.russian.rule import Rule, Tools
 from eval.generation.russian.rules.noun_phrases import modifier_change, noun_change
@@ -23,7 +24,7 @@ def _quantified(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse,
     """Yield quantifiers with the only word that each can belong to, and analyses of both that agree."""
     for word in sentence.words:
         readings = [parse for parse in modifiers(tools.morphology, word) if parse.normal_form in QUANTIFIER]
-        if not readings or readings[0].normal_form != "сам" or _before_adjective(sentence, word):
+        if not readings or readings[0].normal_form != "сам" or _is_other_lexeme(sentence, tools, word):
             continue
         for lexeme in dict.fromkeys(parse.normal_form for parse in readings):
             of_lexeme = [parse for parse in readings if parse.normal_form == lexeme]
@@ -32,9 +33,28 @@ def _quantified(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse,
                 yield word, *found
 
 
-def _before_adjective(sentence: Sentence, word: Word) -> bool:
+def _is_other_lexeme(sentence: Sentence, tools: Tools, word: Word) -> bool:
+    """Tell samyj ("the very", "most") in a form that it shares with sam: by the lemma of the tree, or where it stands.
+
+    It stands before an adjective, after "the same", and after a preposition before a noun for the limit of something.
+    """
+    if word.form.lower() in ("сам", "сама", "само", "сами"):
+        return False
+    if word.lemma.lower() in QUANTIFIER:
+        return word.lemma.lower() != "сам"
     after = sentence.words[word.id] if word.id < len(sentence.words) else None
-    return after is not None and after.upos in SUPERLATIVE and word.form.lower() not in ("сам", "сама", "само", "сами")
+    before = [sentence.words[number - 1] for number in (word.id - 1, word.id - 2) if number > 0]
+    if after is not None and after.upos in SUPERLATIVE:
+        return True
+    lists = read_list("quantifiers")
+    if any(_normal_form(tools, other) in lists["same"] for other in before):
+        return True
+    governed = bool(before) and before[0].upos == "ADP"
+    return governed and after is not None and _normal_form(tools, after) in lists["limits"]
+
+
+def _normal_form(tools: Tools, word: Word) -> str:
+    return str(tools.morphology.forms_with(word.form)[0].normal_form)
 
 
 def _argument(

@@ -14,6 +14,7 @@ KNOWN: Final = "the result is a word"
 UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"
 _SHORTEST_ROOT: Final = 2
 _VERBS: Final = ("VERB", "AUX")
+_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
 
@@ -35,8 +36,10 @@ def _roots(form: str, tools: Tools) -> Iterator[tuple[int, str]]:
     starts = [0, *(len(prefix) for prefix in read_list("affixes")["prefixes"] if form.startswith(prefix))]
     for start in dict.fromkeys(starts):
         for end in range(start + _SHORTEST_ROOT, len(form) + 1):
-            if form[start:end] in tools.resources.suffixes:
-                yield end, form[start:end]
+            root = form[start:end]
+            prefixed = start == 0 or form[:start] in tools.resources.prefixes.get(root, ())
+            if prefixed and root in tools.resources.suffixes:
+                yield end, root
 
 
 def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
@@ -61,17 +64,58 @@ def prefixes_of(form: str) -> list[str]:
     return sorted(found, key=len, reverse=True)
 
 
+def _is_verb(tools: Tools, form: str) -> bool:
+    """Say whether a form is one of a verb in the dictionary."""
+    return tools.morphology.is_known(form) and any(
+        parse.tag.POS in _VERBAL for parse in tools.morphology.forms_with(form)
+    )
+
+
+def _begins_with_root(form: str) -> bool:
+    """Tell forms of roots that begin as if with a prefix."""
+    return form.startswith(tuple(read_list("affixes")["like_prefixed"]))
+
+
+def _takes(tools: Tools, form: str, *prefixes: str) -> bool:
+    """Say whether a form begins with a root that the concordance knows with each of the prefixes."""
+    roots = (form[:end] for end in range(_SHORTEST_ROOT, len(form) + 1))
+    return any(set(prefixes) <= set(tools.resources.prefixes.get(root, ())) for root in roots)
+
+
+def _after_prefixes(tools: Tools, form: str) -> Iterator[str]:
+    """Yield the verbs that are left of a verb without a prefix."""
+    for prefix in prefixes_of(form) if not _begins_with_root(form) else ():
+        rest = form[len(prefix) :]
+        if _is_verb(tools, rest) and _takes(tools, rest, prefix):
+            yield rest
+    yield from (second + stem for _, second, stem in _prefixed_twice(tools, form))
+
+
+def _prefixed_twice(tools: Tools, form: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the two prefixes that a verb may have and what follows them; without the first it is a verb too."""
+    inner = read_list("affixes")["internal_prefixes"]
+    if _begins_with_root(form):
+        return
+    for first in prefixes_of(form):
+        rest = form[len(first) :]
+        if _begins_with_root(rest) or not _is_verb(tools, rest):
+            continue
+        for second in prefixes_of(rest):
+            stem = rest[len(second) :]
+            if second != first and second in inner and _takes(tools, stem, first, second):
+                yield first, second, stem
+
+
 def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for word in sentence.words:
         form = word.form.lower()
-        if word.upos not in _VERBS or not tools.morphology.is_known(form):
+        if word.upos not in _VERBS or not _is_verb(tools, form):
             continue
-        places = [0, *(len(prefix) for prefix in prefixes_of(form))]
         made = [
-            form[:at] + prefix + form[at:]
-            for at in dict.fromkeys(places)
+            form[: len(form) - len(rest)] + prefix + rest
+            for rest in (form, *_after_prefixes(tools, form))
             for prefix in read_list("affixes")["internal_prefixes"]
-            if not form[at:].startswith(prefix)
+            if not rest.startswith(prefix)
         ]
         for found in dict.fromkeys(made):
             yield _formed(sentence, tools, word, found, "add_verb_prefix")
@@ -80,15 +124,10 @@ def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 def _swap_prefixes(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
     for word in sentence.words:
         form = word.form.lower()
-        if word.upos not in (*_VERBS, "ADJ") or not tools.morphology.is_known(form):
+        if word.upos not in (*_VERBS, "ADJ") or not _is_verb(tools, form):
             continue
-        made: dict[str, None] = {}
-        for first in prefixes_of(form):
-            rest = form[len(first) :]
-            for second in prefixes_of(rest):
-                if second != first:
-                    made[second + first + rest[len(second) :]] = None
-        for found in made:
+        made = [second + first + stem for first, second, stem in _prefixed_twice(tools, form)]
+        for found in dict.fromkeys(made):
             yield _formed(sentence, tools, word, found, "change_verb_prefixes_order")
 
 

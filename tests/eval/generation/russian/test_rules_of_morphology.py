@@ -51,7 +51,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def tools():
-    return Tools(Morphology(), Resources(suffixes={"нож": ["ик", "ищ", "ств"]}))
+    return Tools(Morphology(), Resources(suffixes={"нож": ["ик", "ищ", "ств"]}, prefixes={"чит": ["с", "пере"]}))
 
 
 def find(paradigm, sentence, tools):
@@ -118,6 +118,15 @@ def test_suffixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
     with pytest.raises(
         UserError, match=r"suffix_root_concordance.csv.gz:2: expected a list of suffixes, as \['ик', 'ок'\]"
     ):
+        read_resources(tmp_path)
+
+
+def test_prefixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
+    path = tmp_path / "prefix_root_concordance.csv.gz"
+    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,\"['с', 'пере']\"\n".encode()))
+    assert read_resources(tmp_path).prefixes == {"чит": ["с", "пере"]}
+    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,с\n".encode()))
+    with pytest.raises(UserError, match=r"prefix_root_concordance.csv.gz:2: expected a list of prefixes"):
         read_resources(tmp_path)
 
 
