@@ -11,8 +11,6 @@ from pydantic.dataclasses import dataclass as checked
 
 from eval.generation.candidate import Candidate
 from eval.generation.maker import Drawn, Listed, Made, Outcome
-from eval.metrics.familiarity import most_familiar
-from eval.store.scores import StoredScores
 from ucurve.errors import UserError, missing_folder
 from ucurve.fields import STRICT
 from ucurve.storage.run_folder import EVAL, STEPS, parse_step
@@ -58,6 +56,8 @@ def read_familiarity(settings: FilterSettings) -> Familiarity:
     Raises:
         UserError: when a folder is missing or has no such scores, or a file is damaged.
     """
+    from eval.metrics.familiarity import most_familiar
+
     tables = [pd.concat(_read(folder, settings.percent)) for folder in settings.scores]
     models = pd.DataFrame({number: table.groupby(level=0).max() for number, table in enumerate(tables)})
     highest = most_familiar(models.dropna())
@@ -90,6 +90,8 @@ def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
 
 def _read(folder: Path, percent: int) -> list[pd.Series]:
     """Return the values by good sentence, a part for each benchmark in the folder."""
+    from eval.store.scores import StoredScores
+
     if not folder.is_dir():
         raise missing_folder("filter.scores", folder)
     root = folder / EVAL

@@ -1,21 +1,25 @@
 """The common form of every source of pairs: what a maker gives, and how pairs are chosen from it.
 
 A maker is a folder with a module ``make`` that has two names: ``Settings``, a frozen dataclass that pydantic checks,
-whose fields are the keys of a file of ``conf/source``; and ``make(settings, seed)``, which returns a ``Made``.
+whose fields are the keys of a file of ``conf/source``; and ``make(settings, seed)``, which returns a ``Made``. A key
+``stage`` that is not ``PAIRS`` asks for tables alone.
 """
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eval.generation.candidate import Candidate, Rejected, Value
+from eval.generation.lengths import Balance, Lengths
 from eval.generation.order import Order, shuffled
 from eval.templates.engine import DRAWS_PER_PAIR
 
 EQUAL, DUPLICATE, SURPLUS = "equal", "duplicate", "more than asked for"
+PAIRS = "pairs"
+UNBALANCED = "no pair of opposite lengths"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,7 @@ class Outcome:
         pairs: at most as many as were asked for, in the order in which they are written.
         candidates: pairs that were looked at: draws, or candidates and what was dropped before.
         reasons: how many of these were not kept, by reason.
-        facts: what a filter found, for the report.
+        facts: what else the report says, such as lengths and what a filter found.
     """
 
     paradigm: Paradigm
@@ -110,12 +114,14 @@ class Chooser:
     Args:
         pairs: how many of each paradigm; None for all candidates of those that are listed.
         across: whether a pair may stand in one paradigm only.
+        lengths: which pairs are left out for their lengths.
     """
 
-    def __init__(self, pairs: int | None, seed: int, across: bool = False) -> None:
+    def __init__(self, pairs: int | None, seed: int, across: bool = False, lengths: Lengths | None = None) -> None:
         self._pairs = pairs
         self._seed = seed
         self._across = across
+        self._lengths = lengths or Lengths()
         self._taken: set[tuple[str, str]] = set()
 
     def choose(self, paradigm: Drawn | Listed) -> Outcome:
@@ -124,36 +130,77 @@ class Chooser:
         A paradigm whose draws run out keeps the pairs it has.
         """
         rng = random.Random(f"{paradigm.name}:{self._seed}")  # noqa: S311 - reproducible sampling, no secret
-        outcome, goods = Outcome(paradigm), set[str]()
+        taking = _Taking(self._pairs, self._lengths, self._taken if self._across else set(), Outcome(paradigm))
+        outcome = taking.outcome
         if isinstance(paradigm, Drawn):
             assert self._pairs is not None
-            self._draw(paradigm, self._pairs, rng, outcome, goods)
+            _draw(paradigm, self._pairs, rng, taking)
         else:
             outcome.candidates = len(paradigm.candidates) + sum(paradigm.dropped.values())
             outcome.reasons.update(paradigm.dropped)
             for candidate in paradigm.order(paradigm.candidates, rng):
-                if len(outcome.pairs) == self._pairs:
-                    outcome.reasons[SURPLUS] += 1
-                else:
-                    self._take(candidate, outcome, goods)
+                taking.offer(candidate)
+        taking.end()
         self._taken.update((pair.good, pair.bad) for pair in outcome.pairs)
         return outcome
 
-    def _draw(self, paradigm: Drawn, pairs: int, rng: random.Random, outcome: Outcome, goods: set[str]) -> None:
-        while len(outcome.pairs) < pairs and outcome.candidates < DRAWS_PER_PAIR * pairs:
-            outcome.candidates += 1
-            try:
-                candidate = paradigm.draw(rng)
-            except Rejected as rejected:
-                outcome.reasons[rejected.reason] += 1
-                continue
-            self._take(candidate, outcome, goods)
 
-    def _take(self, candidate: Candidate, outcome: Outcome, goods: set[str]) -> None:
+def _draw(paradigm: Drawn, pairs: int, rng: random.Random, taking: "_Taking") -> None:
+    outcome = taking.outcome
+    while not taking.full and outcome.candidates < DRAWS_PER_PAIR * pairs:
+        outcome.candidates += 1
+        try:
+            candidate = paradigm.draw(rng)
+        except Rejected as rejected:
+            outcome.reasons[rejected.reason] += 1
+            continue
+        taking.offer(candidate)
+
+
+class _Taking:
+    """The pairs of one paradigm while they are taken.
+
+    Args:
+        pairs: how many are wanted; None for all.
+        elsewhere: pairs of other paradigms, which may not stand in this one.
+    """
+
+    def __init__(self, pairs: int | None, lengths: Lengths, elsewhere: Set[tuple[str, str]], outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._pairs = pairs
+        self._lengths = lengths
+        self._elsewhere = elsewhere
+        self._goods = set[str]()
+        self._balance = Balance(lengths.difference) if lengths.balanced else None
+
+    @property
+    def full(self) -> bool:
+        """Whether no more pairs can be taken."""
+        room = self._room()
+        return room == 0 or (room is not None and self._balance is not None and self._balance.ends(room))
+
+    def offer(self, candidate: Candidate) -> None:
+        """Take a candidate, hold it back, or count why it is left out."""
+        reason = SURPLUS if self.full else self._unfit(candidate)
+        if reason:
+            self.outcome.reasons[reason] += 1
+            return
+        balance = self._balance
+        for pair in [candidate] if balance is None else balance.admit(candidate, self._room(), self._goods):
+            self._goods.add(pair.good)
+            self.outcome.pairs.append(pair)
+
+    def end(self) -> None:
+        """Count what is still held back."""
+        if self._balance is not None and self._balance.held:
+            self.outcome.reasons[UNBALANCED] += self._balance.held
+
+    def _room(self) -> int | None:
+        return None if self._pairs is None else self._pairs - len(self.outcome.pairs)
+
+    def _unfit(self, candidate: Candidate) -> str:
         if candidate.good == candidate.bad:
-            outcome.reasons[EQUAL] += 1
-        elif candidate.good in goods or (self._across and (candidate.good, candidate.bad) in self._taken):
-            outcome.reasons[DUPLICATE] += 1
-        else:
-            goods.add(candidate.good)
-            outcome.pairs.append(candidate)
+            return EQUAL
+        if candidate.good in self._goods or (candidate.good, candidate.bad) in self._elsewhere:
+            return DUPLICATE
+        return "" if self._lengths.fits(candidate) else self._lengths.too_long

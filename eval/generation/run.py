@@ -3,18 +3,19 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import check_name
 from eval.benchmarks.registry import CARDS
 from eval.generation.check import check_folder
-from eval.generation.decontaminate import FilterSettings, filtered, read_familiarity
+from eval.generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
 from eval.generation.folder import REPORT_FILE, write_benchmark
-from eval.generation.maker import DUPLICATE, SURPLUS, Chooser, Drawn, Made, Outcome
+from eval.generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
+from eval.generation.maker import DUPLICATE, PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
 from eval.generation.makers import import_part
 from ucurve.config import CONFIGURATION, check
 from ucurve.errors import UserError
@@ -25,7 +26,8 @@ from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
 ALL = "all"
-_OWN = ("source", "maker", "out", "pairs", "seed", "check", "filter")
+_OWN = ("source", "maker", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "filter")
+_NAMED = 5  # of the paradigms with mostly longer bad members, in the message
 
 
 def _number_or_all(value: object) -> object:
@@ -44,6 +46,9 @@ class GenerateSettings:
         maker: the maker that it names.
         out: the folder to make; it must not exist, or be empty. Its name is that of the benchmark.
         pairs: how many to make of each paradigm; ``all`` for every candidate; None for the usual number of the source.
+        longest: the most that the longer sentence of a pair may have, in characters or tokens of ``tokenizer``.
+        lengths: ``balanced`` takes as many pairs with a longer good sentence as with a longer bad one.
+        tokenizer: the folder of the tokenizer in whose tokens sentences are measured; None for characters.
         seed: the same seed and input give the same pairs.
         check: instead of all others, a benchmark folder to check.
     """
@@ -52,6 +57,9 @@ class GenerateSettings:
     maker: str | None = None
     out: Path | None = None
     pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
+    longest: PositiveInt | None = None
+    lengths: Literal["balanced"] | None = None
+    tokenizer: Path | None = None
     seed: int = 0
     check: Path | None = None
     filter: FilterSettings = FilterSettings()
@@ -66,24 +74,33 @@ def generate_command(values: dict[str, Any]) -> None:
     if settings.maker is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     keys = {name: value for name, value in values.items() if name not in _OWN}
+    _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)
     maker = import_part(settings.maker, "make")
     asked = check(maker.Settings, keys)
-    if settings.out is not None:
-        _check_out(settings.out)
+    lengths = read_lengths(settings.longest, settings.lengths is not None, settings.tokenizer)
+    familiarity = read_familiarity(settings.filter) if settings.filter.scores else None
     made: Made = maker.make(asked, settings.seed)
     for note in made.notes:
         say(note)
     if made.paradigms:
-        build_benchmark(made, settings, keys)
+        build_benchmark(made, settings, keys, lengths, familiarity)
     else:
         _show_tables(made, settings.out)
 
 
-def build_benchmark(made: Made, settings: GenerateSettings, keys: Mapping[str, Any]) -> list[Outcome]:
+def build_benchmark(
+    made: Made,
+    settings: GenerateSettings,
+    keys: Mapping[str, Any],
+    lengths: Lengths | None = None,
+    familiarity: Familiarity | None = None,
+) -> list[Outcome]:
     """Choose pairs and write the folder, complete or not at all.
 
     Args:
         keys: the settings of the source, for the card.
+        lengths: which pairs are left out for their lengths; None for none, measured in characters.
+        familiarity: takes the pairs that models seem least to have seen.
 
     Returns:
         What became of each paradigm.
@@ -91,38 +108,51 @@ def build_benchmark(made: Made, settings: GenerateSettings, keys: Mapping[str, A
     Raises:
         UserError: when there is no ``out``, no paradigm has a pair, or scores that the filter needs are missing.
     """
-    if settings.out is None:
-        raise UserError("out: no value given; name the folder to make")
-    familiarity = read_familiarity(settings.filter) if settings.filter.scores else None
+    _check_out(settings.out, needed=True)
+    assert settings.out is not None
+    lengths = lengths or Lengths()
     if familiarity is not None:
         made = filtered(made, familiarity)
     pairs = _wanted(made, settings.pairs)
-    outcomes = _choose(made, pairs, settings.seed)
-    if familiarity is not None:
-        for outcome in outcomes:
+    outcomes = _choose(made, pairs, settings.seed, lengths)
+    found = [shares(outcome.pairs, lengths) for outcome in outcomes]
+    for outcome, share in zip(outcomes, found, strict=True):
+        outcome.facts.update(share.facts())
+        if familiarity is not None:
             outcome.facts["threshold"] = familiarity.threshold(outcome) if outcome.pairs else None
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
-    how = {
+    with new_folder(settings.out) as folder:
+        write_benchmark(folder, settings.out.absolute().name, made, outcomes, _how(settings, pairs, keys))
+        _write_tables(made, folder)
+    _summarize(outcomes, pairs, settings.out)
+    _name_lopsided(outcomes, found, lengths)
+    return outcomes
+
+
+def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return source and settings for card and report; those of lengths where they are given."""
+    lengths = {"longest": settings.longest, "lengths": settings.lengths, "tokenizer": settings.tokenizer}
+    return {
         "source": settings.source,
         "maker": settings.maker,
         "seed": settings.seed,
         "pairs": pairs or ALL,
+        **_named({name: str(value) if name == "tokenizer" else value for name, value in lengths.items() if value}),
         "settings": _named(keys),
     }
-    with new_folder(settings.out) as folder:
-        write_benchmark(folder, settings.out.absolute().name, made, outcomes, how)
-        _write_tables(made, folder)
-    _summarize(outcomes, pairs, settings.out)
-    return outcomes
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path | None, needed: bool) -> None:
     """Check that a folder can be made, and that its name can be that of a benchmark.
 
     Raises:
-        UserError: when it cannot.
+        UserError: when it cannot, or when none is given where one is needed.
     """
+    if out is None:
+        if needed:
+            raise UserError("out: no value given; name the folder to make")
+        return
     if any(path.is_file() for path in out.parents):
         raise UserError(f"{out} lies below a file; name a folder that does not exist")
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
@@ -151,8 +181,8 @@ def _wanted(made: Made, pairs: int | str | None) -> int | None:
     return None
 
 
-def _choose(made: Made, pairs: int | None, seed: int) -> list[Outcome]:
-    chooser, outcomes = Chooser(pairs, seed, made.across), []
+def _choose(made: Made, pairs: int | None, seed: int, lengths: Lengths) -> list[Outcome]:
+    chooser, outcomes = Chooser(pairs, seed, made.across, lengths), []
     with ProgressBar("paradigms", len(made.paradigms)) as bar:
         for paradigm in made.paradigms:
             outcomes.append(chooser.choose(paradigm))
@@ -172,15 +202,37 @@ def _short(value: Any) -> Any:
 
 
 def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> None:
-    complete = 0
-    for outcome in outcomes:
-        if pairs is None or len(outcome.pairs) == pairs:
-            complete += 1
-        else:
-            kept = f"only {len(outcome.pairs)} of {pairs} pairs"
-            say(f"{outcome.paradigm.name}: {kept} of {outcome.candidates} candidates: {_why(outcome)}")
+    """Say how many pairs there are, and where the input holds fewer than were asked for, in a table."""
+    fewer = [] if pairs is None else [outcome for outcome in outcomes if len(outcome.pairs) < pairs]
     made = sum(len(outcome.pairs) for outcome in outcomes)
-    say(f"{made} pairs; {complete} of {len(outcomes)} paradigms complete; see {out / REPORT_FILE}")
+    if fewer:
+        rows = [
+            {
+                "paradigm": outcome.paradigm.name,
+                "pairs": len(outcome.pairs),
+                "candidates": outcome.candidates,
+                "why not more": _why(outcome),
+            }
+            for outcome in fewer
+        ]
+        full = f"{len(outcomes) - len(fewer)} of {len(outcomes)} paradigms have {pairs} pairs"
+        say(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
+    say(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")
+
+
+def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:
+    """Name the paradigms whose bad members are mostly longer, so that taking the shorter sentence alone does well."""
+    named = [(one.shorter_wins or 0.0, outcome) for one, outcome in zip(found, outcomes, strict=True) if one.lopsided]
+    if not named:
+        return
+    named.sort(key=lambda entry: -entry[0])
+    shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named[:_NAMED]]
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    say(
+        f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
+        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {', '.join([*shown, *more])}; "
+        f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
+    )
 
 
 def _why(outcome: Outcome) -> str:

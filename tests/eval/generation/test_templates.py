@@ -98,17 +98,25 @@ def test_the_report_gives_yield_and_reasons(project, command, capsys):
     write_template(project, "b_long", uid="long", bad_rule=["pos:N", "phrase:Act", "呢。"])
     assert command("pairs=12") == 0
     said = capsys.readouterr().err
-    assert "order: only 10 of 12 pairs of 600 candidates: too few different sentences (590 times)" in said
-    assert "long: only 0 of 12 pairs of 600 candidates: most often length (600 times)" in said
-    assert "10 pairs; 0 of 2 paradigms complete; see" in said
+    table = said.partition("0 of 2 paradigms have 12 pairs; the source gives these fewer, and all of them are kept:\n")[
+        2
+    ]
+    assert [line.split(maxsplit=3) for line in table.splitlines()[:3]] == [
+        ["paradigm", "pairs", "candidates", "why not more"],
+        ["order", "10", "600", "too few different sentences (590 times)"],
+        ["long", "0", "600", "most often length (600 times)"],
+    ]
+    assert "10 pairs of 1 paradigms; see" in said
     found = report(project)
     assert {name: found[name] for name in ("source", "seed", "pairs", "candidates", "kept")} == {
         "source": "templates", "seed": 0, "pairs": 12, "candidates": 1200, "kept": 10}  # fmt: skip
     assert found["paradigms"] == [
         {"paradigm": "order", "phenomenon": "verb_phrase", "candidates": 600, "kept": 10,
-         "reasons": {"duplicate": 590}, "note": ""},
+         "reasons": {"duplicate": 590}, "good_longer": 0, "bad_longer": 0, "equally_long": 10, "accuracy_of_shorter": 50.0,
+         "note": ""},
         {"paradigm": "long", "phenomenon": "verb_phrase", "candidates": 600, "kept": 0,
-         "reasons": {"length": 600}, "note": ""},
+         "reasons": {"length": 600}, "good_longer": 0, "bad_longer": 0, "equally_long": 0, "accuracy_of_shorter": None,
+         "note": ""},
     ]  # fmt: skip
     assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
 
@@ -170,7 +178,10 @@ def test_keys_that_every_source_needs(project, monkeypatch, capsys):
             ["source=tes"],
             "unknown source 'tes'; allowed: folder, multiblimp, rublimp, sweblimp, templates, tse. Did you mean",
         ),
-        (["source=templates", f"templates={project / 'templates'}"], "vocabulary: no value given"),
+        (
+            ["source=templates", f"templates={project / 'templates'}", f"out={project / 'out'}"],
+            "vocabulary: no value given",
+        ),
     ):
         monkeypatch.setattr(sys, "argv", ["generate.py", *given])
         with pytest.raises(SystemExit) as stop:
