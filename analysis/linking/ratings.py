@@ -13,7 +13,7 @@ from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import linking_order
 from analysis.report.html import Column, ReportSection, TableView
 from eval.linking import FAMILIES, Linking
-from eval.metrics.ratings import FEWEST_RATED, SENTENCE, average_ratings, rating_correlation, read_ratings
+from eval.metrics.ratings import FEWEST_RATED, SENTENCE, rating_correlation, read_ratings
 from ucurve.errors import UserError, did_you_mean
 from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
@@ -140,7 +140,7 @@ def rated_scores(
     """Join the scores of a benchmark with ratings of its sentences.
 
     Args:
-        judgments: ``pair``, ``side``, ``person`` and ``value``.
+        judgments: ``pair``, ``side``, ``person`` and ``z``, the z-score among all that the person rated.
 
     Returns:
         The scores of each rated sentence, once, as both members of a pair (``eval.metrics.ratings.rating_pairs``), with
@@ -154,8 +154,7 @@ def rated_scores(
         parts.append(pd.DataFrame({"pair": table["pair"], "side": side, "sentence": table[side].str.strip(), **own}))
     stacked = pd.concat(parts, ignore_index=True)
     named = judgments.merge(stacked[["pair", "side", "sentence"]], on=["pair", "side"])
-    numbers = named.pivot_table(index="sentence", columns="person", values="value")
-    rating = pd.Series(average_ratings(numbers.to_numpy(np.float64))[0], index=numbers.index, name="rating")
+    rating = named.pivot_table(index="sentence", columns="person", values="z").mean(axis=1).rename("rating")
     stacked = stacked.merge(rating.reset_index(), on="sentence")
     places = stacked.groupby("sentence", sort=False).ngroup()
     members = stacked.assign(place=places).pivot_table(index="pair", columns="side", values="place", aggfunc="first")
@@ -165,7 +164,7 @@ def rated_scores(
 
 def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -> pd.DataFrame | None:
     judgments = scored.judgments
-    if judgments is None or "value" not in judgments:
+    if judgments is None or "z" not in judgments:
         return None
     parts = []
     for last in scored.last_scores(scored.linking):

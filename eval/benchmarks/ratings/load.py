@@ -23,6 +23,7 @@ from ucurve.progress import say
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
 from ucurve.storage.tabular import read_number
 
+_CONSTANT = 1e-12  # a spread below this is that of equal ratings
 _NAMED = 3  # sentences that match nothing, in a message
 
 
@@ -46,7 +47,9 @@ def load_ratings(
 
     Returns:
         Ratings as ``RATING_COLUMNS``: a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
-        choices between two sentences as ``CHOICE_COLUMNS``, where ``right`` says whether the good one was chosen. None
+        ``z`` is the z-score among all that the person rated, in pairs or not (population standard deviation; 0 where
+        all is rated the same).
+        Choices between two sentences as ``CHOICE_COLUMNS``, where ``right`` says whether the good one was chosen. None
         where the card names no judgments or their files are not there.
 
     Raises:
@@ -128,6 +131,9 @@ def _match_sentences(rated: Sequence[_Rated], pairs: pd.DataFrame, name: str) ->
         for side in ("good", "bad")
     ])  # fmt: skip
     table = pd.DataFrame(rated, columns=list(_Rated._fields))
+    given = table["value"].groupby(table["person"])
+    spread = given.transform("std", ddof=0)
+    table["z"] = ((table["value"] - given.transform("mean")) / spread.where(spread > _CONSTANT)).fillna(0.0)
     judged, there = set(table["sentence"]), set(places["sentence"])
     if judged - there and _is_whole(pairs, name):
         lost = int((~table["sentence"].isin(there)).sum())

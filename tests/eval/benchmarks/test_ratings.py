@@ -19,6 +19,9 @@ ratings:
 """
 
 
+JUDGED = ["pair", "side", "person", "value"]
+
+
 @pytest.fixture
 def load(tmp_path):
     def call(section, content=None, name="people.csv"):
@@ -53,17 +56,27 @@ def test_the_choices_may_stand_in_the_files_of_the_pairs(load):
 def test_a_column_for_each_rater(load, capsys):
     text = "s,r1,r2\nSie lacht. ,7,\nSie lachen.,1,2.5\nWer lacht?,4,4\n"
     table = load("  files: people.csv\n  raters: {sentence: s, people: ['r1', 'r2']}\n", text)
-    found = sorted(table.itertuples(index=False, name=None))
+    found = sorted(table[JUDGED].itertuples(index=False, name=None))
     assert found == [(2, "bad", "r1", 1.0), (2, "bad", "r2", 2.5), (2, "good", "r1", 7.0)]
     assert capsys.readouterr().err == (
         "own: 1 of 3 sentences that people rated are in no pair; their 2 of 5 ratings are left out: 'Wer lacht?'\n"
     )
 
 
+def test_z_scores_are_among_all_that_a_person_rated_also_sentences_of_no_pair(load):
+    text = "s,r1,r2\nSie lacht. ,7,3\nSie lachen.,1,3\nWer lacht?,4,3\n"
+    table = load("  files: people.csv\n  raters: {sentence: s, people: ['r1', 'r2']}\n", text)
+    z = {(side, person): value for side, person, value in zip(table["side"], table["person"], table["z"], strict=True)}
+    spread = 6**0.5  # of 7, 1 and 4
+    assert z == pytest.approx(
+        {("good", "r1"): 3 / spread, ("bad", "r1"): -3 / spread, ("good", "r2"): 0, ("bad", "r2"): 0}
+    )
+
+
 def test_a_row_for_each_judgment(load):
     text = "s,who,score\nSie lacht.,x,7\nSie lacht.,y,6\nEr hilft ihn.,y,2\n"
     table = load("  files: people.csv\n  judgments: {sentence: s, person: who, value: score}\n", text)
-    found = sorted(table.itertuples(index=False, name=None))
+    found = sorted(table[JUDGED].itertuples(index=False, name=None))
     assert found == [(1, "bad", "y", 2.0), (2, "good", "x", 7.0), (2, "good", "y", 6.0)]
 
 
@@ -84,7 +97,7 @@ def test_a_survey_takes_the_sentences_of_a_group_in_the_order_of_its_columns(loa
     _workbook(tmp_path / "material.xlsx", v1=first, v2=second)
     groups = ["SV_good", "SV_bad", "SV_bad", "SV_good"]
     _workbook(tmp_path / "people.xlsx", all=[list("abcd"), groups, [7, 2, None, None], [None, None, 1, 6]])
-    found = sorted(load(section).itertuples(index=False, name=None))
+    found = sorted(load(section)[JUDGED].itertuples(index=False, name=None))
     one, two = "people 3", "people 4"
     assert found == [(1, "bad", one, 2.0), (1, "good", two, 6.0), (2, "bad", two, 1.0), (2, "good", one, 7.0)]
     _workbook(tmp_path / "people.xlsx", all=[list("abc"), groups[:3], [7, 2, 1]])
