@@ -239,7 +239,7 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cach
 
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
-        check_length(pairs, encode(pairs, tokenizer), context)
+        check_length(pairs, encode(pairs, tokenizer), context, trainable=True)
         cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
 
 

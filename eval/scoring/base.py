@@ -100,7 +100,7 @@ class Scorer(ABC):
         self.start = self.choose_start()
         self.sentences = encode(self.part, self.start.rule == "none")
         check_vocabulary(info.target.folder, info.config, info.tokenizer, self.sentences)
-        check_length(pairs, self.sentences, self.longest_sentence())
+        check_length(pairs, self.sentences, self.longest_sentence(), info.target.ours)
 
     @classmethod
     def linkings(cls, usual: tuple[str, ...]) -> tuple[str, ...]:

@@ -179,21 +179,28 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
     return f"{describe_pair(pairs, row)}, sentence {sentences.texts[sentence]!r}"
 
 
-def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None) -> None:
+def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False) -> None:
     """Refuse sentences that the model's context cannot hold; nothing is ever cut.
 
     Args:
         context: the most tokens of a sentence that the model can read, or None when it has no limit. (A causal model
             reads the start token and all tokens but the last, so its positions are the limit.)
+        trainable: whether the model is of this suite, so that the user can choose its context.
 
     Raises:
-        UserError: naming the longest sentence, its length and the limit.
+        UserError: naming the longest sentence, its length, the limit, how many pairs fit and what can be done.
     """
     lengths = sentences.lengths
     if context is None or lengths.max() <= context:
         return
     item = describe(pairs, sentences, int(lengths.argmax()))
+    fits = int((np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= context).sum())
+    remedy = (
+        f" A run that is trained with batch.length={lengths.max()} or more holds all; pairs that generate.py makes with "
+        f"longest={context} tokenizer=FOLDER fit this one."
+    )
     raise UserError(
         f"{item}: {lengths.max()} tokens, but the model's context holds {context} "
-        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long)"
+        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits} of {len(pairs)} pairs fit)."
+        f"{remedy if trainable else ''}"
     )

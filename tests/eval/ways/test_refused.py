@@ -115,7 +115,7 @@ def test_context_of_a_causal_model(changed, refused, models_of):
     assert size == 25
     message = refused(changed("bytes", "config.json", max_position_embeddings=size - 1))
     assert message.startswith(f"{PLACE}, sentence 'The dogs sees a doghouse.': 25 tokens, but the model's context")
-    assert "holds 24 (1 of 2 sentences are too long)" in message
+    assert "holds 24 (1 of 2 sentences are too long; 0 of 1 pairs fit)" in message
     message = refused(changed("bytes", "config.json", max_position_embeddings=size - 2), bos="none")
     assert "holds 24 (1 of 2" in message  # the first token is read, the last one is not
 

@@ -71,9 +71,21 @@ def test_longest_sentence_is_named(tokenizer):
     sentences = encode(pairs, tokenizer)
     check_length(pairs, sentences, 5)
     check_length(pairs, sentences, None)
-    message = r"pair 1, sentence '一丁一丁一': 5 tokens, but the model's context holds 3 \(2 of 4 sentences"
+    message = (
+        r"pair 1, sentence '一丁一丁一': 5 tokens, but the model's context holds 3 "
+        r"\(2 of 4 sentences are too long; 1 of 2 pairs fit\)\.$"
+    )
     with pytest.raises(UserError, match=message):
         check_length(pairs, sentences, 3)
+
+
+def test_of_a_model_of_ours_the_remedy_is_named(tokenizer):
+    pairs = table(("一", "丁"), ("一丁一丁一", "一丁一丁"))
+    message = (
+        r"1 of 2 pairs fit\)\. A run that is trained with batch\.length=5 or more holds all; .* longest=3 tokenizer="
+    )
+    with pytest.raises(UserError, match=message):
+        check_length(pairs, encode(pairs, tokenizer), 3, trainable=True)
 
 
 def test_describe(tokenizer):
