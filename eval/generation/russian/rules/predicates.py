@@ -116,7 +116,7 @@ def agrees(tools: Tools, subject: Word, predicate: Parse) -> bool:
     persons have no gender.
     """
     number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
-    found = heads(tools.morphology, subject)
+    found = heads(tools.morphology, subject) if tools.morphology.is_known(subject.form) else []
     return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
 
 
@@ -132,7 +132,8 @@ def _matches(predicate: Parse, number: str | None, gender: str | None, person: s
 
 
 def _is_nominative(word: Word) -> bool:
-    return word.relation == "nsubj" and word.feats.get("Case", "Nom") == "Nom"
+    """Tell subjects; parsers often take a nominative that looks like an accusative for one."""
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") in ("Nom", "Acc")
 
 
 def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
@@ -247,7 +248,11 @@ def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicat
     shared = _subject_of(sentence, predicate)
     if shared is not None and agrees(tools, shared, parse):
         return True
-    return not _is_impersonal(parse) if find is _with_clause else "tran" in parse.tag  # the genitive is its object
+    if find is _with_clause:
+        return not _is_impersonal(parse)
+    children = sentence.children[predicate.id]
+    subject = any(child.relation == "nsubj" and _is_genitive(sentence, child) for child in children)
+    return not subject and "tran" in parse.tag  # the genitive is its object
 
 
 def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
