@@ -119,6 +119,12 @@ def test_a_genitive_object_of_a_verb_without_subject_is_no_subject(find):
         noun("конца", 2, "nsubj", "Gen"),
     )
     assert find("genitive_subj_predicate_agreement_number", *words)[0] == ["не будут конца"]
+    words = (
+        word("не", "PART", 2, "advmod"),
+        verb("хватает", feats=f"{PRESENT}|Person=3"),  # which can have an object too
+        noun("книги", 2, "nsubj", "Gen", "Fem"),
+    )
+    assert find("genitive_subj_predicate_agreement_number", *words)[0] == ["не хватают книги"]
 
 
 def test_a_joined_predicate_that_shares_a_subject_has_no_clause_for_one(find):
