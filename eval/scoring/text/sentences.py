@@ -196,11 +196,11 @@ def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None,
     item = describe(pairs, sentences, int(lengths.argmax()))
     fits = int((np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= context).sum())
     remedy = (
-        f" A run that is trained with batch.length={lengths.max()} or more holds all; pairs that generate.py makes with "
-        f"longest={context} tokenizer=FOLDER fit this one."
+        f". A run that is trained with batch.length={lengths.max()} or more holds all; pairs that generate.py makes "
+        f"with longest={context} tokenizer=FOLDER fit this one"
     )
     raise UserError(
         f"{item}: {lengths.max()} tokens, but the model's context holds {context} "
-        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits} of {len(pairs)} pairs fit)."
+        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits} of {len(pairs)} pairs fit)"
         f"{remedy if trainable else ''}"
     )

@@ -132,14 +132,18 @@ def _matches(predicate: Parse, number: str | None, gender: str | None, person: s
 
 
 def _is_nominative(word: Word) -> bool:
-    """Tell subjects; parsers often take a nominative that looks like an accusative for one."""
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") == "Nom"
+
+
+def _is_subject(word: Word) -> bool:
+    """Tell subjects of predicates that agree; parsers often take a nominative that looks like an accusative for one."""
     return word.relation == "nsubj" and word.feats.get("Case", "Nom") in ("Nom", "Acc")
 
 
 def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     for subject in sentence.words:
         head = sentence.head_of(subject)
-        if head is not None and _is_nominative(subject) and not _is_joined(sentence, subject):
+        if head is not None and _is_subject(subject) and not _is_joined(sentence, subject):
             yield head, subject
 
 
@@ -149,11 +153,11 @@ def _is_joined(sentence: Sentence, subject: Word) -> bool:
 
 
 def _own_subject(sentence: Sentence, predicate: Word) -> Word | None:
-    return next((child for child in sentence.children[predicate.id] if _is_nominative(child)), None)
+    return next((child for child in sentence.children[predicate.id] if _is_subject(child)), None)
 
 
 def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
-    """Return the nominative subject of a predicate, or of the predicate that it is joined to."""
+    """Return the subject of a predicate, or of the predicate that it is joined to."""
     first = sentence.head_of(predicate) if predicate.relation == "conj" else None
     return _own_subject(sentence, predicate) or (_own_subject(sentence, first) if first is not None else None)
 
@@ -168,7 +172,7 @@ def _is_negated(sentence: Sentence, predicate: Word) -> bool:
 def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     """Yield negated predicates with a noun in the genitive and without a subject in the nominative."""
     for predicate in sentence.words:
-        if _own_subject(sentence, predicate) is not None:
+        if any(_is_nominative(child) for child in sentence.children[predicate.id]):
             continue
         for child in sentence.children[predicate.id]:
             if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
@@ -186,7 +190,7 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     """Yield predicates whose subject is a clause: neuter, third person singular, with an infinitive or a clause."""
     for predicate in sentence.words:
         children = sentence.children[predicate.id]
-        if _own_subject(sentence, predicate) is not None:
+        if any(map(_is_nominative, children)):
             continue
         if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
             yield predicate, None

@@ -73,7 +73,7 @@ def test_longest_sentence_is_named(tokenizer):
     check_length(pairs, sentences, None)
     message = (
         r"pair 1, sentence '一丁一丁一': 5 tokens, but the model's context holds 3 "
-        r"\(2 of 4 sentences are too long; 1 of 2 pairs fit\)\.$"
+        r"\(2 of 4 sentences are too long; 1 of 2 pairs fit\)$"
     )
     with pytest.raises(UserError, match=message):
         check_length(pairs, sentences, 3)
