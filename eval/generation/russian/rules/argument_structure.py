@@ -210,7 +210,8 @@ def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
     head = sentence.head_of(agent)
     if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
         return None
-    participle = _short_participle(tools, head)
+    active = head.feats.get("Voice") == "Act"  # a first person may be spelled as a participle
+    participle = None if active else _short_participle(tools, head)
     if agent.deprel == AGENT:
         return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
     predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
