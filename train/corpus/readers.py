@@ -125,8 +125,7 @@ def _texts_of_array(text: str, path: Path, field: str) -> Iterator[str]:
 def _table(path: Path, field: str) -> Iterator[str]:
     """Read the column of a table with a header: commas and quotation marks, or tabs, where quotation marks are text."""
     tabs = ending(path) == ".tsv"
-    csv.field_size_limit(_LONGEST_FIELD)
-    rows = csv.reader(
+    reader = csv.reader(
         (line for _, line in _lines(path)),
         delimiter="\t" if tabs else ",",
         quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
@@ -134,20 +133,34 @@ def _table(path: Path, field: str) -> Iterator[str]:
     )
     first = 1
     try:
+        rows = _long_rows(reader)
         header = next(filter(None, rows), None)
         if header is None:
             return
         if field not in header:
             raise unknown_name("data.text_field", field, header, f"{path}:1")
-        column, first = header.index(field), rows.line_num + 1
+        column, first = header.index(field), reader.line_num + 1
         for row in rows:
             if row and len(row) != len(header):
                 raise UserError(f"{path}:{first}: {len(row)} fields; the header has {len(header)}")
-            first = rows.line_num + 1
+            first = reader.line_num + 1
             if row:
                 yield row[column]
     except csv.Error as error:
         raise UserError(f"{path}:{first}: not a table ({error})") from error
+
+
+def _long_rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows with fields of any length; the limit is one of the process, so other tables keep theirs."""
+    while True:
+        before = csv.field_size_limit(_LONGEST_FIELD)
+        try:
+            row = next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+        if row is None:
+            return
+        yield row
 
 
 def _parquet(path: Path, field: str) -> Iterator[str]:

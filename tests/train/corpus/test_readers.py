@@ -1,6 +1,7 @@
 """Tables, JSON arrays and compressions; the other forms are read in test_corpus.py."""
 
 import bz2
+import csv
 import gzip
 import json
 import lzma
@@ -105,6 +106,7 @@ class TestTables:
 
     def test_a_long_field(self, tmp_path):
         assert read(tmp_path / "a.csv", f"body\n{'x' * 200_000}\n", field="body") == ["x" * 200_000]
+        assert csv.field_size_limit() == 131_072, "the limit of other tables stays"
 
     @pytest.mark.parametrize(
         ("content", "message"),
