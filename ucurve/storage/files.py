@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,11 +51,18 @@ def sync_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed."""
+    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed.
+
+    The file has the mode that the umask gives to new files, also where a library writes its own with mode 600.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     try:
+        temporary.touch(exist_ok=False)
+        mode = temporary.stat().st_mode
+        temporary.unlink()
         yield temporary
+        _set_mode(temporary, mode)
         sync_file(temporary)
         temporary.replace(path)
         sync_folder(path.parent)
@@ -67,14 +75,18 @@ def new_folder(path: Path) -> Iterator[Path]:
     """Give a temporary empty folder beside ``path``; on success its files are synced and it is renamed to ``path``.
 
     A folder already at ``path`` is replaced. On failure the temporary folder is removed and ``path`` left as it was.
+    Its files have the mode that the umask gives to new files, as in ``new_file``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.mkdir()
+    mode = temporary.stat().st_mode & 0o666  # a folder has the bits of a file, and those to enter it
     try:
         yield temporary
         for file in temporary.rglob("*"):
             if file.is_file():
+                if not file.is_symlink():
+                    _set_mode(file, mode)
                 sync_file(file)
         sync_folder(temporary)
         if path.exists():
@@ -199,6 +211,12 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def _set_mode(file: Path, mode: int) -> None:
+    """Set the permissions of a file, where they are others: a file system without permissions refuses to."""
+    if stat.S_IMODE(file.stat().st_mode) != stat.S_IMODE(mode):
+        file.chmod(stat.S_IMODE(mode))
 
 
 def _beside(path: Path) -> Path:

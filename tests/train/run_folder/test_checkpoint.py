@@ -1,4 +1,6 @@
 import json
+import os
+import stat
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ from eval.models.targets import model_targets
 from train.model.neox import build_model
 from train.model.shape import Shape
 from train.run_folder.checkpoint import CheckpointFacts, find_faults, write_checkpoint
+from train.run_folder.resume import save_state
 from ucurve.errors import RunError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
@@ -48,6 +51,19 @@ def test_the_manifest_says_what_the_contract_wants(checkpoint):
     wanted = {"step", "tokens", "flops", "epoch", "weights_sha256", "tokenizer_sha256", "data_sha256", "config_sha256"}
     assert wanted <= set(manifest)
     assert (manifest["step"], manifest["tokens"], manifest["epoch"]) == (3, 192, 0.5)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640)])
+def test_others_may_read_weights_and_states_as_the_umask_says(request, tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        checkpoint = request.getfixturevalue("checkpoint")
+        save_state(tmp_path / "run", 3, {"x": torch.zeros(1)}, {})
+    finally:
+        os.umask(before)
+    files = [*checkpoint.iterdir(), *(tmp_path / "run" / "resume").glob("*/*")]
+    assert {"model.safetensors", "state.safetensors"} <= {file.name for file in files}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {mode}
 
 
 def test_a_whole_checkpoint_has_no_faults(checkpoint):
