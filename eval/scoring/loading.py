@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator
 
 from eval.models.folder import Kind
+from eval.scoring.left_over import refuse_left_over
 from eval.scoring.text.sentences import Sentences
 from ucurve.errors import UserError
 from ucurve.huggingface import pretrained
@@ -63,8 +64,8 @@ def load_model(
         A ``PreTrainedModel`` in evaluation mode.
 
     Raises:
-        UserError: when it does not load, weights are missing, the device or the quantization is not there, or a model
-            that is to predict the next token sees it.
+        UserError: when it does not load, weights are missing or left over, the device or the quantization is not
+            there, or a model that is to predict the next token sees it.
     """
     from transformers.utils import logging
 
@@ -74,6 +75,7 @@ def load_model(
     model, report = pretrained.load_model(folder, _CLASSES[kind], weights, **options)
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
+    refuse_left_over(folder, report["unexpected_keys"], model.config)
     if device == "spread":
         _check_spread(folder, model)
     model = model.eval()
