@@ -4,7 +4,7 @@ import glob
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ class ScoreResult:
 def score(
     what: str | Path,
     *,
-    steps: Sequence[int] | None = None,
+    steps: Sequence[int] | Mapping[str, int] | None = None,
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
     **settings: Any,
@@ -84,8 +84,8 @@ def score(
     Args:
         what: a run folder or a pattern of several, a model folder, or ``owner/name`` on the hub, told apart by what is
             there: a run has ``run.json`` or ``checkpoints``.
-        steps: checkpoints of the run; None for all.
-        revisions: of the model; None for the model itself.
+        steps: checkpoints of the run, None for all; of a model, the steps of revisions whose names do not say them.
+        revisions: of the model, as in ``eval.models.targets.model_targets``; None for the model itself.
         out: folder that keeps the scores of a model. Without it they go when the result does.
         **settings: fields of ``eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
 
@@ -159,9 +159,9 @@ def _run_or_model(what: str) -> dict[str, str]:
 
 def _score(command: ScoreCommand) -> list[StoredScores]:
     if command.run is not None:
-        return score_runs(find_runs(command.run), command, command.steps)
+        return score_runs(find_runs(command.run), command, command.run_steps)
     assert command.model is not None and command.out is not None
-    return score_model(command.model, command.out, command, command.revisions)
+    return score_model(command.model, command.out, command, command.revisions, command.revision_steps)
 
 
 def _remove(folder: str | None) -> None:

@@ -1,6 +1,6 @@
 """Scoring as a command and as a hook."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,11 @@ def execute(command: ScoreCommand) -> None:
     elif command.check:
         report_data(command)
     elif command.model is not None and command.out is not None:
-        score_model(command.model, command.out, command, command.revisions)
+        score_model(command.model, command.out, command, command.revisions, command.revision_steps)
     elif command.run is not None and command.watch:
         score_as_they_appear(command.run, command)
     elif command.run is not None:
-        score_runs(find_runs(command.run), command, command.steps)
+        score_runs(find_runs(command.run), command, command.run_steps)
 
 
 def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
@@ -179,7 +179,11 @@ def score_run(
 
 
 def score_model(
-    model: str, out: Path, settings: ScoreSettings, revisions: Sequence[str] | None = None
+    model: str,
+    out: Path,
+    settings: ScoreSettings,
+    revisions: Sequence[str] | None = None,
+    steps: Mapping[str, int] | None = None,
 ) -> list[StoredScores]:
     """Score a model that was not trained as a run here, into the files of a run's eval folder below ``out``.
 
@@ -187,6 +191,7 @@ def score_model(
         model: a local folder, or ``owner/name`` on the hub.
         out: the folder that gets ``eval/``.
         revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
+        steps: steps of revisions whose names do not say them.
 
     Returns:
         Where every score is, by step, benchmark and scorer.
@@ -196,7 +201,7 @@ def score_model(
         RunError: as ``score_run``.
     """
     check_out(out)
-    targets = model_targets(model, revisions, settings.weights)
+    targets = model_targets(model, revisions, settings.weights, steps)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
     return _score(out, targets, settings)
 

@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.custom import CustomBenchmark
@@ -64,6 +73,18 @@ Names = Annotated[
 ]
 Linkings = Annotated[
     tuple[Annotated[str, _named(parse_linking)], ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)
+]
+
+
+def _keys_as_text(given: Any) -> Any:
+    return {str(name): step for name, step in given.items()} if isinstance(given, dict) else given
+
+
+# Checkpoints of a run, or steps of revisions of a model by their names.
+Steps = Annotated[
+    Annotated[tuple[int, ...], AfterValidator(_some), Tag("a list")]
+    | Annotated[dict[str, Annotated[int, Field(ge=0)]], BeforeValidator(_keys_as_text), Tag("a mapping")],
+    Discriminator(lambda given: "a mapping" if isinstance(given, dict) else "a list"),
 ]
 
 
@@ -179,7 +200,7 @@ class ScoreCommand(ScoreSettings):
     """The configuration of ``score.py``: the settings, and a run or a model; conf/score.yaml describes every key."""
 
     run: str | None = None
-    steps: Annotated[tuple[int, ...], AfterValidator(_some)] | None = None
+    steps: Steps | None = None
     watch: bool = False
     model: str | None = None
     revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None = None
@@ -201,10 +222,29 @@ class ScoreCommand(ScoreSettings):
             raise ValueError("watch=true scores every checkpoint of run=RUN; it goes with neither model= nor steps=")
         if (self.model is None) != (self.out is None):
             raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
-        if self.model is not None and self.steps is not None:
-            raise ValueError("steps= goes with run=; a model has no steps, only revisions=")
         if self.model is None and self.weights != "safetensors":
             raise ValueError("weights=bin goes with model=; the checkpoints of a run are safetensors files")
         if self.model is None and self.revisions is not None:
             raise ValueError("revisions= goes with model=; a run has steps=")
         return self
+
+    @model_validator(mode="after")
+    def _steps_of_one_thing(self) -> Self:
+        if self.model is not None and isinstance(self.steps, tuple):
+            raise ValueError(
+                "steps=[...] goes with run=; a model has revisions=[...], and steps={REVISION: N} gives the step of "
+                "one whose name does not say it"
+            )
+        if self.model is None and isinstance(self.steps, dict):
+            raise ValueError("steps={REVISION: N} goes with model=; the checkpoints of a run are steps=[0,512]")
+        return self
+
+    @property
+    def run_steps(self) -> tuple[int, ...] | None:
+        """The checkpoints of the run that are scored; None for all."""
+        return self.steps if isinstance(self.steps, tuple) else None
+
+    @property
+    def revision_steps(self) -> dict[str, int] | None:
+        """The steps of revisions of the model whose names do not say them."""
+        return self.steps if isinstance(self.steps, dict) else None

@@ -17,10 +17,11 @@ def find_equal(weights: Mapping[Name, str]) -> list[list[Name]]:
 
 def describe_equal(groups: Sequence[Sequence[Name]]) -> str:
     """Write groups on one line; of a long group, the first names and the last: ``86 (step1, step2, ..., step9)``."""
-    return "; ".join(f"{len(group)} ({_shorten([str(name) for name in group])})" for group in groups)
+    return "; ".join(f"{len(group)} ({shorten([str(name) for name in group])})" for group in groups)
 
 
-def _shorten(names: Sequence[str]) -> str:
+def shorten(names: Sequence[str]) -> str:
+    """Write names on one line; of many, the first ones and the last."""
     if len(names) <= _MOST:
         return ", ".join(names)
     return ", ".join([*names[: _MOST - 1], "...", names[-1]])

@@ -1,17 +1,26 @@
 """The models to score: checkpoints of a run, revisions of a published suite, or a single model."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from eval.models.folder import weights_hash
+from eval.models.revision_names import (
+    Place,
+    asked_steps,
+    is_of_a_later_stage,
+    names_a_checkpoint,
+    place_revisions,
+)
+from eval.models.same_weights import shorten
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
+from ucurve.progress import say
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     MANIFEST,
@@ -43,6 +52,7 @@ class Target:
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
         revision: the name of the revision that was asked for.
         run: the run folder whose checkpoint it was asked for as; None for a model alone.
+        stated_tokens: training tokens that the name of the revision states.
     """
 
     name: str
@@ -53,6 +63,13 @@ class Target:
     revision: str | None = None
     weights: Weights = "safetensors"
     run: Path | None = None
+    stated_tokens: int | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Training tokens, by the checkpoint's manifest or the name of the revision; None where nothing says."""
+        found: int | None = self.manifest.get("tokens", self.stated_tokens)
+        return found
 
     @property
     def ours(self) -> bool:
@@ -129,12 +146,19 @@ def _check_files(
     refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
 
 
-def model_targets(model: str, revisions: Sequence[str] | None = None, weights: Weights = "safetensors") -> list[Target]:
+def model_targets(
+    model: str,
+    revisions: Sequence[str] | None = None,
+    weights: Weights = "safetensors",
+    steps: Mapping[str, int] | None = None,
+) -> list[Target]:
     """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
 
     Args:
-        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``; ``all``
-            alone for every one whose name has a step; None for the model itself.
+        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``, or
+            patterns of names such as ``stage1-*``; ``all`` alone for every one whose name has a step; None for the
+            model itself.
+        steps: steps of revisions whose names do not say them; these are found too.
 
     Returns:
         The model with step -1, or a target for each revision in the order of their steps.
@@ -144,18 +168,27 @@ def model_targets(model: str, revisions: Sequence[str] | None = None, weights: W
             read off its name, is that of another one, or is not the step in the revision's manifest.
         DamagedError: when a model of this suite is not what was written.
     """
-    if revisions is None:
-        return [_model_target(model, None, MODEL_STEP, weights)]
-    named: dict[int, str] = {}
-    for name in all_revisions(model) if list(revisions) == [ALL] else revisions:
-        step = parse_revision_step(name)
-        if step in named:
-            raise UserError(f"revisions: {named[step]!r} and {name!r} are of one step, {step}")
-        named[step] = name
-    return [_model_target(model, named[step], step, weights) for step in sorted(named)]
+    if revisions is None and not steps:
+        return [_model_target(model, None, Place(MODEL_STEP), weights)]
+    places = place_revisions(_named_revisions(model, revisions or (), steps or {}), steps)
+    return [_model_target(model, name, place, weights) for name, place in places.items()]
 
 
-def _model_target(model: str, revision: str | None, step: int, weights: Weights) -> Target:
+def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, int]) -> list[str]:
+    """Return the names that are asked for, patterns replaced by what they match."""
+    if list(revisions) == [ALL]:
+        return all_revisions(model, steps)
+    there = _listed(model) if any(map(has_magic, revisions)) else []
+    named: list[str] = []
+    for asked in revisions:
+        matched = [name for name in there if fnmatch(name, asked)] if has_magic(asked) else [asked]
+        if not matched:
+            raise UserError(f"revisions: {model} has none named like {asked!r}; there are {shorten(there)}")
+        named += matched
+    return named
+
+
+def _model_target(model: str, revision: str | None, place: Place, weights: Weights) -> Target:
     local = Path(model).expanduser()
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
@@ -166,11 +199,12 @@ def _model_target(model: str, revision: str | None, step: int, weights: Weights)
     else:
         raise missing_folder("model", local)
     manifest = _manifest(folder) if _is_ours(folder) else {}
-    if manifest and revision is not None and int(manifest["step"]) != step:
+    if manifest and revision is not None and int(manifest["step"]) != place.step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
     if manifest:
         _check_files(folder, manifest, _WANTED, _LOADED)
-    return Target(name, step, folder, manifest, _counts(folder.resolve()), revision, weights)
+    counts = _counts(folder.resolve())
+    return Target(name, place.step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens)
 
 
 def has_checkpoint(run: Path) -> bool:
@@ -229,49 +263,54 @@ def _join(steps: Sequence[int]) -> str:
 
 
 ALL = "all"
-_STEP = r"(?:.*[^a-z])?step[-_]?(\d+)"
-_LAST_NUMBER = r"\D*(\d+)"
-_CHECKPOINT_WORDS = "step|checkpoint|ckpt|chck"  # a number behind another word, as in v2, is not a step
 
 
 def parse_revision_step(revision: str) -> int:
-    """Read a step off a name: ``step512``, ``chck_512``, ``512``, or with more behind it ``step1000-tokens4B``.
+    """Read a step off a name: ``step512``, ``step-50k``, ``step1000-tokens4B``, ``chck_10M``, ``5B``, ``512``.
 
     Raises:
-        UserError: when it has none.
+        UserError: when it has none, or is of a later stage of training, whose steps begin anew.
     """
-    found = re.match(_STEP, revision) or re.fullmatch(_LAST_NUMBER, revision)
-    if found is None:
-        raise UserError(f"revisions: no step can be read off {revision!r}; names like step512 are expected")
-    return int(found[1])
+    return place_revisions([revision])[revision].step
 
 
-def all_revisions(model: str) -> list[str]:
+def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:
     """Return the revisions of a model whose names have a step, as ``step512``, in the order of their steps.
+
+    Those of later stages of training, whose steps begin anew, are left out, and a message says so.
 
     Args:
         model: a local folder, whose subfolders are its revisions, or ``owner/name`` on the hub; where the hub is out of
             reach, the revisions that its cache has.
+        steps: steps of revisions whose names do not say them; these are among the result.
 
     Raises:
-        UserError: when there is no such model, or no such revision.
+        UserError: when there is no such model, no such revision, or their steps do not go on one axis.
     """
+    steps, names = steps or {}, _listed(model)
+    later = [name for name in names if is_of_a_later_stage(name) and name not in steps]
+    found = [name for name in names if names_a_checkpoint(name) and name not in later]
+    if not found and not steps:
+        raise UserError(
+            f"revisions=[{ALL}]: {model} has no revision named like step512; there are {shorten(names)}. Name those "
+            f"wanted, with the place of each on the axis of steps: {asked_steps(later or names)}"
+        )
+    if later:
+        say(
+            f"revisions=[{ALL}]: {len(later)} revisions of later stages are left out, whose steps begin anew; to score "
+            f"them too, give their places on the axis of steps: {asked_steps(later)}"
+        )
+    return list(place_revisions(found, steps))
+
+
+def _listed(model: str) -> list[str]:
+    """List the names of all revisions of a model."""
     local = Path(model).expanduser()
     if local.is_dir():
-        names = [path.parent.name for path in local.glob("*/config.json")]
-    elif may_be_hub_id(model):
-        names = _on_the_hub(model)
-    else:
-        raise missing_folder("model", local)
-    found = sorted(filter(_names_a_checkpoint, names), key=parse_revision_step)
-    if not found:
-        raise UserError(f"'revisions=[{ALL}]': {model} has no revision named like step512; name those wanted")
-    return found
-
-
-def _names_a_checkpoint(name: str) -> bool:
-    has_step = re.match(_STEP, name) or re.fullmatch(_LAST_NUMBER, name)
-    return bool(has_step and re.search(_CHECKPOINT_WORDS, name))
+        return sorted(path.parent.name for path in local.glob("*/config.json"))
+    if may_be_hub_id(model):
+        return _on_the_hub(model)
+    raise missing_folder("model", local)
 
 
 def _on_the_hub(model: str) -> list[str]:

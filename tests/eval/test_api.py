@@ -121,6 +121,14 @@ def test_a_model_with_a_place_for_its_scores(copy_model, asked, tmp_path, monkey
     assert score(tmp_path / "model", **asked, out=out).at().folder == out
 
 
+def test_steps_and_tokens_of_revisions(copy_model, asked):
+    folder = copy_model("suite")
+    for name in ("step1000-tokens4B", "final"):
+        shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns("step*", "final"))
+    rows = score(folder, **asked, revisions=["all"], steps={"final": 9000}).accuracy
+    assert {step: part["tokens"].tolist()[0] for step, part in rows.groupby("step")} == {1000: 4 * 10**9, 9000: pd.NA}
+
+
 def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -139,7 +147,7 @@ def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
         ("{run}", {"out": "x"}, r"out=DIR goes with model="),
         ("{run}", {"revisions": ["step0"]}, r"revisions= goes with model="),
         ("{run}", {"steps": [3]}, r"no checkpoint of step 3; there are 0, 8"),
-        ("{run}/checkpoints/step00000000", {"steps": [3]}, r"steps= goes with run="),
+        ("{run}/checkpoints/step00000000", {"steps": [3]}, r"steps=\[\.\.\.\] goes with run="),
         ("{run}1", {}, r"run or model: no folder .*s01\. Did you mean '.*s0'\?"),
         ("{run}*x", {}, r"run: no run folder matches '.*s0\*x'"),
         ("{run}/checkpoints/", {}, r"checkpoints: no \*\.safetensors file"),

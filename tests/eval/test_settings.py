@@ -31,6 +31,13 @@ def test_one_value_or_a_list(given):
     assert command("scorer=[mink,sentence]", "linking=lp", "ties_rules=wrong").scorers("causal") == ("mink", "sentence")
 
 
+def test_steps_of_revisions_are_given_by_name():
+    given = command("run=null", "model=m", "out=o", "steps={late-2: 1e3, 7: 10}")
+    assert (given.run_steps, given.revision_steps) == (None, {"late-2": 1000, "7": 10})
+    given = command("steps=[8,0]")
+    assert (given.run_steps, given.revision_steps) == ((8, 0), None)
+
+
 def test_a_preset_fills_what_is_not_given():
     settings, paper = command("preset=tse"), find_preset("tse")
     assert settings.scorers("causal") == (paper.scorer_causal,)
@@ -53,6 +60,13 @@ def test_what_is_given_wins_over_a_preset():
         (["preset=rublmp"], r"preset: unknown preset 'rublmp'; allowed: .*Did you mean 'rublimp'\?"),
         (["scorer=[sentense]"], r"scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"),
         (["scorer=[]"], r"scorer: the list is empty"),
+        (["steps={a: 1}"], r"steps=\{REVISION: N\} goes with model=; the checkpoints of a run are steps=\[0,512\]"),
+        (
+            ["run=null", "model=m", "out=o", "steps=[1]"],
+            r"a model has revisions=\[\.\.\.\], and steps=\{REVISION: N\} gives",
+        ),
+        (["run=null", "model=m", "out=o", "steps={a: x}"], r"steps\.a: got 'x'"),
+        (["run=null", "model=m", "out=o", "steps={a: -1}"], r"steps\.a: got -1"),
         (["subset=0"], r"subset: got 0; give the number of pairs of each paradigm, as 100, or first:100 for its first"),
         (["subset=first:0"], r"subset: got 'first:0'; give the number"),
         (["subset=firts:5"], r"subset: got 'firts:5'; give the number"),

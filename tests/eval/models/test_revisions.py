@@ -34,8 +34,56 @@ def hub(monkeypatch, tmp_path):
 def test_all_of_a_suite_on_the_hub(hub):
     hub(PYTHIA)
     assert all_revisions("owner/pythia-14m") == ["step0", "step1", "step512", "step143000"]
-    hub(["checkpoint-2000", "checkpoint-100", "chck_10M", "misstep9x1", "refs"])
+    hub(["checkpoint-2000", "checkpoint-100", "10M", "misstep9x1", "refs"])
     assert all_revisions("owner/other") == ["checkpoint-100", "checkpoint-2000"]
+
+
+def test_all_of_babylm_in_the_order_of_words(hub):
+    hub(["main", *(f"chck_{number}M" for number in (1000, 100, 10, 2, 1, 20))])
+    names = all_revisions("owner/babylm")
+    assert names == [f"chck_{number}M" for number in (1, 2, 10, 20, 100, 1000)]
+
+
+OLMO = ["main", "stage1-step150-tokens1B", "stage1-step9000-tokens20B", "stage2-ingredient1-step5000-tokens30B",
+        "stage2-ingredient2-step5000-tokens30B"]  # fmt: skip
+
+
+def test_all_of_a_suite_with_stages_are_those_of_the_first_one(hub, capsys):
+    hub(OLMO)
+    assert all_revisions("owner/olmo") == OLMO[1:3]
+    said = "".join(capsys.readouterr())
+    assert "2 revisions of later stages are left out, whose steps begin anew" in said
+    assert f"'steps={{{OLMO[3]}: N, {OLMO[4]}: N}}'" in said
+    assert all_revisions("owner/olmo", {OLMO[3]: 14000}) == [*OLMO[1:3], OLMO[3]]
+    hub(OLMO[3:])
+    with pytest.raises(UserError, match=r"no revision named like step512; .*'steps=\{stage2-ingredient1-step5000-tok"):
+        all_revisions("owner/olmo")
+
+
+def test_a_pattern_takes_the_revisions_that_match(copy_model):
+    folder = copy_model("family")
+    for name in ("seed0-step8", "seed0-step16", "seed1-step4"):
+        shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns("seed*"))
+    assert [target.step for target in model_targets(str(folder), ["seed0-*"])] == [8, 16]
+    with pytest.raises(UserError, match=r"'seed0-step16' and 'seed1-step4' differ in more than the step"):
+        model_targets(str(folder), ["all"])
+    with pytest.raises(UserError, match=r"has none named like 'sead\*'; there are seed0-step16, seed0-step8, seed1"):
+        model_targets(str(folder), ["sead*"])
+
+
+def test_a_step_that_is_given_needs_no_name(copy_model):
+    folder = copy_model("family")
+    for name in ("early", "step512", "late"):
+        shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns("early", "step*", "late"))
+    given = {"late": 1000, "early": 10}
+    for revisions in (["step512"], ["all"], ["early", "step512"]):
+        targets = model_targets(str(folder), revisions, steps=given)
+        assert [(target.revision, target.step) for target in targets] == [
+            ("early", 10),
+            ("step512", 512),
+            ("late", 1000),
+        ]
+    assert [target.step for target in model_targets(str(folder), steps=given)] == [10, 1000]
 
 
 def test_without_the_hub_those_of_its_cache(hub, tmp_path):

@@ -1,0 +1,169 @@
+"""Steps, tokens and words that the name of a revision states: ``step512``, ``step1000-tokens4B``, ``chck_10M``."""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Literal
+
+from eval.models.same_weights import shorten
+from ucurve.errors import UserError
+
+Unit = Literal["steps", "tokens", "words", "amount"]
+_PART = re.compile(
+    r"(?P<word>[a-z]+)?[-_.]?(?P<number>\d{1,15}(?:\.\d{1,9})?(?:e\d\d?)?)(?P<scale>[kmbt])?"
+    r"(?P<unit>t|[-_]?(?:token|word|step)s?(?![-_]?\d))?(?![a-z\d])",
+    re.IGNORECASE,
+)
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_WORDS: dict[str, Unit] = {"step": "steps", "iter": "steps", "iteration": "steps", "token": "tokens", "word": "words"}
+_CHECKPOINT = ("checkpoint", "ckpt", "chck")  # before a step or an amount
+_AMOUNT = (*_CHECKPOINT, "train", "")  # before an amount such as 5B; behind another word, it is the size of a model
+_GREATEST = 2**63 - 1  # what a table holds
+_BABYLM = "chck"  # the challenge prescribes chck_1M to chck_1000M, and counts words
+_STAGES = ("stage", "phase")  # of the second one and later, steps begin anew
+_BRANCHES = ("ingredient",)  # of a stage, several beside one another
+_IN_ALL = re.compile("step|checkpoint|ckpt|chck|iter|token|word", re.IGNORECASE)
+_LAST_NUMBER = re.compile(r"\D*(\d{1,15})")
+_READ = "step512, step-50k, step1000-tokens4B, tokens_5B, 10BT and chck_10M"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a revision stands on the axis of steps.
+
+    Attributes:
+        step: optimizer steps, or what its name counts in their place: tokens, words, or an amount such as ``5B``.
+        tokens: training tokens that its name states; None where it does not.
+    """
+
+    step: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What a name states; ``series`` is its other numbers, such as seed1, which tell it from another row of steps."""
+
+    place: Place
+    unit: Unit
+    series: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Part:
+    text: str
+    word: str
+    unit: Unit | None
+    value: int
+
+
+def names_a_checkpoint(name: str) -> bool:
+    """Say whether a name has a step, or tokens or words, and calls them so; a number alone may be of anything."""
+    return _read(name) is not None and _IN_ALL.search(name) is not None
+
+
+def is_of_a_later_stage(name: str) -> bool:
+    """Say whether a name is of a stage of training whose steps do not count those of the stage before."""
+    return any((part.word in _STAGES and part.value > 1) or part.word in _BRANCHES for part in _parts(name))
+
+
+def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None) -> dict[str, Place]:
+    """Find where revisions stand on one axis of steps, in the order of their steps.
+
+    Args:
+        given: steps of revisions whose names do not say them; they are placed too, whether ``names`` has them or not.
+
+    Raises:
+        UserError: naming all revisions whose steps cannot be read, or that do not go on one axis, and what to give.
+    """
+    given = given or {}
+    wanted = list(dict.fromkeys([*names, *given]))
+    readings = {name: None if is_of_a_later_stage(name) else _read(name) for name in wanted}
+    read = {name: reading for name, reading in readings.items() if reading is not None and name not in given}
+    unread = [name for name in wanted if name not in given and name not in read]
+    if unread:
+        raise _unread(unread)
+    _check_comparable(read)
+    places = {name: reading.place for name, reading in readings.items() if reading is not None}
+    places |= {name: Place(step, places[name].tokens if name in places else None) for name, step in given.items()}
+    ordered = sorted(wanted, key=lambda name: places[name].step)
+    for one, other in pairwise(ordered):
+        if places[one].step == places[other].step:
+            raise UserError(f"revisions: {one!r} and {other!r} are of one step, {places[one].step}")
+    return {name: places[name] for name in ordered}
+
+
+def asked_steps(names: Sequence[str]) -> str:
+    """Write what gives the steps of revisions on the command line."""
+    return f"'steps={{{shorten([f'{name}: N' for name in names])}}}'"
+
+
+def _unread(names: Sequence[str]) -> UserError:
+    later = [name for name in names if is_of_a_later_stage(name)]
+    reasons = [f"no step can be read off {name!r}" for name in names if name not in later][:1]
+    if later:
+        reasons.append(f"the steps of {later[0]!r} begin anew, and those of the stages before are not counted in them")
+    return UserError(
+        f"revisions: {'; '.join(reasons)}; names like {_READ} are read. Give the places of the others on the axis of "
+        f"steps: {asked_steps(names)}"
+    )
+
+
+def _check_comparable(read: Mapping[str, _Reading]) -> None:
+    """Refuse names whose steps do not lie on one axis: of two seeds, or some in steps and some in tokens."""
+    series = _grouped({name: reading.series for name, reading in read.items()})
+    units = _grouped({name: reading.unit for name, reading in read.items() if reading.place.step > 0})
+    for groups, differ in ((series, "differ in more than the step"), (units, "count other things")):
+        if len(groups) > 1:
+            others = [name for group in groups[1:] for name in group]
+            raise UserError(
+                f"revisions: {groups[0][0]!r} and {others[0]!r} {differ}, so their steps are not on one axis. Score "
+                "those of a kind into a folder out= of their own (a pattern takes them, such as revisions=['chck_*']), "
+                f"or give the places of some: {asked_steps(others)}"
+            )
+
+
+def _grouped(values: Mapping[str, Hashable]) -> list[list[str]]:
+    """Group names by their values."""
+    groups: dict[Hashable, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return list(groups.values())
+
+
+def _read(name: str) -> _Reading | None:
+    parts = _parts(name)
+    for unit in ("steps", "tokens", "words", "amount"):
+        found = [part for part in parts if part.unit == unit]
+        if len(found) > 1:
+            return None
+        if found:
+            tokens = [part.value for part in parts if part.unit == "tokens"]
+            series = tuple(part.text for part in parts if part.unit is None)
+            return _Reading(Place(found[0].value, tokens[0] if len(tokens) == 1 else None), found[0].unit, series)
+    last = _LAST_NUMBER.fullmatch(name)
+    return None if last is None else _Reading(Place(int(last[1])), "steps", ())
+
+
+def _parts(name: str) -> list[_Part]:
+    """Return the numbers of a name with the words beside them; what is no whole number has no unit."""
+    parts = []
+    for found in _PART.finditer(name):
+        word, scale, behind = ((found[group] or "").lower() for group in ("word", "scale", "unit"))
+        value = Decimal(found["number"]) * _SCALES[scale]
+        unit = _unit(word, scale, behind) if value == int(value) <= _GREATEST else None
+        parts.append(_Part(f"{word}{found['number']}{scale}", word, unit, int(value)))
+    return parts
+
+
+def _unit(word: str, scale: str, behind: str) -> Unit | None:
+    if behind == "t":
+        return "tokens" if scale else None  # as in 10BT
+    for text in (behind.lstrip("-_"), word):
+        if (unit := _WORDS.get(text.removesuffix("s"))) is not None:
+            return None if unit == "steps" and scale in ("b", "t") else unit  # nobody trains so many steps
+    if not scale:
+        return "steps" if word in _CHECKPOINT else None
+    return "words" if word == _BABYLM else "amount" if word in _AMOUNT else None
