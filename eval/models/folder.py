@@ -1,5 +1,6 @@
 """What the folder of a model says without its weights: hashes, configuration, kind, context length, start token."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -30,12 +31,25 @@ def weights_hash(folder: Path, weights: Weights = "safetensors") -> str:
     Raises:
         UserError: when the folder holds no weights in that form.
     """
+    return hash_of_parts(hash_parts(folder, weights))
+
+
+def hash_parts(folder: Path, weights: Weights = "safetensors") -> dict[str, str]:
+    """Return the SHA-256 of each file of a folder's weights by its name.
+
+    Raises:
+        UserError: when the folder holds no weights in that form.
+    """
     files = sorted(folder.glob(WEIGHT_FILES[weights]))
     if not files:
         on_request = any(folder.glob(WEIGHT_FILES["bin"])) and "; weights=bin reads the .bin files that are there"
         raise UserError(f"{folder}: no {WEIGHT_FILES[weights]} file{on_request or ''}")
-    hashes = {file.name: sha256_file(file) for file in files}
-    return hashes[files[0].name] if len(files) == 1 else sha256_json(hashes)
+    return {file.name: sha256_file(file) for file in files}
+
+
+def hash_of_parts(parts: Mapping[str, str]) -> str:
+    """Return the SHA-256 that stands for weights, from those of their files."""
+    return next(iter(parts.values())) if len(parts) == 1 else sha256_json(dict(parts))
 
 
 def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:

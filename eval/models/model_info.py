@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.models.folder import Kind, model_kind, read_config
+from eval.models.folder import Kind, hash_of_parts, model_kind, read_config
 from eval.models.targets import Target
 from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
 from ucurve.storage.files import sha256_file
@@ -41,6 +41,7 @@ class ModelInfo:
         special: ids that never stand for text of a sentence.
         unigrams: of the training tokens, or published.
         hashes: of weights, configuration and tokenizer, in the order of ``eval.store.scores.Key``.
+        weight_parts: hash of each file of the weights.
     """
 
     target: Target
@@ -52,6 +53,7 @@ class ModelInfo:
     special: frozenset[int]
     unigrams: Unigrams
     hashes: tuple[str, str, str]
+    weight_parts: dict[str, str]
 
 
 def read_model_info(
@@ -67,10 +69,13 @@ def read_model_info(
         UserError: when the configuration, the counts or the published table are missing or broken.
     """
     config, special = read_config(target.folder), _special_ids(tokenizer)
-    hashes = (target.weights_sha256(), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
+    parts = target.weight_parts()
+    hashes = (hash_of_parts(parts), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
     size = 1 + max(tokenizer.get_vocab().values())
     unigrams = _read_unigrams(target, tokenizer, size, special, published, add_k)
-    return ModelInfo(target, config, model_kind(config), tokenizer, tokenizer_files, size, special, unigrams, hashes)
+    return ModelInfo(
+        target, config, model_kind(config), tokenizer, tokenizer_files, size, special, unigrams, hashes, parts
+    )
 
 
 def _special_ids(tokenizer: Any) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Steps of a published suite that have the same weights, as branches do that were uploaded twice."""
+"""Steps of a published suite that have the same weights, or a part of them, as branches do that were uploaded twice."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
@@ -13,6 +13,28 @@ def find_equal(weights: Mapping[Name, str]) -> list[list[Name]]:
     for name, sha256 in weights.items():
         groups.setdefault(sha256, []).append(name)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name]]:
+    """Return the groups of names that share a file of their weights and not all of them.
+
+    A file that is the same in all of three or more is a part that training left alone, such as frozen embeddings, and
+    makes no group.
+
+    Args:
+        parts: hash of each file of the weights, by its name, of each name.
+    """
+    holders: dict[str, list[Name]] = {}
+    for name, hashes in parts.items():
+        for sha256 in set(hashes.values()):
+            holders.setdefault(sha256, []).append(name)
+    groups = [
+        group
+        for group in holders.values()
+        if len({tuple(sorted(parts[name].values())) for name in group}) > 1
+        and not (len(group) == len(parts) and len(parts) > 2)
+    ]
+    return [list(group) for group in dict.fromkeys(map(tuple, groups))]
 
 
 def describe_equal(groups: Sequence[Sequence[Name]]) -> str:

@@ -7,7 +7,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
-from eval.models.folder import weights_hash
+from eval.models.folder import hash_of_parts, hash_parts
 from eval.models.revision_names import (
     Place,
     asked_steps,
@@ -82,8 +82,16 @@ class Target:
         Raises:
             DamagedError: when they are not those of the manifest.
         """
-        found = weights_hash(self.folder, self.weights)
-        if self.ours and found != self.manifest.get("weights_sha256"):
+        return hash_of_parts(self.weight_parts())
+
+    def weight_parts(self) -> dict[str, str]:
+        """Hash each file of the weights as it is now.
+
+        Raises:
+            DamagedError: when they are not those of the manifest.
+        """
+        found = hash_parts(self.folder, self.weights)
+        if self.ours and hash_of_parts(found) != self.manifest.get("weights_sha256"):
             raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
         return found
 

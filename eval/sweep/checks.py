@@ -7,7 +7,7 @@ import pandas as pd
 from eval.linking import Linking, parse_linking
 from eval.metrics.fitting import fit_paradigms
 from eval.models.folder import model_kind, read_config
-from eval.models.same_weights import describe_equal, find_equal
+from eval.models.same_weights import describe_equal, find_equal, find_shared_parts
 from eval.models.targets import Target
 from eval.models.unigram import read_table
 from eval.scoring.base import Scorer
@@ -62,18 +62,24 @@ def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
 
 
 def log_equal_revisions(jobs: Sequence[Job]) -> None:
-    """Warn about revisions that have the same weights: at most one of them is the checkpoint of its name.
+    """Warn about revisions that have the same weights, or a file of them: at most one is the checkpoint of its name.
 
     Checkpoints of this suite may be equal, after steps with a learning rate of 0: their manifests vouch for the steps.
     """
-    weights = {job.target.revision: job.key.weights_sha256 for job in jobs if job.target.revision is not None}
-    vouched = {job.target.revision for job in jobs if job.target.ours}
-    groups = [group for group in find_equal(weights) if not vouched.issuperset(group)]
-    if groups:
-        say(
-            f"warning: {jobs[0].target.name}: of {len(weights)} revisions, these have the same weights: "
-            f"{describe_equal(groups)}; they are one model and not several checkpoints, and the report says so"
-        )
+    infos = {job.target.revision: job.scorer.info for job in jobs if job.target.revision is not None}
+    vouched = {revision for revision, info in infos.items() if info.target.ours}
+    equal = find_equal({revision: info.hashes[0] for revision, info in infos.items()})
+    shared = find_shared_parts({revision: info.weight_parts for revision, info in infos.items()})
+    for groups, same, verdict in (
+        (equal, "the same weights", "they are one model and not several checkpoints, and the report says so"),
+        (shared, "a file of weights in common", "at most one of them can own that file; the others are of no step"),
+    ):
+        doubtful = [group for group in groups if not vouched.issuperset(group)]
+        if doubtful:
+            say(
+                f"warning: {jobs[0].target.name}: of {len(infos)} revisions, these have {same}: "
+                f"{describe_equal(doubtful)}; {verdict}"
+            )
 
 
 def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) -> None:

@@ -5,6 +5,8 @@ import shutil
 
 import pandas as pd
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from analysis.data.settings import AnalyzeSettings
 from analysis.run import analyze
@@ -233,6 +235,30 @@ def test_revisions_with_the_same_weights_are_named(
     report = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
     assert "out has steps of equal weights" in report
     assert "2 (0, 512)." in report
+
+
+@pytest.mark.parametrize("weights", ["safetensors", "bin"])
+def test_a_revision_with_a_part_of_another_one_is_named(
+    copy_model, make_model, write_checkpoint, root, tmp_path, capsys, weights
+):
+    folder = copy_model("family")
+    for step in (0, 8, 512):
+        revision = write_checkpoint(folder / f"step{step}", make_model(seed=step), step, manifest=False)
+        state = load_file(revision / "model.safetensors")
+        (revision / "model.safetensors").unlink()
+        names, suffix = sorted(state), "safetensors" if weights == "safetensors" else "bin"
+        stem = "model" if weights == "safetensors" else "pytorch_model"
+        files = {name: f"{stem}-0000{1 + (place >= 2)}-of-00002.{suffix}" for place, name in enumerate(names)}
+        for file in set(files.values()):
+            part = {name: state[name].clone() for name in names if files[name] == file}
+            (save_file if weights == "safetensors" else torch.save)(part, revision / file)
+        (revision / f"{stem}.{suffix}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": files}))
+    first = f"{stem}-00001-of-00002.{suffix}"
+    shutil.copy(folder / "step512" / first, folder / "step8" / first)
+    asked = [f"out={tmp_path / 'out'}", f"benchmark_root={root}", "benchmarks=[zhoblimp]", "linking=[lp]"]
+    of_model(folder, *asked, "revisions=[all]", f"weights={weights}")
+    (warning,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: family: of 3")]
+    assert "these have a file of weights in common: 2 (step8, step512); at most one of them can own" in warning
 
 
 @pytest.mark.parametrize(
