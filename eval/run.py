@@ -244,7 +244,8 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cach
 
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
-        check_length(pairs, encode(pairs, tokenizer), context, trainable=True)
+        encoded = encode(pairs, tokenizer, leading_space=settings.leading_space)
+        check_length(pairs, encoded, context, trainable=True)
         cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
 
 

@@ -101,6 +101,7 @@ class ScoreSettings:
     preset: Annotated[str, _named(find_preset)] | None = None
     scorer: Names = None
     bos: Bos | None = None
+    leading_space: bool = False
     dtype: Dtype = "float32"
     device: Device = "auto"
     weights: Weights = "safetensors"

@@ -1,4 +1,4 @@
-"""Compare scoring minimal pairs with lm-eval and minicons: the same model and pairs, side by side in one run.
+"""Compare scoring minimal pairs with lm-eval and minicons: the same model, pairs and text, side by side in one run.
 
 python measurements/scoring.py --pairs ../shared/benchmarks/zhoblimp [--vocabulary 50000] [--model FOLDER]
 

@@ -55,6 +55,10 @@ class ScorerSettings(Protocol):
         """Where the model is computed."""
 
     @property
+    def leading_space(self) -> bool:
+        """Whether every sentence is read with a space before it."""
+
+    @property
     def bow_correction(self) -> bool:
         """Whether regions are corrected for the beginning of the word after them."""
 
@@ -164,11 +168,16 @@ class Scorer(ABC):
         }
         if self.settings.dtype == "int8":
             common["int8"] = int8_method(self.settings.device)
+        common |= self.reading()
         half = self.settings.dtype in ("bfloat16", "float16") or common.get("int8") == "LLM.int8"
         if self.kind == "causal" and half:
             common["log_softmax"] = "float32"  # it was of the model's dtype once
         unigrams = {"unigrams_sha256": self.unigrams.sha256, "add_k": self.unigrams.add_k}
         return {**common, **self.own_key_settings(), **unigrams}
+
+    def reading(self) -> dict[str, Any]:
+        """Return how sentences are read, for the key; nothing for the usual way, so that older keys stay valid."""
+        return {"leading_space": True} if self.settings.leading_space else {}
 
     def own_key_settings(self) -> dict[str, Any]:
         """Return the part of ``key_settings`` that only this way to score has."""

@@ -43,7 +43,7 @@ class SweepCache:
         self._pairs: dict[Hashable, pd.DataFrame] = {}
         self._ratings: dict[Hashable, pd.DataFrame | None] = {}
         self._tokenizers: dict[str, Any] = {}  # by the hash of their files
-        self._sentences: WeakValueDictionary[tuple[str, str, Part, bool], Sentences] = WeakValueDictionary()
+        self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
         self._ngrams: tuple[Hashable, SeenNgrams] | None = None  # of one run
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
 
@@ -90,17 +90,19 @@ class SweepCache:
         tokenizer.name_or_path = str(folder)  # for messages
         return tokenizer, files_sha256
 
-    def sentences(self, info: ModelInfo, pairs: pd.DataFrame, data_sha256: str, part: Part, bare: bool) -> Sentences:
+    def sentences(
+        self, info: ModelInfo, pairs: pd.DataFrame, data_sha256: str, part: Part, bare: bool, leading_space: bool
+    ) -> Sentences:
         """Tokenize a benchmark, once for all models with the same tokenizer.
 
         Raises:
             UserError: as ``encode``.
         """
-        key = (info.tokenizer_files, data_sha256, part, bare)
+        key = (info.tokenizer_files, data_sha256, part, bare, leading_space)
         sentences = self._sentences.get(key)
         if sentences is None:
             self.made["sentences"] += 1
-            self._sentences[key] = sentences = encode(pairs, info.tokenizer, part, bare)
+            self._sentences[key] = sentences = encode(pairs, info.tokenizer, part, bare, leading_space)
             self._recent.append(sentences)
         return sentences
 

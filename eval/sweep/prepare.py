@@ -103,7 +103,10 @@ def _make_job(
 ) -> Job:
     check_kind(scorer, info.kind, info.target.folder)
     data_sha256 = data_hash(pairs)
-    bound = scorer(info, pairs, settings, lambda part, bare: cache.sentences(info, pairs, data_sha256, part, bare))
+    bound = scorer(
+        info, pairs, settings,
+        lambda part, bare: cache.sentences(info, pairs, data_sha256, part, bare, settings.leading_space),
+    )  # fmt: skip
     return Job(bound, Key(*info.hashes, _hash_tokens(bound.sentences), data_sha256, bound.key_settings()))
 
 

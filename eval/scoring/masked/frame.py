@@ -7,6 +7,7 @@ import numpy as np
 
 from eval.models.folder import context_length
 from eval.scoring.text.sentences import Ids, Sentences
+from eval.scoring.text.tokenize import with_space
 from ucurve.errors import UserError
 
 _AFTER_PADDING = (  # model types that number the first position one more than the padding token
@@ -90,7 +91,8 @@ def number_words(tokenizer: Any, sentences: Sentences) -> Ids:
         UserError: as ``check_knows_words``.
     """
     check_knows_words(tokenizer)
-    encoded = tokenizer(sentences.texts, add_special_tokens=False, return_attention_mask=False)
+    texts = with_space(sentences.texts) if sentences.leading_space else sentences.texts
+    encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False)
     words = [
         -1 - place if word is None else word
         for sentence in range(len(sentences.texts))

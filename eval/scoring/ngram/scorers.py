@@ -49,6 +49,7 @@ class Ngram(TokenScorer):
             "step": self.info.target.step,
             "start_id": self.start.id,
             "start_rule": self.start.rule,
+            **self.reading(),
             "unk_id": self.info.tokenizer.unk_token_id,
             "ids_without_unigram": sorted(self.info.special),
             "unigrams_sha256": self.unigrams.sha256,

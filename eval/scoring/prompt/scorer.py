@@ -12,6 +12,7 @@ from eval.scoring.base import Encode, Scorer, ScorerSettings
 from eval.scoring.prompt.chats import chat_prompts, check_prompt_length
 from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, questions_for
 from eval.scoring.text.sentences import Advance
+from ucurve.errors import UserError
 from ucurve.storage.files import sha256_file
 
 _ORDER_SEED = 0  # of the two sentences in a prompt
@@ -25,6 +26,10 @@ class Prompt(Scorer):
     fits_parameters = False
 
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
+        if settings.leading_space:
+            raise UserError(
+                "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
+            )
         super().__init__(info, pairs, settings, encode)
         language = settings.prompt.language or str(pairs["language"].iloc[0])
         self.prompts = chat_prompts(info.tokenizer, pairs, questions_for(language, settings.prompt.own), _ORDER_SEED)

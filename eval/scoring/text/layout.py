@@ -27,7 +27,7 @@ def make_layout(sentences: Sentences, tokenizer: Any) -> TokenLayout:
     """Find the characters and the words of the tokens of sentences."""
     if not tokenizer.is_fast:
         return TokenLayout(sentences, None, None)
-    places = tokenize(sentences.texts, tokenizer, placed=True)[2]
+    places = tokenize(sentences.texts, tokenizer, placed=True, leading_space=sentences.leading_space)[2]
     assert places is not None and len(places) == len(sentences.tokens)
     words = number_words(sentences.texts, sentences.starts, places) if delimits_words(sentences.texts) else None
     return TokenLayout(sentences, places, words)

@@ -40,6 +40,7 @@ class Sentences:
         scored: bool[tokens], the tokens whose log probabilities count; at least one of each sentence.
         spans: int64[sentences, 2], the characters that are scored, from and to.
         straddling: sentences with a token that has characters on both sides of a border of the span; it counts.
+        leading_space: whether every sentence is read with a space before it, which is not in ``texts``.
     """
 
     texts: list[str]
@@ -50,6 +51,7 @@ class Sentences:
     scored: Flags
     spans: Ids
     straddling: int = 0
+    leading_space: bool = False
     _computed: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Result]) -> Result:
@@ -86,7 +88,9 @@ class Sentences:
         return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]
 
 
-def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False) -> Sentences:
+def encode(
+    pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False, leading_space: bool = False
+) -> Sentences:
     """Tokenize every distinct sentence once, as it stands, without special tokens, never cutting it.
 
     Args:
@@ -94,20 +98,21 @@ def encode(pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool
             word is not a character of the word's token.
         bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
             reading without a start token does. (A tokenizer that cannot say what that is leaves the spans whole.)
+        leading_space: read every sentence with a space before it, whatever the language; it is no character of it.
 
     Raises:
         UserError: when a sentence or the part of it that counts has no token, the pairs do not have the part, or the
             tokenizer cannot say which characters a token stands for and a part is asked for.
     """
     codes, texts, spans = _distinct(pairs, part)
-    tokens, lengths, places = _tokenize(texts, tokenizer, part, bare)
+    tokens, lengths, places = _tokenize(texts, tokenizer, part, bare, leading_space)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
     if part != "whole":
         assert places is not None
         scored, straddling = _scored(places, spans, starts)
     halves = codes[: len(pairs)], codes[len(pairs) :]
-    sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling)
+    sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling, leading_space)
     _check_not_empty(pairs, sentences)
     if bare:
         sentences = _without_first_tokens(sentences, places)
@@ -130,14 +135,16 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, list[str], Ids]:
     return codes, [text for text, _, _ in numbers], np.array([span for _, *span in numbers], dtype=np.int64)
 
 
-def _tokenize(texts: list[str], tokenizer: Any, part: Part, bare: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(
+    texts: list[str], tokenizer: Any, part: Part, bare: bool, leading_space: bool
+) -> tuple[Ids, Ids, Ids | None]:
     """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
             f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
             "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
         )
-    return tokenize(texts, tokenizer, placed=part != "whole" or (bare and tokenizer.is_fast))
+    return tokenize(texts, tokenizer, part != "whole" or (bare and tokenizer.is_fast), leading_space)
 
 
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:

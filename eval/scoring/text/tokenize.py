@@ -59,20 +59,36 @@ _TEXTS = 1024  # tokenized at once; what a tokenizer returns is many times large
 _BARE = {"add_special_tokens": False, "return_attention_mask": False}
 
 
-def tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
+def with_space(texts: Sequence[str]) -> list[str]:
+    """Put a space before every text."""
+    return [f" {text}" for text in texts]
+
+
+def tokenize(
+    texts: list[str], tokenizer: Any, placed: bool, leading_space: bool = False
+) -> tuple[Ids, Ids, Ids | None]:
     """Tokenize texts.
 
     Args:
         placed: whether to say which characters a token stands for; a fast tokenizer can.
+        leading_space: whether to read every text with a space before it, which is no character of the text; a token
+            that is this space alone stands for the first character.
 
     Returns:
         int64[tokens] of all texts one after the other; how many each has, int64[texts]; and where asked for, the
         characters of each token in its text, from and to, int64[tokens, 2].
     """
+    if leading_space:
+        tokens, lengths, places = tokenize(with_space(texts), tokenizer, placed)
+        return tokens, lengths, None if places is None else np.maximum(places - 1, [0, 1])
     if _calls_library(tokenizer):
         looked_up = _looked_up(texts, tokenizer)
         if looked_up is not None:
             return *looked_up, _single_places(looked_up[1]) if placed else None
+    return _tokenize(texts, tokenizer, placed)
+
+
+def _tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
     ask = _choose_call(texts, tokenizer)
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):

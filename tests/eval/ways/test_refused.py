@@ -220,3 +220,8 @@ def test_a_tokenizer_that_knows_no_words(tmp_path, models_of, refused):
     PreTrainedTokenizerFast(tokenizer_object=whole, mask_token="[MASK]").save_pretrained(folder)
     message = refused(folder, scorer="pll_l2r")
     assert message.endswith("does not split a text into words: it takes 'a b' for one; the scorer 'pll' needs no words")
+
+
+def test_a_chat_has_no_sentence_to_put_a_space_before(models_of, refused):
+    message = refused(models_of("gpt2").folder, scorer="prompt", leading_space=True)
+    assert message == "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
