@@ -319,7 +319,8 @@ def test_weights_named_by_the_configuration(folder, name):
 def test_an_adapter_is_no_model(folder):
     change(folder, "adapter_config.json", base_model_name_or_path="owner/name", peft_type="LORA")
     with pytest.raises(
-        UserError, match=r"adapter_config\.json: the folder holds an adapter \(PEFT\) for a model; merge it"
+        UserError,
+        match=r"adapter_config\.json: the folder holds an adapter \(PEFT, such as LoRA\) for the model 'owner/name'",
     ):
         load_model(folder, "AutoModelForCausalLM")
 

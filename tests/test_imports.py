@@ -19,7 +19,7 @@ ORDER = {
         "huggingface cli yaml_files",
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks"],
-    "ucurve.huggingface": ["tokenizer_files", "foreign_code", "pretrained", "revisions"],
+    "ucurve.huggingface": ["tokenizer_files model_files", "foreign_code", "pretrained", "revisions"],
     "eval": [
         "linking pairs",
         "templates models",
@@ -33,7 +33,7 @@ ORDER = {
     "eval.scoring": [
         "text sharing",
         "sizes",
-        "output batching",
+        "output batching left_over",
         "loading",
         "base",
         "mink",

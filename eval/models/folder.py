@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ucurve.errors import UserError
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
+from ucurve.huggingface.model_files import only_gguf
 from ucurve.storage.files import read_json_object, sha256_file, sha256_json
 
 Kind = Literal["causal", "masked"]
@@ -43,7 +44,7 @@ def hash_parts(folder: Path, weights: Weights = "safetensors") -> dict[str, str]
     files = sorted(folder.glob(WEIGHT_FILES[weights]))
     if not files:
         on_request = any(folder.glob(WEIGHT_FILES["bin"])) and "; weights=bin reads the .bin files that are there"
-        raise UserError(f"{folder}: no {WEIGHT_FILES[weights]} file{on_request or ''}")
+        raise UserError(f"{folder}: no {WEIGHT_FILES[weights]} file{on_request or only_gguf(folder)}")
     return {file.name: sha256_file(file) for file in files}
 
 

@@ -19,6 +19,7 @@ from eval.models.same_weights import shorten
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
+from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
 from ucurve.progress import say
 from ucurve.storage.run_folder import (
@@ -206,6 +207,8 @@ def _model_target(model: str, revision: str | None, place: Place, weights: Weigh
         folder, name = _fetch(model, revision, weights), model
     else:
         raise missing_folder("model", local)
+    refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
+    refuse_adapter(folder)
     manifest = _manifest(folder) if _is_ours(folder) else {}
     if manifest and revision is not None and int(manifest["step"]) != place.step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")

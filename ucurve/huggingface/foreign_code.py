@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ucurve.errors import UserError
+from ucurve.huggingface.model_files import refuse_adapter, refuse_more_layers, refuse_pointers
+from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES
 from ucurve.storage.files import read_json_or_empty
 
 Weights = Literal["safetensors", "bin"]
@@ -33,6 +35,7 @@ def check_tokenizer(folder: Path) -> None:
     Raises:
         UserError: naming the file and the key.
     """
+    refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = _tokenizer_settings(folder), _configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
         _check_class(folder / file, values.get("tokenizer_class"))
@@ -49,7 +52,7 @@ def check_tokenizer(folder: Path) -> None:
 
 
 def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors") -> None:
-    """Refuse a model that transformers does not have, and weights in another form than the one that is asked for.
+    """Refuse a model that transformers does not have, and weights in another form than asked for or with fewer layers.
 
     Args:
         auto_class: the class that is to load it, such as ``AutoModelForCausalLM``.
@@ -59,6 +62,7 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
     """
     config = _configuration(folder)
     _check_weights(folder, config, weights)
+    refuse_more_layers(folder, config, folder.glob(WEIGHT_FILES[weights]))
     path = folder / "config.json"
     for key, value in _kernels(config):
         raise UserError(
@@ -121,9 +125,7 @@ def _check_weights(folder: Path, config: dict[str, Any], weights: Weights) -> No
             f"{folder / 'config.json'}: transformers_weights is {named!r}, "
             f"which is not {_A_FILE[weights]} of this folder"
         )
-    adapter = folder / "adapter_config.json"
-    if adapter.exists():
-        raise UserError(f"{adapter}: the folder holds an adapter (PEFT) for a model; merge it into the model first")
+    refuse_adapter(folder)
     for index in sorted(folder.glob(f"*.{weights}.index.json")):
         for name in _shards(index):
             if not _WEIGHTS[weights].fullmatch(name):

@@ -1,0 +1,100 @@
+"""Folders that look like a model and are none, told by their files before anything is built or loaded."""
+
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ucurve.errors import UserError
+from ucurve.storage.files import read_json_or_empty
+
+_POINTER = b"version https://git-lfs.github.com/spec/"
+_LONGEST_POINTER = 1024  # bytes, by the specification of Git LFS
+_ADAPTER = "adapter_config.json"
+_LAYERS = re.compile(r"num_((hidden|encoder|decoder)_)?layers|n_layers?|(encoder|decoder)_layers")
+
+
+def refuse_pointers(folder: Path, patterns: Iterable[str]) -> None:
+    """Refuse files of a clone that has the pointers of Git LFS in place of large files.
+
+    Raises:
+        UserError: naming them.
+    """
+    files = sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
+    pointers = [file.name for file in files if _is_pointer(file)]
+    if pointers:
+        verb = "is a Git LFS pointer, not the file" if len(pointers) == 1 else "are Git LFS pointers, not the files"
+        raise UserError(f"{folder}: {', '.join(pointers)} {verb}: run git lfs pull in that folder")
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Refuse an adapter, whose weights are added to those of a model that is elsewhere.
+
+    Raises:
+        UserError: naming its file and the model.
+    """
+    path = folder / _ADAPTER
+    if path.exists():
+        base = read_json_or_empty(path).get("base_model_name_or_path")
+        model = f"the model {base!r}" if base else "a model"
+        raise UserError(f"{path}: the folder holds an adapter (PEFT, such as LoRA) for {model}; merge it into it first")
+
+
+def only_gguf(folder: Path) -> str:
+    """Say what to do with the GGUF files of a folder without other weights; nothing where there are none."""
+    found = sorted(folder.glob("*.gguf"))
+    if not found:
+        return ""
+    return (
+        f"; {found[0].name} is GGUF, which is to be converted first: transformers reads it with "
+        f"from_pretrained(FOLDER, gguf_file={found[0].name!r}), and save_pretrained writes safetensors"
+    )
+
+
+def refuse_more_layers(folder: Path, config: dict[str, Any], files: Iterable[Path]) -> None:
+    """Refuse a number of layers that the weights cannot have, before as many layers are built.
+
+    Args:
+        config: content of ``config.json``.
+        files: the weights.
+
+    Raises:
+        UserError: naming the key, its value and what the weights hold.
+    """
+    tensors = [_count_tensors(file) for file in files]
+    held = sum(number or 0 for number in tensors)
+    for key, layers in _integers(config) if tensors and None not in tensors else ():
+        if _LAYERS.fullmatch(key) and layers > held:  # every layer has a tensor of its own at least
+            raise UserError(
+                f"{folder / 'config.json'}: {key} is {layers:,}, but the weights hold {held:,} tensors in all; "
+                "config.json is not that of these weights"
+            )
+
+
+def _is_pointer(file: Path) -> bool:
+    if file.stat().st_size > _LONGEST_POINTER:
+        return False
+    return file.read_bytes().startswith(_POINTER)
+
+
+def _integers(value: Any) -> Iterator[tuple[str, int]]:
+    """Yield the whole numbers of a configuration and of its parts, such as ``text_config``, with their keys."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        if isinstance(inner, int):
+            yield key, inner
+        yield from _integers(inner)
+
+
+def _count_tensors(file: Path) -> int | None:
+    """Count the tensors of a file; None for one that is broken or of an old form, of which loading tells more."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if file.suffix == ".safetensors":
+            with safe_open(file, framework="np") as opened:
+                return len(opened.keys())
+        with zipfile.ZipFile(file) as archive:
+            return sum("/data/" in name for name in archive.namelist())
+    except (OSError, SafetensorError, zipfile.BadZipFile):
+        return None
