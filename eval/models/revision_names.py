@@ -11,6 +11,7 @@ from eval.models.same_weights import shorten
 from ucurve.errors import UserError
 
 Unit = Literal["steps", "tokens", "words", "amount"]
+_UNITS: tuple[Unit, ...] = ("steps", "tokens", "words", "amount")  # the first that a name has is its step
 _PART = re.compile(
     r"(?P<word>[a-z]+)?[-_.]?(?P<number>\d{1,15}(?:\.\d{1,9})?(?:e\d\d?)?)(?P<scale>[kmbt])?"
     r"(?P<unit>t|[-_]?(?:token|word|step)s?(?![-_]?\d))?(?![a-z\d])",
@@ -135,14 +136,14 @@ def _grouped(values: Mapping[str, Hashable]) -> list[list[str]]:
 
 def _read(name: str) -> _Reading | None:
     parts = _parts(name)
-    for unit in ("steps", "tokens", "words", "amount"):
+    for unit in _UNITS:
         found = [part for part in parts if part.unit == unit]
         if len(found) > 1:
             return None
         if found:
             tokens = [part.value for part in parts if part.unit == "tokens"]
             series = tuple(part.text for part in parts if part.unit is None)
-            return _Reading(Place(found[0].value, tokens[0] if len(tokens) == 1 else None), found[0].unit, series)
+            return _Reading(Place(found[0].value, tokens[0] if len(tokens) == 1 else None), unit, series)
     last = _LAST_NUMBER.fullmatch(name)
     return None if last is None else _Reading(Place(int(last[1])), "steps", ())
 
