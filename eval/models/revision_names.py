@@ -25,7 +25,8 @@ _GREATEST = 2**63 - 1  # what a table holds
 _BABYLM = "chck"  # the challenge prescribes chck_1M to chck_1000M, and counts words
 _STAGES = ("stage", "phase")  # of the second one and later, steps begin anew
 _BRANCHES = ("ingredient",)  # of a stage, several beside one another
-_IN_ALL = re.compile("step|checkpoint|ckpt|chck|iter|token|word", re.IGNORECASE)
+_BESIDE = ("epoch", "loss", "ppl")  # what changes with the step
+_IN_ALL = re.compile("step|checkpoint|ckpt|chck|(?<![a-z])iter", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"\D*(\d{1,15})")
 _READ = "step512, step-50k, step1000-tokens4B, tokens_5B, 10BT and chck_10M"
 
@@ -62,7 +63,8 @@ class _Part:
 
 def names_a_checkpoint(name: str) -> bool:
     """Say whether a name has a step, or tokens or words, and calls them so; a number alone may be of anything."""
-    return _read(name) is not None and _IN_ALL.search(name) is not None
+    reading = _read(name)
+    return reading is not None and (reading.unit in ("tokens", "words") or _IN_ALL.search(name) is not None)
 
 
 def is_of_a_later_stage(name: str) -> bool:
@@ -142,7 +144,7 @@ def _read(name: str) -> _Reading | None:
             return None
         if found:
             tokens = [part.value for part in parts if part.unit == "tokens"]
-            series = tuple(part.text for part in parts if part.unit is None)
+            series = tuple(part.text for part in parts if part.unit is None and part.word not in _BESIDE)
             return _Reading(Place(found[0].value, tokens[0] if len(tokens) == 1 else None), unit, series)
     last = _LAST_NUMBER.fullmatch(name)
     return None if last is None else _Reading(Place(int(last[1])), "steps", ())

@@ -100,8 +100,10 @@ def test_names_that_do():
     names = ["a-1.1B-step-1195k-token-2.5T", "a-1.1B-intermediate-step-240k-503b", "a-1.1B-step-50K-105b"]
     assert list(place_revisions(names)) == names[::-1]
     assert list(place_revisions(["chck_1M", "step0"])) == ["step0", "chck_1M"]
+    names = ["epoch1-step1000-loss3.1", "epoch2-step2000-loss2.9"]
+    assert list(place_revisions(names)) == names
 
 
-@pytest.mark.parametrize("name", ["70m", "7", "v2", "main", "10M", "misstep9x1"])
+@pytest.mark.parametrize("name", ["70m", "7", "v2", "main", "10M", "misstep9x1", "tokenizer-v2", "writer-2"])
 def test_a_number_alone_may_be_of_anything(name):
     assert not names_a_checkpoint(name)
