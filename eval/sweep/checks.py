@@ -72,7 +72,7 @@ def log_equal_revisions(jobs: Sequence[Job]) -> None:
     shared = find_shared_parts({revision: info.weight_parts for revision, info in infos.items()})
     for groups, same, verdict in (
         (equal, "the same weights", "they are one model and not several checkpoints, and the report says so"),
-        (shared, "a file of weights in common", "at most one of them can own that file; the others are of no step"),
+        (shared, "the same file of weights", "at most one of them can own that file; the others are of no step"),
     ):
         doubtful = [group for group in groups if not vouched.issuperset(group)]
         if doubtful:

@@ -258,7 +258,7 @@ def test_a_revision_with_a_part_of_another_one_is_named(
     asked = [f"out={tmp_path / 'out'}", f"benchmark_root={root}", "benchmarks=[zhoblimp]", "linking=[lp]"]
     of_model(folder, *asked, "revisions=[all]", f"weights={weights}")
     (warning,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: family: of 3")]
-    assert "these have a file of weights in common: 2 (step8, step512); at most one of them can own" in warning
+    assert "these have the same file of weights: 2 (step8, step512); at most one of them can own" in warning
 
 
 @pytest.mark.parametrize(
