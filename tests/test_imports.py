@@ -19,7 +19,13 @@ ORDER = {
         "huggingface cli yaml_files",
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks"],
-    "ucurve.huggingface": ["tokenizer_files model_files", "foreign_code", "pretrained", "revisions"],
+    "ucurve.huggingface": [
+        "tokenizer_files model_files",
+        "foreign_code",
+        "file_tokenizer",
+        "pretrained",
+        "revisions",
+    ],
     "eval": [
         "linking pairs",
         "templates models",

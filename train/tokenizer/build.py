@@ -14,7 +14,7 @@ from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.revisions import find_commit
-from ucurve.huggingface.tokenizer_files import STATISTICS, has_tokenizer, no_tokenizer
+from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokenizer, no_tokenizer
 from ucurve.progress import say
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
@@ -161,6 +161,8 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
     parts = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
     if settings.kind in _CHARACTER_KINDS:  # a folder named without it has every character, by an older rule
         parts.append({"coverage": settings.coverage})
+    if settings.kind == "hub":  # a folder named without it may have the ids of another class
+        parts.append({"ids": TOKENIZER})
     key = sha256_json(parts)
     return root / f"{settings.name}-{corpus.settings.run_name}-{key[:8]}"
 

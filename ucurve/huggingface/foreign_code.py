@@ -36,7 +36,7 @@ def check_tokenizer(folder: Path) -> None:
         UserError: naming the file and the key.
     """
     refuse_pointers(folder, TOKENIZER_FILES)
-    settings, of_model = _tokenizer_settings(folder), _configuration(folder)
+    settings, of_model = tokenizer_settings(folder), configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
         _check_class(folder / file, values.get("tokenizer_class"))
     auto_map = settings.get("auto_map")
@@ -60,7 +60,7 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
     Raises:
         UserError: naming the file and the key.
     """
-    config = _configuration(folder)
+    config = configuration(folder)
     _check_weights(folder, config, weights)
     refuse_more_layers(folder, config, folder.glob(WEIGHT_FILES[weights]))
     path = folder / "config.json"
@@ -81,13 +81,14 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
 def _check_class(path: Path, name: Any) -> None:
     from transformers import PreTrainedTokenizerBase
 
-    found = _tokenizer_class(name)
+    found = tokenizer_class(name)
     a_class = found if isinstance(found, type) else type(found)
     if found is not None and not issubclass(a_class, PreTrainedTokenizerBase) and not hasattr(a_class, "is_dummy"):
         raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 
 
-def _tokenizer_class(name: Any) -> Any:
+def tokenizer_class(name: Any) -> Any:
+    """Return what transformers has under the name of a tokenizer class, or None."""
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
     with _without_warnings():
@@ -97,7 +98,7 @@ def _tokenizer_class(name: Any) -> Any:
 def _has_tokenizer(name: Any, model_type: Any) -> bool:
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
-    return _tokenizer_class(name) is not None if name else model_type in TOKENIZER_MAPPING_NAMES
+    return tokenizer_class(name) is not None if name else model_type in TOKENIZER_MAPPING_NAMES
 
 
 def _lacking(config: dict[str, Any], auto_class: str) -> str | None:
@@ -159,7 +160,8 @@ def _names(auto_map: Any) -> str:
     return ", ".join(dict.fromkeys(map(str, flat)))
 
 
-def _configuration(folder: Path) -> dict[str, Any]:
+def configuration(folder: Path) -> dict[str, Any]:
+    """Return ``config.json`` as transformers reads it, empty where it is missing or broken."""
     from transformers import PreTrainedConfig
 
     try:
@@ -168,7 +170,8 @@ def _configuration(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _tokenizer_settings(folder: Path) -> dict[str, Any]:
+def tokenizer_settings(folder: Path) -> dict[str, Any]:
+    """Return ``tokenizer_config.json`` as transformers reads it, empty where it is missing or broken."""
     from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
     try:

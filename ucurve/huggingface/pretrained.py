@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ucurve.errors import UserError
+from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
 from ucurve.huggingface.foreign_code import Weights, check_model, check_tokenizer
 from ucurve.huggingface.tokenizer_files import (
     SENTENCEPIECE_MODEL,
@@ -57,7 +58,7 @@ def fetch(
 
 
 def load_tokenizer(folder: Path, **options: bool) -> Any:
-    """Load the tokenizer of a local folder.
+    """Load the tokenizer of a local folder; its ids are those of ``tokenizer.json`` where there is one.
 
     Args:
         options: of the tokenizer, such as ``split_special_tokens``.
@@ -66,23 +67,46 @@ def load_tokenizer(folder: Path, **options: bool) -> Any:
         A ``PreTrainedTokenizerBase``; what it saves names no code, even where the folder did.
 
     Raises:
-        UserError: when the tokenizer is missing, does not load or is code.
+        UserError: when the tokenizer is missing, does not load or is code, or the folder's files contradict each other.
     """
-    from transformers import AutoTokenizer, LlamaTokenizer
-
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
     check_tokenizer(folder)
-    loader: Any = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer
+    load = _load_file if is_whole(folder) else _load_class
     try:
         with _never_asking():
-            tokenizer = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+            tokenizer = load(folder, **options)
+    except UserError:
+        raise
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the tokenizer does not load ({_reason(error)})") from error
+    tokenizer.init_kwargs.pop("auto_map", None)
+    return tokenizer
+
+
+def _load_file(folder: Path, **options: Any) -> Any:
+    """Load the tokenizer of ``tokenizer.json``, whatever class the folder names."""
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer.from_file(str(folder / TOKENIZER))
+    options |= usual_special_tokens(folder, backend)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, tokenizer_object=stand_in(backend), **options
+    )
+    encode_by(tokenizer, backend, folder)
+    return tokenizer
+
+
+def _load_class(folder: Path, **options: Any) -> Any:
+    """Load a tokenizer by the class that its folder names."""
+    from transformers import AutoTokenizer, LlamaTokenizer
+
+    loader: Any = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer
+    tokenizer = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
     names = tokenizer.vocab_files_names.values()
     if names and not any((folder / name).is_file() for name in (*VOCABULARY_FILES, *names)):
         raise no_tokenizer(folder)  # without its files, such a class loads as an empty tokenizer
-    tokenizer.init_kwargs.pop("auto_map", None)
     return tokenizer
 
 
