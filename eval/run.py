@@ -238,10 +238,13 @@ def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cach
     """Check that every benchmark and what people judged of it is there and whole, and that its sentences fit.
 
     Raises:
-        UserError: naming the benchmark and, for a sentence that does not fit, the pair.
+        UserError: naming the benchmark and, for a sentence that does not fit, the pair; or the token that sentences are
+            to be scored after, when the tokenizer of the run does not have it.
     """
+    from eval.models.folder import start_token
     from eval.scoring.text.sentences import check_length, encode
 
+    start_token(tokenizer, True, settings.start())
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
         encoded = encode(pairs, tokenizer, leading_space=settings.leading_space)

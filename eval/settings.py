@@ -1,7 +1,7 @@
 """What may be asked of scoring, checked at the border."""
 
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,7 @@ from eval.benchmarks.unpacking import UNPACKED
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings
-from eval.models.folder import Bos
+from eval.models.folder import Bos, Start
 from eval.models.unigram import UnigramSettings
 from eval.pairs import Subset, full_name, parse_subset
 from eval.presets import Preset, find_preset
@@ -66,6 +66,16 @@ def _none_without(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: None if isinstance(value, dict) and value.get(key) is None else value)
 
 
+def _token_or_id(given: Any) -> Any:
+    """Check what may precede every sentence; ``[CLS]`` on a command line is read as a list of one."""
+    if isinstance(given, list) and len(given) == 1 and isinstance(given[0], str):
+        return f"[{given[0]}]"
+    is_id = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    if given is not None and not is_id and not (isinstance(given, str) and given):
+        raise ValueError(f"got {given!r}; allowed: {', '.join(get_args(Bos))}, a token such as '<s>', or its id")
+    return given
+
+
 Names = Annotated[
     tuple[Annotated[str, _named(find_scorer)], ...] | None,
     BeforeValidator(lambda given: expand_scorers(as_tuple(given))),
@@ -100,7 +110,7 @@ class ScoreSettings:
     subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
     preset: Annotated[str, _named(find_preset)] | None = None
     scorer: Names = None
-    bos: Bos | None = None
+    bos: Annotated[Start | None, BeforeValidator(_token_or_id)] = None
     leading_space: bool = False
     dtype: Dtype = "float32"
     device: Device = "auto"
@@ -169,9 +179,11 @@ class ScoreSettings:
             return self.scorer
         return (self.chosen.scorer_masked if kind == "masked" else self.chosen.scorer_causal,)
 
-    def start(self) -> Bos:
-        """Return the policy for the token before every sentence."""
-        return self.bos or (self.chosen.bos if self.chosen else "auto")
+    def start(self) -> Start:
+        """Return the policy for the token before every sentence, or the token."""
+        if self.bos is not None:
+            return self.bos
+        return self.chosen.bos if self.chosen else "auto"
 
     def reported(self, benchmark: str) -> Reported:
         """Return what is shown first of a benchmark: what the preset says, else its card."""

@@ -124,8 +124,9 @@ def _find_scores(run: Path, step: int, benchmark: str, preset: Preset, form: For
     key = read_key(score_path(run, benchmark, there[0], step)) or {}
     start = key.get("settings", {}).get("start_rule", form.start_rules[0])
     if there[0] == preset.scorer_causal and start not in form.start_rules:
+        what = f"the token {key.get('start_token')!r}" if start == "token" else f"the {start} token"
         raise UserError(
-            f"{benchmark}: scored after the {start} token, which the tokenizer does not put before a sentence itself "
+            f"{benchmark}: scored after {what}, which the tokenizer does not put before a sentence itself "
             f"(bos={preset.bos})"
         )
     return StoredScores(run, run.name, step, benchmark, there[0])

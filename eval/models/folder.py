@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from ucurve.errors import UserError
+from ucurve.errors import UserError, did_you_mean
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import only_gguf
 from ucurve.storage.files import read_json_object, sha256_file, sha256_json
 
 Kind = Literal["causal", "masked"]
 Bos = Literal["auto", "bos", "eos", "none"]
+Start = str | int  # one of these words, or else a token or its id
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
 _THEIRS = ("bos", "eos", "cls", "sep")
 _EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both sides unless they are told not to
@@ -53,27 +54,54 @@ def hash_of_parts(parts: Mapping[str, str]) -> str:
     return next(iter(parts.values())) if len(parts) == 1 else sha256_json(dict(parts))
 
 
-def start_token(tokenizer: Any, ours: bool, bos: Bos = "auto") -> StartToken:
+def start_token(tokenizer: Any, ours: bool, bos: Start = "auto") -> StartToken:
     """Choose the token that sentences are scored after.
 
     Args:
         ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
         bos: ``auto`` is what the model was trained with: for models of this suite its separator, else the tokenizer's
             start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that
-            token, ``none`` for no token; the first token of each sentence then has no score.
+            token, ``none`` for no token; the first token of each sentence then has no score. Anything else is a token
+            as the vocabulary has it, or its id.
 
     Raises:
         UserError: when the tokenizer does not have the token.
     """
     if bos == "none":
         return StartToken(None, None, "none")
-    rules = (_OURS if ours else _THEIRS) if bos == "auto" else (bos,)
-    for rule in rules:
+    usual = _OURS if ours else _THEIRS
+    if bos not in get_args(Bos):
+        return _asked_token(tokenizer, bos, usual)
+    for rule in usual if bos == "auto" else (bos,):
         token = getattr(tokenizer, f"{rule}_token_id")
         if token is not None:
-            return StartToken(int(token), str(getattr(tokenizer, f"{rule}_token")), rule)
+            return StartToken(int(token), str(getattr(tokenizer, f"{rule}_token")), str(rule))
     wanted = "bos or eos token to start a sentence with, nor cls or sep" if bos == "auto" else f"{bos} token"
-    raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no {wanted}; bos=none scores without a start token")
+    raise UserError(
+        f"{tokenizer.name_or_path}: the tokenizer has no {wanted}; bos=none scores without a start token, bos=TOKEN "
+        "takes any other"
+    )
+
+
+def _asked_token(tokenizer: Any, asked: str | int, usual: tuple[str, ...]) -> StartToken:
+    """Find a token by its text or its id; its rule is the one of ``usual`` that gives it as well, else ``token``."""
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    texts = {number: text for text, number in vocabulary.items()}
+    number = asked if isinstance(asked, int) else vocabulary.get(asked)
+    if isinstance(asked, int) and number not in texts:
+        raise UserError(
+            f"bos={asked}: the tokenizer of {tokenizer.name_or_path} has no token of that id; its ids go from "
+            f"{min(texts)} to {max(texts)}"
+        )
+    if number is None:
+        special = [str(token) for token in tokenizer.added_tokens_decoder.values()]
+        raise UserError(
+            f"bos: the tokenizer of {tokenizer.name_or_path} has no token {asked!r}; allowed: "
+            f"{', '.join(get_args(Bos))}, a token of its vocabulary, or an id."
+            f"{did_you_mean(str(asked), [*get_args(Bos), *special])}"
+        )
+    same = (rule for rule in usual if getattr(tokenizer, f"{rule}_token_id") == number)
+    return StartToken(number, texts[number], next(same, "token"))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

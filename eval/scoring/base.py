@@ -15,10 +15,11 @@ import pandas as pd
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.models.folder import Bos, Kind, StartToken, context_length, start_token
+from eval.models.chat_tokens import between_documents, delimits_messages
+from eval.models.folder import Kind, Start, StartToken, context_length, start_token
 from eval.models.model_info import ModelInfo, Unigrams
 from eval.models.unigram import unseen
-from eval.pairs import identical
+from eval.pairs import identical, in_accuracies
 from eval.scoring.loading import Device, Dtype, check_vocabulary, int8_method
 from eval.scoring.text.layout import TokenLayout, make_layout
 from eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
@@ -70,8 +71,8 @@ class ScorerSettings(Protocol):
     def add_k(self) -> float:
         """What is added to every count of a single token."""
 
-    def start(self) -> Bos:
-        """Return the policy for the token before every sentence."""
+    def start(self) -> Start:
+        """Return the policy for the token before every sentence, or the token."""
 
 
 class Scorer(ABC):
@@ -253,6 +254,16 @@ class TokenScorer(Scorer):
         taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
         return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes(), values
 
+    @property
+    def same_tokens(self) -> int:
+        """How many pairs of the accuracies the tokenizer cannot tell apart; their members have the same score."""
+        return int((self.sentences.same_tokens() & in_accuracies(self.pairs).to_numpy()).sum())
+
+    def notes(self) -> dict[str, Any]:
+        """Return facts about the sentences, and how many pairs have the same tokens where some have."""
+        same = self.same_tokens
+        return super().notes() | ({"pairs_with_the_same_tokens": same} if same else {})
+
     def token_layout(self) -> TokenLayout:
         """Return what the tokens of the sentences are, made once for all models with one tokenizer."""
         return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer))
@@ -271,8 +282,10 @@ class TokenScorer(Scorer):
         }
 
     def token_messages(self) -> Iterator[str]:
-        """Yield what the absence of a start token, the borders of the part and unseen tokens mean for the scores."""
+        """Yield what the start token or none, the borders of the part and unseen tokens mean for the scores."""
         notes = self.notes()
+        if self.settings.start() == "auto" and self.start.text is not None and not self.info.target.ours:
+            yield from _chat_start(self.info.tokenizer, self.start.text)
         if self.start.rule == "none":
             differ = notes["pairs_with_other_first_tokens"]
             yield (
@@ -296,6 +309,18 @@ class TokenScorer(Scorer):
                 f"than a uniform guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer "
                 "of the model?"
             )
+
+
+def _chat_start(tokenizer: Any, token: str) -> Iterator[str]:
+    """Warn of a start token that belongs to the messages of a chat, and name the one between documents."""
+    if not delimits_messages(tokenizer, token):
+        return
+    other = between_documents(tokenizer)
+    remedy = "bos=TOKEN takes another" if other is None else f"bos='{other}' takes one that it does not write"
+    yield (
+        f"warning: sentences are scored after {token!r}, which the chat template writes at every message, and which no "
+        f"plain text may have followed in training; {remedy}"
+    )
 
 
 def _has_leading_space(tokenizer: Any, sentences: Sentences) -> bool:

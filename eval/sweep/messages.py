@@ -10,6 +10,7 @@ import pandas as pd
 from eval.metrics.accuracy import winner_by_length
 from eval.metrics.bootstrap import LENGTH_BIASES
 from eval.pairs import counted, identical
+from eval.scoring.base import TokenScorer
 from eval.settings import ScoreSettings
 from eval.sweep.prepare import Job
 from ucurve.progress import say
@@ -63,7 +64,8 @@ def log_score(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
             f"{_lengths(splits)}{_bias(statistics, name, rule, aggregate)}, "
-            f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_length_alone(splits)}"
+            f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_same_tokens(job, row)}"
+            f"{_length_alone(splits)}"
         )
     for line in job.scorer.score_messages(scores):
         say(line)
@@ -92,6 +94,12 @@ def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> 
         f"good longer {longer[0]:+.2f} ({longer[1]:+.2f} to {longer[2]:+.2f}), "
         f"bad longer {shorter[0]:+.2f} ({shorter[1]:+.2f} to {shorter[2]:+.2f})"
     )
+
+
+def _same_tokens(job: Job, row: Mapping[Hashable, Any]) -> str:
+    """Say how many pairs the tokenizer cannot tell apart, where there are any: what decides them is chance or length."""
+    same = job.scorer.same_tokens if isinstance(job.scorer, TokenScorer) else 0
+    return f", {same:,} of {row['n']:,} pairs have the same tokens" if same else ""
 
 
 def _length_alone(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:

@@ -8,7 +8,7 @@ from eval.pairs import Subset
 from eval.presets import find_preset
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
-from ucurve.config import check, compose, plain
+from ucurve.config import check, compose, plain, read_arguments
 from ucurve.errors import UserError
 
 ANY = ("run=r", "benchmarks=[demo]")
@@ -55,6 +55,24 @@ def test_what_is_given_wins_over_a_preset():
 
 
 @pytest.mark.parametrize(
+    ("typed", "start"),
+    [
+        ("bos=<|endoftext|>", "<|endoftext|>"),
+        ("bos=</s>", "</s>"),
+        ("bos=<0x0A>", "<0x0A>"),
+        ("bos=▁the", "▁the"),
+        ("bos=[CLS]", "[CLS]"),
+        ("bos='7'", "7"),
+        ("bos=7", 7),
+        ("bos=0", 0),
+        ("bos=null", "none"),  # the preset's
+    ],
+)
+def test_the_start_token_may_be_any_token_or_id(typed, start):
+    assert command(*read_arguments(["preset=tse", typed])).start() == start
+
+
+@pytest.mark.parametrize(
     ("overrides", "message"),
     [
         (["preset=rublmp"], r"preset: unknown preset 'rublmp'; allowed: .*Did you mean 'rublimp'\?"),
@@ -73,7 +91,10 @@ def test_what_is_given_wins_over_a_preset():
         (["subset={frist: 5}"], r"subset: got \{'frist': 5\}; give the number"),
         (["dtype=float64"], r"dtype: got 'float64'; Input should be 'float32', 'bfloat16', 'float16' or 'int8'"),
         (["device=gpu"], r"device: got 'gpu'; allowed: auto, spread, cpu, cuda, or one device as cuda:1"),
-        (["bos=cls"], r"bos: got 'cls'; Input should be 'auto', 'bos', 'eos' or 'none'"),
+        (["bos=1.5"], r"bos: got 1\.5; allowed: auto, bos, eos, none, a token such as '<s>', or its id"),
+        (["bos=-1"], r"bos: got -1; allowed: auto"),
+        (["bos=true"], r"bos: got True; allowed: auto"),
+        (["bos=[a,b]"], r"bos: got \['a', 'b'\]; allowed: auto"),
         (["custom.path=x.jsonl"], r"'benchmarks=\[custom\]' and custom\.path=FILE go together"),
         (["benchmarks=[custom]"], r"'benchmarks=\[custom\]' and custom\.path=FILE go together"),
         (["bow_correction=true"], r"bow_correction corrects regions; it goes with scorer=region"),

@@ -77,9 +77,10 @@ class TokenTables:
 
     def _job(self, matrix: ScoreMatrix, row: int, target: Target, step: int) -> Job:
         key = read_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step).with_suffix(".json")) or {}
-        rule = (key.get("settings") or {}).get("start_rule")
+        settings = key.get("settings") or {}
+        rule = settings.get("start_id" if settings.get("start_rule") == "token" else "start_rule")
         pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
-        given = {"scorer": [matrix.scorer], **({"bos": rule} if rule in get_args(Bos) else {})}
+        given = {"scorer": [matrix.scorer], **({"bos": rule} if rule in get_args(Bos) or isinstance(rule, int) else {})}
         (job,) = prepare(target, [pairs], check(ScoreSettings, given), self._cache)
         return job
 

@@ -83,6 +83,17 @@ class Sentences:
         """Count the scored tokens of each sentence, int64[sentences]."""
         return np.asarray(self.sums(np.ones(len(self.tokens), dtype=np.int64)))
 
+    def same_tokens(self) -> Flags:
+        """Say of each pair whether its members are the same to a model: equal tokens, of which the same count."""
+        return self.once("same tokens", self._same_tokens)
+
+    def _same_tokens(self) -> Flags:
+        numbers: dict[tuple[bytes, bytes], int] = {}
+        spans = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        read = ((self.tokens[first:end].tobytes(), self.scored[first:end].tobytes()) for first, end in spans)
+        kinds = np.array([numbers.setdefault(one, len(numbers)) for one in read], dtype=np.int64)
+        return np.asarray(kinds[self.good] == kinds[self.bad])
+
     def scored_texts(self) -> list[str]:
         """Return the characters of each sentence that are scored."""
         return [text[first:end] for text, (first, end) in zip(self.texts, self.spans.tolist(), strict=True)]

@@ -190,3 +190,16 @@ class TestTokenisingWithoutTheLibrarysConversion:
         before = by_the_library(tokenizer, ["七丁一"])
         tokenizer.__class__ = Reversing
         assert rows_of(encode(table(("一丁七", "丁")), tokenizer))[:1] == before
+
+
+def test_which_pairs_have_the_same_tokens(tokenizer):
+    """Two characters that the tokenizer does not know are the same to a model."""
+    sentences = encode(table(("一。", "一！"), ("一丁", "丁一"), ("一", "一"), ("一。", "一。！")), tokenizer)
+    assert sentences.same_tokens().tolist() == [True, False, True, False]
+
+
+def test_the_same_tokens_of_which_others_count_are_not_the_same(tokenizer):
+    record = {"UID": "u", "phenomenon": "p", "sentence_good": "一一一", "sentence_bad": "一一一"}
+    pairs = pair_table([("0", record | {"region_good": "0:1", "region_bad": "0:2"})], "b", "zho")
+    assert encode(pairs, tokenizer, "region").same_tokens().tolist() == [False]
+    assert encode(pairs, tokenizer).same_tokens().tolist() == [True]
