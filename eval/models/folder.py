@@ -84,7 +84,7 @@ def start_token(tokenizer: Any, ours: bool, bos: Start = "auto") -> StartToken:
 
 
 def _asked_token(tokenizer: Any, asked: str | int, usual: tuple[str, ...]) -> StartToken:
-    """Find a token by its text or its id; its rule is the one of ``usual`` that gives it as well, else ``token``."""
+    """Find a token by its text or its id; its rule is ``bos`` or ``eos`` where these give it too, else ``token``."""
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     texts = {number: text for text, number in vocabulary.items()}
     number = asked if isinstance(asked, int) else vocabulary.get(asked)
@@ -100,7 +100,8 @@ def _asked_token(tokenizer: Any, asked: str | int, usual: tuple[str, ...]) -> St
             f"{', '.join(get_args(Bos))}, a token of its vocabulary, or an id."
             f"{did_you_mean(str(asked), [*get_args(Bos), *special])}"
         )
-    same = (rule for rule in usual if getattr(tokenizer, f"{rule}_token_id") == number)
+    words = [rule for rule in usual if rule in get_args(Bos)]
+    same = (rule for rule in words if getattr(tokenizer, f"{rule}_token_id") == number)
     return StartToken(number, texts[number], next(same, "token"))
 
 

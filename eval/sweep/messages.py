@@ -97,7 +97,7 @@ def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> 
 
 
 def _same_tokens(job: Job, row: Mapping[Hashable, Any]) -> str:
-    """Say how many pairs the tokenizer cannot tell apart, where there are any: what decides them is chance or length."""
+    """Say how many pairs the tokenizer cannot tell apart, where there are any: chance or length decides them."""
     same = job.scorer.same_tokens if isinstance(job.scorer, TokenScorer) else 0
     return f", {same:,} of {row['n']:,} pairs have the same tokens" if same else ""
 

@@ -11,7 +11,7 @@ from tests.workbench import test_explore
 from ucurve.errors import UserError
 from ucurve.storage.sealed import KEY
 from workbench.explore.curves import read_asked
-from workbench.explore.tokens import TokenTables
+from workbench.explore.tokens import TokenTables, start_of
 
 
 @pytest.fixture
@@ -55,3 +55,17 @@ def test_stored_tokens_are_shown_without_the_model(library):
 def test_tokens_that_are_not_stored_need_the_checkpoint(library):
     with pytest.raises(UserError, match="checkpoint"):
         table(library, 1, 13)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        ({"start_rule": "token", "start_id": 0}, {"bos": 0}),
+        ({"start_rule": "eos", "start_id": 0}, {"bos": "eos"}),
+        ({"start_rule": "none", "start_id": None}, {"bos": "none"}),
+        ({"start_rule": "frame", "start_id": None}, {}),
+        ({}, {}),
+    ],
+)
+def test_tokens_are_scored_after_the_token_of_the_stored_scores(settings, given):
+    assert start_of(settings) == given

@@ -1,7 +1,7 @@
 """The log probability of each token of both members of a pair, as it is stored, or from the checkpoint itself."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -77,12 +77,18 @@ class TokenTables:
 
     def _job(self, matrix: ScoreMatrix, row: int, target: Target, step: int) -> Job:
         key = read_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step).with_suffix(".json")) or {}
-        settings = key.get("settings") or {}
-        rule = settings.get("start_id" if settings.get("start_rule") == "token" else "start_rule")
+        given = {"scorer": [matrix.scorer], **start_of(key.get("settings") or {})}
         pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
-        given = {"scorer": [matrix.scorer], **({"bos": rule} if rule in get_args(Bos) or isinstance(rule, int) else {})}
         (job,) = prepare(target, [pairs], check(ScoreSettings, given), self._cache)
         return job
+
+
+def start_of(settings: Mapping[str, Any]) -> dict[str, str | int]:
+    """Return the setting ``bos`` that stored scores were made with, from the settings in their key; of some, none."""
+    rule = settings.get("start_rule")
+    if rule == "token":
+        return {"bos": int(settings["start_id"])}
+    return {"bos": rule} if rule in get_args(Bos) else {}
 
 
 def _read(matrix: ScoreMatrix, pair: int, step: int) -> dict[str, Any] | None:

@@ -42,7 +42,7 @@ EXPECTED = """{
 """
 
 
-def store(folder, benchmark, rows, step=8, scorer="sentence", start_rule="none", tokens=""):
+def store(folder, benchmark, rows, step=8, scorer="sentence", start_rule="none", tokens="", **facts):
     """Store pairs and scores as scoring would."""
     records = [
         {"UID": uid, "phenomenon": phenomenon, "sentence_good": f"{n}好", "sentence_bad": f"{n}{'好' if lp == '=' else '坏'}"}
@@ -58,7 +58,7 @@ def store(folder, benchmark, rows, step=8, scorer="sentence", start_rule="none",
     scores.insert(0, "pair", range(len(scores)))
     path = score_path(folder, benchmark, scorer, step)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_scores(path, scores, Key("w", "c", "t", tokens, data_hash(pairs), {"start_rule": start_rule}), {})
+    write_scores(path, scores, Key("w", "c", "t", tokens, data_hash(pairs), {"start_rule": start_rule}), facts)
 
 
 @pytest.fixture
@@ -122,6 +122,9 @@ def test_what_is_missing_is_named_with_the_line_that_scores_it(scored, tmp_path)
 def test_scores_after_a_token_that_the_challenge_does_not_put_there_are_refused(scored, tmp_path):
     store(scored, "hanzi-pinyin", PINYIN, start_rule="eos", tokens="others")
     with pytest.raises(UserError, match=r"hanzi-pinyin: scored after the eos token, .* \(bos=none\)"):
+        export(scored, tmp_path / "results.json")
+    store(scored, "hanzi-pinyin", PINYIN, start_rule="token", tokens="more", start_token="<s>")
+    with pytest.raises(UserError, match=r"hanzi-pinyin: scored after the token '<s>', which the tokenizer does not"):
         export(scored, tmp_path / "results.json")
 
 

@@ -48,7 +48,7 @@ def make():
     ],
 )
 def test_a_token_or_its_id(make, asked, expected):
-    start = start_token(make(), False, asked)
+    start = start_token(make(cls_token="dog"), False, asked)
     assert (start.id, start.text, start.rule) == expected
 
 

@@ -1,3 +1,4 @@
+import json
 import re
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
 from eval.scoring.prompt.chats import ANSWER_TOKENS, chat_prompts, check_prompt_length, good_is_first
 from eval.scoring.prompt.questions import QUESTIONS, WORDINGS, questions_for, read_letter
 from ucurve.errors import RunError, UserError
+from ucurve.huggingface.pretrained import load_tokenizer
 
 TEMPLATE = (
     "{{ '<user>' }}{% for message in messages %}{{ message.content }}{% endfor %}"
@@ -355,6 +357,17 @@ def test_batches_change_no_answer(chat_model, chat_tokenizer):
 
 
 # what is refused
+
+
+def test_a_special_token_that_is_read_as_text_is_refused(chat_tokenizer, tmp_path):
+    chat_tokenizer.save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    content["added_tokens"] = [token for token in content["added_tokens"] if token["content"] != "<reply>"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(
+        UserError, match="the chat template writes the special token '<reply>', which the tokenizer rea"
+    ):
+        chat_prompts(load_tokenizer(tmp_path), some_pairs(2), questions_for("swe"), 0)
 
 
 def test_no_chat_template(tokenizer):
