@@ -45,7 +45,7 @@ def usual_special_tokens(folder: Path, backend: Any) -> dict[str, str]:
         By key of ``tokenizer_config.json``, such as ``bos_token``. A key that is null there is not among them.
     """
     found, settings = tokenizer_class(_class_name(folder)), tokenizer_settings(folder)
-    usual = inspect.signature(found.__init__).parameters if isinstance(found, type) else {}
+    usual = inspect.signature(found).parameters if isinstance(found, type) else {}
     named = set(settings)
     if "added_tokens_decoder" not in settings:  # otherwise transformers reads this older file no more
         named |= set(read_json_or_empty(folder / "special_tokens_map.json"))

@@ -88,7 +88,7 @@ def start_of(settings: Mapping[str, Any]) -> dict[str, str | int]:
     rule = settings.get("start_rule")
     if rule == "token":
         return {"bos": int(settings["start_id"])}
-    return {"bos": rule} if rule in get_args(Bos) else {}
+    return {"bos": str(rule)} if rule in get_args(Bos) else {}
 
 
 def _read(matrix: ScoreMatrix, pair: int, step: int) -> dict[str, Any] | None:

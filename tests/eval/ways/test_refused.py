@@ -86,7 +86,9 @@ def test_one_scorer_of_several(models_of, refused):
 
 def test_token_that_the_tokenizer_has_not(models_of, refused):
     message = refused(models_of("bytes").folder, bos="bos")
-    assert message.endswith("the tokenizer has no bos token; bos=none scores without a start token")
+    assert message.endswith(
+        "the tokenizer has no bos token; bos=none scores without a start token, bos=TOKEN takes any other"
+    )
 
 
 def test_nothing_to_score_without_start_token(models_of, refused):
