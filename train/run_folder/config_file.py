@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from train.config import RunSettings, config_sha256, pick_identity, read_settings, with_tokens
 from ucurve.config import plain
 from ucurve.errors import UserError
