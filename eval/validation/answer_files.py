@@ -87,9 +87,9 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
         UserError: naming file and line of what is missing, empty or not allowed.
     """
     if columns.annotators is None:
-        rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice))
+        rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice), line_breaks=True)
         return [_long(row, columns, f"{path}:{line}") for line, row in rows]
-    rows = read_rows(path, "answers", (columns.item,))
+    rows = read_rows(path, "answers", (columns.item,), line_breaks=True)
     people = _matching(list(rows[0][1]), columns.annotators, path)
     return list(_wide(rows, columns, people, path))
 
@@ -102,7 +102,7 @@ def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
     """
     assert columns.rating is not None
     ratings = []
-    for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating)):
+    for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True):
         place = f"{path}:{line}"
         ratings.append(
             Rating(
@@ -120,7 +120,7 @@ def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[st
     """Read the item and paradigm of each line of tables of answers, with the place, where the tables name paradigms."""
     assert columns.paradigm is not None
     for path in paths:
-        for line, row in read_rows(path, "answers", (columns.item, columns.paradigm)):
+        for line, row in read_rows(path, "answers", (columns.item, columns.paradigm), line_breaks=True):
             yield (
                 full_cell(row, columns.item, f"{path}:{line}"),
                 full_cell(row, columns.paradigm, f"{path}:{line}"),

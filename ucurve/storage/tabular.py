@@ -13,19 +13,21 @@ from ucurve.storage.files import read_utf8
 Rows = list[tuple[int, dict[str, str]]]  # line number, and texts by column
 
 
-def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
+def read_rows(path: Path, setting: str, required: Sequence[str], *, line_breaks: bool = False) -> Rows:
     """Read a CSV file in UTF-8 with a header; one named ``.tsv`` is separated by tabs.
 
     Args:
         setting: what it was given as, such as ``models``, for messages.
         required: columns that it must have; it may have others.
+        line_breaks: whether a quoted cell may go over several lines, as the remarks of people who answer do. Elsewhere
+            a quotation mark that is a part of the text could take in the rows that follow it.
 
     Returns:
         The rows, at least one, each with every column of the header.
 
     Raises:
-        UserError: when the file cannot be read, is not CSV, has no row, lacks a column or has two of one name, or a row
-            has more or fewer cells than the header.
+        UserError: when the file cannot be read, is not CSV, has no row, lacks a column or has two of one name, a row
+            has more or fewer cells than the header, or a cell has a line break that it may not have.
     """
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), delimiter=_delimiter(path), strict=True)
@@ -36,6 +38,8 @@ def read_rows(path: Path, setting: str, required: Sequence[str]) -> Rows:
         raise UserError(f"{setting}: {error}") from error
     except csv.Error as error:
         raise UserError(f"{setting}: {path} is not CSV ({error})") from error
+    if not line_breaks:
+        _refuse_line_breaks(rows, f"{setting}: {path}")
     if not rows:
         raise UserError(f"{setting}: {path} has a header and no line below it")
     return rows
@@ -62,6 +66,17 @@ def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) 
     repeated = next((name for name, times in Counter(columns).items() if times > 1), None)
     if repeated is not None:
         raise UserError(f"{place}: the column {repeated!r} occurs twice")
+
+
+def _refuse_line_breaks(rows: Rows, file: str) -> None:
+    for line, row in rows:
+        broken = next((name for name, cell in row.items() if "\n" in cell or "\r" in cell), None)
+        if broken is not None:
+            start = line - sum(len(cell.splitlines()) - 1 for cell in row.values())
+            raise UserError(
+                f"{file}:{start}: in the column {broken!r} a quotation mark begins a cell that does not end on its "
+                "line. A quotation mark that belongs to the text is written twice, in a cell in quotation marks"
+            )
 
 
 def _whole(row: dict[str, str | None], place: str, columns: int) -> dict[str, str]:
