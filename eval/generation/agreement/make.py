@@ -2,7 +2,7 @@
 
 import glob
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,15 +12,11 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from eval.generation.agreement.balance import inverse_probabilities
+from eval.generation.agreement.features import base_of, feature_names, features_of
 from eval.generation.agreement.inflection import make_candidate, other_forms
-from eval.generation.agreement.lexicon import (
-    Lexicon,
-    feature_names,
-    features_of,
-    treebank_entries,
-    unimorph_entries,
-)
+from eval.generation.agreement.lexicon import Lexicon, elided_words, treebank_entries
 from eval.generation.agreement.relations import Relation, find_relations, is_readable, without_marks
+from eval.generation.agreement.unimorph import unimorph_entries
 from eval.generation.agreement.validation import Collocation, Key, count_collocations
 from eval.generation.candidate import Candidate
 from eval.generation.maker import Listed, Made
@@ -32,7 +28,7 @@ from ucurve.yaml_files import read_yaml
 
 _DEFAULT_PAIRS = 100
 _NOISE = 3.0  # section 4.1
-_TARGET_PARTS = ("VERB",)
+_VERBS = ("VERB",)
 _CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
 
 
@@ -42,7 +38,8 @@ class LanguageSettings:
 
     left_out: tuple[str, ...] = ()
     marks: Literal["keep", "remove"] = "keep"
-    verb: dict[str, str] = Field(default_factory=dict)
+    verb: dict[str, dict[str, str]] = Field(default_factory=dict)
+    no_agreement_after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -78,15 +75,18 @@ def make(settings: Settings, seed: int) -> Made:
     sentences = [_prepared(sentence, language) for file in files for sentence in read_treebank(file)]
     entries = treebank_entries(sentences, _NOISE)
     entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
-    lexicon = Lexicon(entries)
+    lexicon = Lexicon(entries, elided_words(sentences))
     readable = [sentence for sentence in sentences if is_readable(sentence)]
-    relations = [relation for sentence in readable for relation in find_relations(sentence, language.verb)]
+    relations = [
+        relation for sentence in readable for relation in find_relations(sentence, language.no_agreement_after)
+    ]
     inflected = _inflected(lexicon)
     notes += [f"{name}: {why}" for name, why in inflected.items() if why]
     features = [name for name, why in inflected.items() if not why]
-    collocations = count_collocations(relations, features, lexicon)
+    relations_of = {name: _with_features(relations, language.verb.get(name, {})) for name in features}
+    collocations = count_collocations(relations_of, lexicon)
     table = [collocation.row() for collocation in collocations.values()]
-    paradigms = [] if settings.stage == "agreement" else list(_paradigms(relations, features, collocations, lexicon))
+    paradigms = [] if settings.stage == "agreement" else list(_paradigms(relations_of, collocations, lexicon))
     if settings.stage == "pairs" and not paradigms:
         said = "; ".join(notes) or "no subject has a verb with an agreeing feature"
         raise UserError(f"no pairs: {settings.language} shows no agreement in these treebanks: {said}")
@@ -149,72 +149,78 @@ def _inflected(lexicon: Lexicon) -> dict[str, str]:
     for feature, agreeing in feature_names().agreeing.items():
         without = [
             what
-            for what, parts in (("subject", agreeing.subjects), ("verb", _TARGET_PARTS))
+            for what, parts in (("subject", agreeing.subjects), ("verb", _VERBS))
             if not lexicon.inflects(parts, feature)
         ]
         reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
     return reasons
 
 
+def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -> list[Relation]:
+    """Return the relations whose finite verb has these features, or says nothing of them."""
+    return [
+        relation
+        for relation in relations
+        if relation.kind != "SV"
+        or all(features_of(relation.target).get(at, {value}) == {value} for at, value in required.items())
+    ]
+
+
 def _paradigms(
-    relations: Sequence[Relation], features: Iterable[str], collocations: Mapping[Key, Collocation], lexicon: Lexicon
+    relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Key, Collocation], lexicon: Lexicon
 ) -> Iterator[Listed]:
-    candidates: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
-    dropped: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for feature in features:
+    candidates: dict[tuple[Key, str], list[Candidate]] = defaultdict(list)
+    dropped: dict[Key, Counter[str]] = defaultdict(Counter)
+    for feature, relations in relations_of.items():
         agreeing = feature_names().agreeing[feature]
-        values = agreeing.values
         for relation in relations:
-            if relation.subject.upos not in agreeing.subjects:
-                continue
             subject = features_of(relation.subject).get(feature)
             value = next(iter(subject)) if subject and len(subject) == 1 else None
-            if value not in values:
+            if relation.subject.upos not in agreeing.subjects or value not in agreeing.values:
                 continue
+            key = (relation.kind, relation.name_of(feature), value, relation.order)
             for found in other_forms(relation, feature, lexicon):
                 if isinstance(found, str):
-                    dropped[relation.kind, feature, value, relation.order][found] += 1
-                elif found[0] in values:
-                    mark = _mark(collocations, (relation.kind, feature, value, relation.order))
-                    known = _columns(feature, value, found[0], mark)
-                    made = make_candidate(relation, feature, found[1], known)
-                    candidates[relation.kind, feature, value, found[0], relation.order].append(made)
-    for key in sorted(candidates):
-        yield _paradigm(key, candidates[key], dropped, collocations)
+                    dropped[key][found] += 1
+                elif found[0] in agreeing.values:
+                    made = make_candidate(relation, feature, found[1], _columns(key, found[0], collocations))
+                    candidates[key, found[0]].append(made)
+    for key, other in sorted(candidates):
+        yield _paradigm(key, other, candidates[key, other], dropped, collocations)
 
 
-def _mark(collocations: Mapping[Key, Collocation], key: Key) -> str:
-    return collocations[key].mark if key in collocations else "uncertain"
-
-
-def _columns(feature: str, value: str, other: str, mark: str) -> dict[str, Any]:
-    names = feature_names().agreeing[feature]
+def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Any]:
+    _, name, value, _ = key
+    values = feature_names().agreeing[base_of(name)].values
     return {
-        "feature_vals": f"{names.values[value]} -> {names.values[other]}",
-        "feature": feature,
-        "agreement": mark,
+        "feature_vals": f"{values[value]} -> {values[other]}",
+        "feature": name,
+        "agreement": collocations[key].mark if key in collocations else "uncertain",
     }
 
 
 def _paradigm(
-    key: tuple[str, ...],
+    key: Key,
+    other: str,
     candidates: list[Candidate],
-    dropped: dict[tuple[str, ...], Counter[str]],
+    dropped: dict[Key, Counter[str]],
     collocations: Mapping[Key, Collocation],
 ) -> Listed:
-    kind, feature, value, other, order = key
+    kind, name, value, order = key
+    feature, layer = base_of(name), name.removeprefix(base_of(name))
     names = feature_names().agreeing[feature]
-    condition = (kind, feature, value, order)
-    collocation = collocations.get(condition)
-    reasons = dropped.pop(condition, Counter())  # told once, with the first of the other values
+    collocation = collocations.get(key)
+    reasons = dropped.pop(key, Counter())  # told once, with the first of the other values
     note = ""
     if collocation is not None and collocation.mark == "none":
         share = f"{collocation.same} of {collocation.total}"
         note = f"no agreement: {share} verbs have the value {names.values[value]} of their subject"
         reasons, candidates = reasons + Counter({"no agreement": len(candidates)}), []
+    # a file has this name, so the brackets of a layer, which patterns of files give a meaning, are not in it
+    of_file = "-".join([feature, *([layer.strip("[]")] if layer else [])])
     return Listed(
-        name=f"{kind}-{feature}-{names.values[value]}-{names.values[other]}-{order}",
-        phenomenon=f"{kind}-{names.name}",
+        name=f"{kind}-{of_file}-{names.values[value]}-{names.values[other]}-{order}",
+        phenomenon=f"{kind}-{names.name}{layer}",
         note=note,
         candidates=candidates,
         dropped=reasons,

@@ -1,10 +1,11 @@
 """Subjects and the words that may agree with them (MultiBLiMP, section 4.1)."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from eval.generation.agreement.lexicon import Features, Lexicon, features_of
+from eval.generation.agreement.features import Features, feature_names, features_of
+from eval.generation.agreement.lexicon import Lexicon
 from eval.generation.treebank import Sentence, Word
 
 LONGEST = 64  # words of a sentence that is read
@@ -43,6 +44,20 @@ class Relation:
         """From the subject to the target, in words; negative where the target stands first."""
         return self.target.id - self.subject.id
 
+    def name_of(self, feature: str) -> str:
+        """Return the feature of the target that agrees with this one of the subject, with its layer if it has one.
+
+        ``Number`` of a Basque subject in the ergative agrees with ``Number[erg]`` of the verb. A layer ``subj`` comes
+        first, then that of the subject's case, then the first of ``subject_layers``.
+        """
+        known = feature_names().subject_layers
+        layers = [layer for layer in known if f"{feature}[{layer}]" in self.target.feats]
+        if not layers:
+            return feature
+        case = self.subject.feats.get("Case", "").lower()
+        layer = layers[0] if layers[0] == known[0] or case not in known else case
+        return f"{feature}[{layer}]"
+
 
 def is_readable(sentence: Sentence) -> bool:
     """Tell whether a sentence is well formed by its annotation, and not too long."""
@@ -62,11 +77,11 @@ def without_marks(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(sign for sign in parts if not unicodedata.combining(sign)))
 
 
-def find_relations(sentence: Sentence, required: Mapping[str, str]) -> Iterator[Relation]:
+def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
     """Yield the subjects of a sentence with the words that may agree with them.
 
     Args:
-        required: features that a finite verb must have in this language.
+        without_agreement_after: lemmas of auxiliaries after which participles do not agree with the subject.
     """
     for subject in sentence.words:
         head = sentence.head_of(subject)
@@ -78,9 +93,10 @@ def find_relations(sentence: Sentence, required: Mapping[str, str]) -> Iterator[
         if any(mark in child.deprel for child in children for mark in _CLAUSAL):
             continue
         finite, role = _finite(head, children)
-        if finite is not None and _has(finite, required):
+        if finite is not None:
             yield _relation(sentence, "SV", role, subject, finite)
-        if features_of(head).get("VerbForm") == frozenset(["Part"]):
+        auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
+        if features_of(head).get("VerbForm") == {"Part"} and auxiliaries.isdisjoint(without_agreement_after):
             yield _relation(sentence, "SP", "participle", subject, head)
 
 
@@ -91,11 +107,6 @@ def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
         if features_of(word).get("VerbForm", frozenset(["Fin"])) == {"Fin"}:
             return word, role
     return None, ""
-
-
-def _has(word: Word, required: Mapping[str, str]) -> bool:
-    features = features_of(word)
-    return all(features.get(name, frozenset([value])) == {value} for name, value in required.items())
 
 
 def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word) -> Relation:

@@ -7,18 +7,19 @@ from typing import Literal
 
 from scipy.stats import binomtest
 
-from eval.generation.agreement.lexicon import WORDS, Lexicon, feature_names, features_of
+from eval.generation.agreement.features import WORDS, Features, feature_names, features_of
+from eval.generation.agreement.lexicon import Lexicon
 from eval.generation.agreement.relations import Relation, values_of
 from eval.generation.candidate import Value
+from eval.generation.treebank import Word
 
 BASELINE = 0.9
 LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni
 ENOUGH = 10  # counts above which a share over the baseline is called probable
 Mark = Literal["significant", "probable", "uncertain", "none"]
-NOMINATIVE = {"Case": frozenset(["Nom"])}
 INDICATIVE = {"Mood": frozenset(["Ind"])}
 Key = tuple[str, str, str, str]
-"""Kind of the relation, feature, value of the subject, word order."""
+"""Kind of the relation, feature of the verb, value of the subject, word order."""
 
 
 @dataclass(frozen=True)
@@ -68,32 +69,39 @@ def judge_collocation(key: Key, same: int, total: int) -> Collocation:
     return Collocation(key, same, total, round(greater, 6), round(less, 6), mark)
 
 
-def count_collocations(
-    relations: Iterable[Relation], features: Iterable[str], lexicon: Lexicon
-) -> Mapping[Key, Collocation]:
+def count_collocations(relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon) -> Mapping[Key, Collocation]:
     """Count and test, for each kind of relation, feature, value of the subject and word order.
 
     A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
     has no value is not counted.
+
+    Args:
+        relations_of: the relations to look at by feature.
     """
     counts: Counter[tuple[Key, bool]] = Counter()
-    names = tuple(features)
-    for relation in relations:
-        for feature in names:
+    for feature, relations in relations_of.items():
+        for relation in relations:
             fits = relation.subject.upos in feature_names().agreeing[feature].subjects
             pair = _values(relation, feature, lexicon) if fits else None
             if pair is not None:
                 of_subject, of_target = pair
-                key = (relation.kind, feature, of_subject, relation.order)
+                key = (relation.kind, relation.name_of(feature), of_subject, relation.order)
                 counts[key, of_subject == of_target] += 1
     keys = sorted({key for key, _ in counts})
     return {key: judge_collocation(key, counts[key, True], counts[key, True] + counts[key, False]) for key in keys}
 
 
+def subject_context(subject: Word) -> Features:
+    """Return the cases that other entries of a subject's form may have: the nominative, and its own."""
+    return {"Case": frozenset(["Nom"]) | features_of(subject).get("Case", frozenset())}
+
+
 def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, str] | None:
-    subject = values_of(relation.subject, WORDS[relation.subject.upos], feature, lexicon, NOMINATIVE)
+    subject = values_of(
+        relation.subject, WORDS[relation.subject.upos], feature, lexicon, subject_context(relation.subject)
+    )
     context = INDICATIVE if relation.kind == "SV" else features_of(relation.target)
-    target = values_of(relation.target, "VERB", feature, lexicon, context)
+    target = values_of(relation.target, "VERB", relation.name_of(feature), lexicon, context)
     if subject is None or target is None:
         return None
     if len(subject) == len(target) == 1:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from eval.generation.agreement.balance import BALANCED, inverse_probabilities
 from eval.generation.agreement.check import CHECKS
-from eval.generation.agreement.lexicon import Lexicon, treebank_entries, unimorph_entries
+from eval.generation.agreement.lexicon import Lexicon, treebank_entries
 from eval.generation.agreement.make import Settings, make
 from eval.generation.agreement.relations import find_relations, is_readable, without_marks
+from eval.generation.agreement.unimorph import unimorph_entries
 from eval.generation.agreement.validation import judge_collocation
 from eval.generation.candidate import Candidate
 from eval.generation.treebank import read_treebank
@@ -75,7 +76,7 @@ def test_what_is_known_of_a_pair(made):
 @pytest.mark.parametrize("fault", BAD)
 def test_sentences_and_subjects_that_are_left_out(read, made, fault):
     [found] = read(BAD[fault])
-    assert not is_readable(found) or not list(find_relations(found, {}))
+    assert not is_readable(found) or not list(find_relations(found))
     _, paradigms = made(*GOOD, BAD[fault])
     assert not [pair for one in paradigms.values() for pair in one.candidates if pair.good == found.text]
 
