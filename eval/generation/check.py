@@ -17,8 +17,11 @@ CheckOf = Callable[[pd.DataFrame], pd.Series]
 _SHOWN = 3
 
 
-def check_folder(folder: Path) -> str:
+def check_folder(folder: Path, keys: Mapping[str, Any] | None = None) -> str:
     """Check every pair in a benchmark folder and return what was found, as text.
+
+    Args:
+        keys: the settings of the source, for checks that read what a folder was made from.
 
     Raises:
         UserError: when the folder cannot be read as a benchmark.
@@ -27,7 +30,8 @@ def check_folder(folder: Path) -> str:
     parts = []
     for card in cards:
         pairs = load_benchmark(card, root)
-        parts.append(f"{data_report(pairs).text()}\n{format_table(check_pairs(pairs, maker_of(card)))}")
+        rows = check_pairs(pairs, maker_of(card)) + _check_with_sources(pairs, card, keys or {})
+        parts.append(f"{data_report(pairs).text()}\n{format_table(rows)}")
     return "\n\n".join(parts)
 
 
@@ -46,6 +50,19 @@ def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Any]]:
     """
     own: Mapping[str, CheckOf] = {} if maker is None else import_part(maker, "check").CHECKS
     return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(own)).items()]
+
+
+def _check_with_sources(pairs: pd.DataFrame, card: Benchmark, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Apply the checks of a made folder that read the files it was made from; rows as those of ``check_pairs``."""
+    maker = maker_of(card)
+    checks_of = getattr(import_part(maker, "check"), "source_checks", None) if maker and card.made else None
+    checks: Mapping[str, CheckOf | str] = checks_of(card.made, keys) if checks_of is not None else {}
+    return [
+        {"check": name, "broken": None, "of": len(pairs), "where": breaks}
+        if isinstance(breaks, str)
+        else _row(name, breaks(pairs), pairs)
+        for name, breaks in checks.items()
+    ]
 
 
 def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Any]:

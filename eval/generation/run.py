@@ -68,12 +68,12 @@ class GenerateSettings:
 def generate_command(values: dict[str, Any]) -> None:
     """Make a benchmark folder and say what is in it, or print what the checks of a folder find."""
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
+    keys = {name: value for name, value in values.items() if name not in _OWN}
     if settings.check is not None:
-        sys.stdout.write(check_folder(settings.check) + "\n")
+        sys.stdout.write(check_folder(settings.check, keys) + "\n")
         return
     if settings.maker is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
-    keys = {name: value for name, value in values.items() if name not in _OWN}
     _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)
     maker = import_part(settings.maker, "make")
     asked = check(maker.Settings, keys)

@@ -1,8 +1,9 @@
 """Sentences of treebanks: CoNLL-U files, plain or compressed with gzip, with the place of every word in the text."""
 
+import glob
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +94,21 @@ class Sentence:
             text += [self.text[at : word.start], changes[number]]
             at = word.end
         return "".join([*text, self.text[at:]])
+
+
+def find_treebanks(patterns: Iterable[str]) -> list[Path]:
+    """Return the files that patterns name, each once.
+
+    Raises:
+        UserError: when a pattern names none.
+    """
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        matching = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob takes no absolute ones
+        if not matching:
+            raise UserError(f"treebanks: no file {pattern}")
+        found.update(dict.fromkeys(matching))
+    return list(found)
 
 
 def read_treebank(path: Path) -> Iterator[Sentence]:

@@ -1,8 +1,13 @@
 """What every pair of agreement must be, checked on what is made and on the published files."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import pandas as pd
+
+from eval.generation.agreement.languages import language_settings
+from eval.generation.agreement.minimality import CHECK, Annotation, check_minimal, files_of
 
 CheckOf = Callable[[pd.DataFrame], pd.Series]
 
@@ -34,3 +39,21 @@ CHECKS: Mapping[str, CheckOf] = {
     "both begin with a capital letter, or neither": _other_end,
     "the word order is that of the distance": _wrong_order,
 }
+
+
+def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[str, CheckOf | str]:
+    """Return the checks of a made folder that need its treebanks, or what to add to the command for them.
+
+    Args:
+        made: of the folder's card.
+        keys: the settings of the source in the command.
+
+    Raises:
+        UserError: when a file is missing, broken, or not the one that the folder was made from.
+    """
+    files = files_of(made, keys)
+    if files is None:
+        names = ",".join(str(known["file"]) for known in made["inputs"])
+        return {CHECK: f"not looked at: add source=multiblimp 'treebanks=[{names}]'"}
+    language = language_settings(made["settings"]["language"])
+    return {CHECK: partial(check_minimal, annotation=Annotation(*files, language))}

@@ -26,8 +26,10 @@ NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agre
 PART_OF_A_TOKEN, AMBIGUOUS_SUBJECT = "part of a multiword token", "the subject may have the other value too"
 SAME_FORM, HAS_OLD_VALUE = "the form is the same", "the form may have the right value too"
 ELISION = "a neighbouring word would be spelled otherwise"
+SEVERAL_FORMS = "several forms of another value, and their features do not say which"
 
 _SPELLINGS = 4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
+_FAR = 3  # steps from which on the spelling does not say which of several forms is meant
 _ELIDED_BEFORE = "aeiouhœæ"  # first letters, without marks
 
 
@@ -64,7 +66,11 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
     if not found:
         yield NO_FORM
     for value in dict.fromkeys(one.value for one in found):
-        faults = {one: _fault(relation, feature, old, one, lexicon) for one in found if one.value == value}
+        forms = [one for one in found if one.value == value]
+        if len({one.form for one in forms if one[:2] == forms[0][:2]}) > 1 and forms[0].unlike >= _FAR:
+            yield SEVERAL_FORMS
+            continue
+        faults = {one: _fault(relation, feature, old, one, lexicon) for one in forms}
         good = next((one for one, fault in faults.items() if fault is None), None)
         if good is not None:
             yield value, good.form

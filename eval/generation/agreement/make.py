@@ -1,10 +1,7 @@
 """The maker of pairs of agreement: from treebanks, and a lexicon of UniMorph where there is one."""
 
-import glob
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,32 +11,22 @@ from pydantic.dataclasses import dataclass
 from eval.generation.agreement.balance import inverse_probabilities
 from eval.generation.agreement.features import base_of, feature_names, features_of
 from eval.generation.agreement.inflection import make_candidate, other_forms
+from eval.generation.agreement.languages import LanguageSettings, language_settings, prepared
 from eval.generation.agreement.lexicon import Lexicon, elided_words, treebank_entries
-from eval.generation.agreement.relations import Relation, find_relations, is_readable, without_marks
+from eval.generation.agreement.relations import Relation, find_relations, is_readable
 from eval.generation.agreement.unimorph import unimorph_entries
 from eval.generation.agreement.validation import Collocation, Key, count_collocations
 from eval.generation.candidate import Candidate
 from eval.generation.maker import Listed, Made
 from eval.generation.order import weighted
-from eval.generation.treebank import Sentence, read_treebank
+from eval.generation.treebank import find_treebanks, read_treebank
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, as_tuple
-from ucurve.yaml_files import read_yaml
 
 _DEFAULT_PAIRS = 100
 _NOISE = 3.0  # section 4.1
 _VERBS = ("VERB",)
 _CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
-
-
-@dataclass(frozen=True, config=STRICT, kw_only=True)
-class LanguageSettings:
-    """What is set for a language; languages.yaml describes it."""
-
-    left_out: tuple[str, ...] = ()
-    marks: Literal["keep", "remove"] = "keep"
-    verb: dict[str, dict[str, str]] = Field(default_factory=dict)
-    no_agreement_after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -72,7 +59,7 @@ def make(settings: Settings, seed: int) -> Made:
     del seed  # nothing is random before the sample
     language = language_settings(settings.language)
     files, notes = _files(settings, language)
-    sentences = [_prepared(sentence, language) for file in files for sentence in read_treebank(file)]
+    sentences = [prepared(sentence, language) for file in files for sentence in read_treebank(file)]
     entries = treebank_entries(sentences, _NOISE)
     entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
     lexicon = Lexicon(entries, elided_words(sentences))
@@ -86,61 +73,34 @@ def make(settings: Settings, seed: int) -> Made:
     relations_of = {name: _with_features(relations, language.verb.get(name, {})) for name in features}
     collocations = count_collocations(relations_of, lexicon)
     table = [collocation.row() for collocation in collocations.values()]
-    paradigms = [] if settings.stage == "agreement" else list(_paradigms(relations_of, collocations, lexicon))
+    paradigms, dropped = ([], {}) if settings.stage == "agreement" else _paradigms(relations_of, collocations, lexicon)
     if settings.stage == "pairs" and not paradigms:
-        said = "; ".join(notes) or "no subject has a verb with an agreeing feature"
+        said = "; ".join([*notes, *(_why_none(name, dropped) for name in features)])
         raise UserError(f"no pairs: {settings.language} shows no agreement in these treebanks: {said}")
     return Made(
         paradigms=paradigms,
         card=_card(settings, files),
         inputs=[*files, *([settings.unimorph] if settings.unimorph is not None else [])],
         libraries=["conllu", "scipy"],
+        across=True,
         default_pairs=_DEFAULT_PAIRS,
         tables={"agreement": table},
         notes=notes,
     )
 
 
-@cache
-def _languages() -> dict[str, LanguageSettings]:
-    return read_yaml(Path(__file__).parent / "languages.yaml", dict[str, LanguageSettings])
-
-
-def language_settings(language: str) -> LanguageSettings:
-    """Return what is set for a language, the defaults where nothing is."""
-    return _languages().get(language, LanguageSettings())
-
-
 def _files(settings: Settings, language: LanguageSettings) -> tuple[list[Path], list[str]]:
     """Return the treebanks, and what should be known of them."""
-    found: dict[Path, None] = {}
-    for pattern in settings.treebanks:
-        matching = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob takes no absolute ones
-        if not matching:
-            raise UserError(f"treebanks: no file {pattern}")
-        found.update(dict.fromkeys(matching))
+    found = find_treebanks(settings.treebanks)
     left_out = [file for file in found if file.name.startswith(language.left_out)] if language.left_out else []
     if not left_out:
-        return list(found), []
+        return found, []
     names = ", ".join(file.name for file in left_out)
     if not settings.as_published:
-        return list(found), [f"{names}: the paper leaves this treebank out; as_published=true does so too"]
+        return found, [f"{names}: the paper leaves this treebank out; as_published=true does so too"]
     if len(left_out) == len(found):
         raise UserError(f"treebanks: the paper leaves out {names}, and no other is given; as_published=false takes it")
     return [file for file in found if file not in left_out], [f"{names}: left out, as in the paper"]
-
-
-def _prepared(sentence: Sentence, language: LanguageSettings) -> Sentence:
-    if language.marks == "keep":
-        return sentence
-    parts = [(without_marks(sentence.text[: word.start]), word) for word in sentence.words]
-    words = [
-        replace(word, form=without_marks(word.form), lemma=without_marks(word.lemma), start=len(before),
-                end=len(before) + len(without_marks(word.form)))
-        if word.start is not None else word
-        for before, word in parts
-    ]  # fmt: skip
-    return replace(sentence, text=without_marks(sentence.text), words=tuple(words))
 
 
 def _inflected(lexicon: Lexicon) -> dict[str, str]:
@@ -168,7 +128,8 @@ def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -
 
 def _paradigms(
     relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Key, Collocation], lexicon: Lexicon
-) -> Iterator[Listed]:
+) -> tuple[list[Listed], Mapping[Key, Counter[str]]]:
+    """Return the conditions that have pairs, and of the others why they have none, by the number of subjects."""
     candidates: dict[tuple[Key, str], list[Candidate]] = defaultdict(list)
     dropped: dict[Key, Counter[str]] = defaultdict(Counter)
     for feature, relations in relations_of.items():
@@ -185,8 +146,19 @@ def _paradigms(
                 elif found[0] in agreeing.values:
                     made = make_candidate(relation, feature, found[1], _columns(key, found[0], collocations))
                     candidates[key, found[0]].append(made)
-    for key, other in sorted(candidates):
-        yield _paradigm(key, other, candidates[key, other], dropped, collocations)
+    paradigms = [
+        _paradigm(key, other, candidates[key, other], dropped, collocations) for key, other in sorted(candidates)
+    ]
+    return paradigms, dropped
+
+
+def _why_none(feature: str, dropped: Mapping[Key, Counter[str]]) -> str:
+    """Say why a feature that different forms show gives no pairs."""
+    reasons = sum((counts for key, counts in dropped.items() if base_of(key[1]) == feature), Counter[str]())
+    if not reasons:
+        return f"{feature}: no subject with a value of it has a verb or participle"
+    [(reason, count)] = reasons.most_common(1)
+    return f"{feature}: {reasons.total()} subjects, most often {reason} ({count} times)"
 
 
 def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """Subjects and the words that may agree with them (MultiBLiMP, section 4.1)."""
 
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from eval.generation.agreement.features import Features, feature_names, features_of
+from eval.generation.agreement.features import WORDS, Features, feature_names, features_of
 from eval.generation.agreement.lexicon import Lexicon
 from eval.generation.treebank import Sentence, Word
 
@@ -71,12 +70,6 @@ def is_readable(sentence: Sentence) -> bool:
     )
 
 
-def without_marks(text: str) -> str:
-    """Remove combining marks, such as accents and vowel points."""
-    parts = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(sign for sign in parts if not unicodedata.combining(sign)))
-
-
 def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
     """Yield the subjects of a sentence with the words that may agree with them.
 
@@ -101,8 +94,16 @@ def find_relations(sentence: Sentence, without_agreement_after: Collection[str] 
 
 
 def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
-    """Return the finite verb of a clause, an auxiliary where there is one, and what it is."""
-    auxiliaries = [child for child in children if child.relation == "aux" or child.deprel == "cop"]
+    """Return the finite verb of a clause, an auxiliary where there is one, and what it is.
+
+    A particle without features, as Russian *бы* and Polish *by*, is no finite verb even where it is annotated as an
+    auxiliary.
+    """
+    auxiliaries = [
+        child
+        for child in children
+        if (child.relation == "aux" or child.deprel == "cop") and child.upos in WORDS and child.feats
+    ]
     for word, role in [*((word, "auxiliary") for word in auxiliaries), (head, "verb")]:
         if features_of(word).get("VerbForm", frozenset(["Fin"])) == {"Fin"}:
             return word, role

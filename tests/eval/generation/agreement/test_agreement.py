@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from eval.generation.agreement.balance import BALANCED, inverse_probabilities
 from eval.generation.agreement.check import CHECKS
+from eval.generation.agreement.languages import without_marks
 from eval.generation.agreement.lexicon import Lexicon, treebank_entries
 from eval.generation.agreement.make import Settings, make
-from eval.generation.agreement.relations import find_relations, is_readable, without_marks
+from eval.generation.agreement.relations import find_relations, is_readable
 from eval.generation.agreement.unimorph import unimorph_entries
 from eval.generation.agreement.validation import judge_collocation
 from eval.generation.candidate import Candidate
