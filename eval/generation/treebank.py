@@ -13,10 +13,10 @@ import conllu
 from conllu.exceptions import ParseException
 
 from ucurve.errors import UserError
-from ucurve.storage.files import decode_utf8
 
 ROOT = 0  # the head of a word that has none
 _CELLS = 10  # of the line of a word
+_LINE_BYTES, _LINES = 1_000_000, 10_000  # at most, of a line and of a sentence
 
 
 @dataclass(frozen=True)
@@ -118,31 +118,49 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
     tokens make, with a space after each but those with ``SpaceAfter=No``.
 
     Raises:
-        UserError: naming file and line, when the file cannot be read, is not UTF-8 or compressed, or a line is broken.
+        UserError: naming file and line, when the file cannot be read, is not UTF-8 or compressed, a line is broken or
+            longer than any of a treebank, or a sentence has no end.
     """
     start, block = 1, list[str]()
-    for number, line in enumerate([*_read_lines(path), ""], start=1):
+    for number, line in _numbered_lines(path):
         if line.strip():
             start = start if block else number
             block.append(line)
+            if len(block) > _LINES:
+                raise UserError(f"{path}:{start}: a sentence of more than {_LINES} lines; an empty line ends one")
         elif block:
             yield _sentence(block, path, start)
             block = []
+    if block:
+        yield _sentence(block, path, start)
 
 
-def _read_lines(path: Path) -> list[str]:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file with their numbers; one of them is in memory, however much is compressed."""
+    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        with opened(path, "rb") as file:
+            number = 0
+            while data := file.readline(_LINE_BYTES + 1):
+                number += 1
+                if len(data) > _LINE_BYTES:
+                    raise UserError(f"{path}:{number}: a line of more than {_LINE_BYTES:,} bytes")
+                yield number, _decode(data, path, number)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: not a gzip file ({error})") from error
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror})") from error
-    return decode_utf8(data, str(path)).split("\n")
+
+
+def _decode(data: bytes, path: Path, number: int) -> str:
+    try:
+        return data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
 
 
 def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
-    lines = [(start + at, line.rstrip("\r")) for at, line in enumerate(block)]
+    lines = [(start + at, line) for at, line in enumerate(block)]
     comments = dict(_comment(line) for _, line in lines if line.startswith("#"))
     rows = [(number, _row(line, f"{path}:{number}")) for number, line in lines if not line.startswith("#")]
     words = [(number, row) for number, row in rows if isinstance(row["id"], int)]
@@ -151,6 +169,8 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
             raise UserError(f"{path}:{number}: word {row['id']} stands where word {expected} is expected")
         if not isinstance(row["head"], int) or not 0 <= row["head"] <= len(words):
             raise UserError(f"{path}:{number}: the head is {row['head']!r}; allowed: 0 to {len(words)}")
+    for number, row in rows:
+        _check_range(row, len(words), f"{path}:{number}")
     text, spans = _place(comments.get("text"), [row for _, row in rows])
     return Sentence(
         id=comments.get("sent_id", f"{path.name}:{start}"),
@@ -173,9 +193,9 @@ def _row(line: str, place: str) -> dict[str, Any]:
         raise UserError(f"{place}: a word has {_CELLS} fields between tabs, this has {cells}")
     try:
         [sentence] = conllu.parse(f"{line}\n\n")
-    except ParseException as error:
+    except (ParseException, ValueError) as error:  # ValueError of a number with thousands of digits
         raise UserError(f"{place}: {str(error).strip()}") from error
-    return dict(sentence[0])
+    return {"misc": None, **sentence[0]}  # a last field that is empty is not there
 
 
 def _range(row: Mapping[str, Any]) -> range | None:
@@ -184,10 +204,21 @@ def _range(row: Mapping[str, Any]) -> range | None:
     return range(number[0], number[2] + 1) if isinstance(number, tuple) and number[1] == "-" else None
 
 
+def _check_range(row: Mapping[str, Any], words: int, place: str) -> None:
+    several = _range(row)
+    if several is not None and not 1 <= several.start < several.stop <= words + 1:
+        token = f"{several.start}-{several.stop - 1}"
+        raise UserError(f"{place}: the token {token} is of words that are not there; the sentence has {words}")
+
+
+_Token = tuple[int | None, str, bool]
+"""The number of a word, None of a multiword token; the form; whether a space follows."""
+
+
 def _place(text: str | None, rows: Sequence[Mapping[str, Any]]) -> tuple[str, dict[int, tuple[int, int]]]:
     """Return the text of a sentence and where its words stand in it."""
     inside: set[int] = set()
-    tokens: list[tuple[int | None, str, bool]] = []  # the number of a word or None, its form, whether a space follows
+    tokens: list[_Token] = []
     for row in rows:
         several = _range(row)
         if several is not None:
@@ -197,14 +228,11 @@ def _place(text: str | None, rows: Sequence[Mapping[str, Any]]) -> tuple[str, di
         number = row["id"] if several is None else None
         tokens.append((number, row["form"], (row["misc"] or {}).get("SpaceAfter") != "No"))
     spans = None if text is None else _find(text, tokens)
-    if text is None or spans is None:
-        text = "".join(form + " " * space for _, form, space in tokens).rstrip()
-        spans = _find(text, tokens)
-    assert spans is not None
-    return text, spans
+    return _join(tokens) if text is None or spans is None else (text, spans)
 
 
-def _find(text: str, tokens: Sequence[tuple[int | None, str, bool]]) -> dict[int, tuple[int, int]] | None:
+def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | None:
+    """Return where the words stand in a text; None where it does not hold the tokens in their order."""
     spans, at = {}, 0
     for number, form, _ in tokens:
         start = text.find(form, at)
@@ -214,6 +242,16 @@ def _find(text: str, tokens: Sequence[tuple[int | None, str, bool]]) -> dict[int
         if number is not None:
             spans[number] = (start, at)
     return spans
+
+
+def _join(tokens: Sequence[_Token]) -> tuple[str, dict[int, tuple[int, int]]]:
+    """Return the text that tokens make, and where the words stand in it."""
+    spans, text = {}, ""
+    for number, form, space in tokens:
+        if number is not None:
+            spans[number] = (len(text), len(text) + len(form))
+        text += form + " " * space
+    return text.removesuffix(" ") if tokens and tokens[-1][2] else text, spans
 
 
 def _word(row: Mapping[str, Any], span: tuple[int, int] | None) -> Word:

@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 
 import pytest
 
@@ -83,11 +84,57 @@ def test_sentences_after_one_another_and_windows_line_ends(read):
         ("	0	root", "	_	root", r"dev.conllu:5: the head is None; allowed: 0 to 5"),
         ("3	eet", "4	eet", r"dev.conllu:5: word 4 stands where word 3 is expected"),
         ("3	eet", "drie	eet", r"dev.conllu:5: .*drie"),
+        ("3	eet", f"{'9' * 5000}	eet", r"dev.conllu:5: .*digits"),
+        (
+            "1	De",
+            "1-100000000	De" + "	_" * 8 + "\n1	De",
+            r"dev.conllu:3: the token 1-100000000 is of words that are not there; "
+            "the sentence has 5",
+        ),
+        (
+            "1	De",
+            "3-2	De" + "	_" * 8 + "\n1	De",
+            r"dev.conllu:3: .*'3-2' is not a valid ID",
+        ),
+        (
+            "1	De",
+            "0-2	De" + "	_" * 8 + "\n1	De",
+            r"dev.conllu:3: .*'0-2' is not a valid ID",
+        ),
+        ("# text", "# " + "x" * 1_000_001 + "\n# text", r"dev.conllu:2: a line of more than 1,000,000 bytes"),
+        (
+            "# text",
+            "# x\n" * 10_001 + "# text",
+            r"dev.conllu:1: a sentence of more than 10000 lines; an empty line ends one",
+        ),
     ],
 )
 def test_a_broken_line_is_named(read, old, new, message):
     with pytest.raises(UserError, match=message):
         read(SENTENCE.replace(old, new))
+
+
+@pytest.mark.parametrize("end", ["\u00a0", "\u2003", "\u3000", ""])
+def test_a_last_form_that_ends_in_a_space_of_another_kind(read, end):
+    rows = f"1\tkm{end}\tkm\tNOUN\t_\t_\t0\troot\t_\t_\n2\t.{end}\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
+    [sentence] = read(rows)
+    assert sentence.text == f"km{end} .{end}"
+    assert [sentence.text[word.start : word.end] for word in sentence.words] == [f"km{end}", f".{end}"]
+
+
+def test_an_empty_last_field_says_nothing(read):
+    [sentence] = read(SENTENCE.replace("punct\t_\t_", "punct\t_\t"))
+    assert sentence.words[-1].misc == {}
+
+
+def test_memory_does_not_grow_with_what_a_compressed_file_unpacks_to(tmp_path):
+    (tmp_path / "x.conllu.gz").write_bytes(gzip.compress(b"\0" * 50_000_000))
+    tracemalloc.start()
+    with pytest.raises(UserError, match=r"x.conllu.gz:1: a line of more than 1,000,000 bytes"):
+        list(read_treebank(tmp_path / "x.conllu.gz"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
 
 
 def test_files_that_cannot_be_read(read, tmp_path):
