@@ -1,6 +1,5 @@
 import json
 import math
-import sys
 
 import pandas as pd
 import pytest
@@ -16,38 +15,8 @@ from eval.generation.agreement.relations import find_relations, is_readable
 from eval.generation.agreement.unimorph import unimorph_entries
 from eval.generation.agreement.validation import judge_collocation
 from eval.generation.candidate import Candidate
-from eval.generation.treebank import read_treebank
-from tests.eval.generation.agreement.toy import BAD, GOOD, KURAS, PL, SG, noun, sentence, treebank, verb
-from ucurve import cli
+from tests.eval.generation.agreement.toy import BAD, GOOD, KURAS, PL, SG, noun, pairs_of, sentence, treebank, verb
 from ucurve.errors import UserError
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(*sentences):
-        (tmp_path / "toy-ud-dev.conllu").write_text(treebank(*sentences), encoding="utf-8")
-        return list(read_treebank(tmp_path / "toy-ud-dev.conllu"))
-
-    return read
-
-
-@pytest.fixture
-def made(tmp_path, read):
-    """What is made of sentences: the pairs by paradigm, and what was dropped."""
-
-    def made(*sentences, unimorph=None, language="epo", **more):
-        read(*sentences)
-        if unimorph is not None:
-            (tmp_path / "forms").write_text(unimorph, encoding="utf-8")
-            more["unimorph"] = tmp_path / "forms"
-        result = make(Settings(treebanks=(str(tmp_path / "*.conllu"),), language=language, **more), 0)
-        return result, {paradigm.name: paradigm for paradigm in result.paradigms}
-
-    return made
-
-
-def pairs_of(paradigm):
-    return {pair.good: pair.bad for pair in paradigm.candidates}
 
 
 def test_verbs_are_swapped_for_the_form_of_the_other_value(made):
@@ -226,21 +195,6 @@ def test_treebanks_that_the_paper_leaves_out(made, tmp_path):
         make(Settings(treebanks=(str(tmp_path / "en_*"),), language="eng", as_published=True), 0)
     with pytest.raises(UserError, match=r"treebanks: no file .*nix"):
         make(Settings(treebanks=(str(tmp_path / "nix"),), language="eng"), 0)
-
-
-@pytest.fixture
-def command(tmp_path, read, monkeypatch, capsys):
-    def call(*more, sentences=GOOD):
-        read(*sentences)
-        argv = ["generate.py", "source=multiblimp", f"treebanks=[{tmp_path}/*.conllu]", "language=epo", *more]
-        monkeypatch.setattr(sys, "argv", argv)
-        try:
-            cli.run("generate")
-        except SystemExit as stop:
-            return stop.code, capsys.readouterr()
-        return 0, capsys.readouterr()
-
-    return call
 
 
 def test_a_folder_with_its_table_of_agreement(command, tmp_path):

@@ -14,6 +14,13 @@ def sentence(name, *words):
     return "\n".join([*lines, "", ""])
 
 
+def with_token(text, first, last, form):
+    """The CoNLL-U of a sentence with a multiword token."""
+    lines = text.split("\n")
+    lines.insert(first, f"{first}-{last}\t{form}" + "\t_" * 8)  # behind the comment and the words before
+    return "\n".join(lines)
+
+
 def noun(form, lemma, feats, head=2, deprel="nsubj"):
     return f"{form}/{lemma}/NOUN/{feats}/{head}/{deprel}"
 
@@ -51,3 +58,8 @@ BAD = {
 
 def treebank(*sentences):
     return "".join(sentences)
+
+
+def pairs_of(paradigm):
+    """The bad sentences of a paradigm by the good ones."""
+    return {pair.good: pair.bad for pair in paradigm.candidates}
