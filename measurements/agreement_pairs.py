@@ -1,19 +1,19 @@
-"""Count the pairs of made folders in which a feature other than the asked one changes too, by reading the treebanks anew.
+"""Count the pairs of a made folder in which a feature other than the asked one changes, by reading the treebanks anew.
 
 python measurements/agreement_pairs.py FOLDER --treebanks FILE... [--unimorph FILE] [--before FOLDER] [--show N]
 
 It shares no code with the maker: files of CoNLL-U and UniMorph are read line by line here. For each pair it takes the
-features of the verb in its sentence, and those of all words of the treebanks with the same lemma and the form of the bad
-sentence. A pair is
+features of the verb in its sentence, and those of all words of the treebanks with the same lemma and the form of the
+bad sentence. A pair is
 
 - equal, if one of these has the features of the verb but for the column ``feature``,
 - gender, if one has so but for Gender and Animacy too, each missing in one of the two or with a value in common,
-- unimorph, if not in the treebanks but in UniMorph two rows of one lemma differ in that feature alone, a feature that one
-  of them leaves out apart,
+- unimorph, if not in the treebanks but in UniMorph two rows of one lemma differ in that feature alone; number, person
+  and gender that one of them leaves out do not count,
 - other, if none of this holds.
 
-With --before it also says how many pairs of an older folder that are equal or of gender are in the new one, as the same
-pair, and as the same good sentence with the same values.
+With --before it also says how many pairs of an older folder that are not of the kind other are in the new one, as the
+same pair, and as the same good sentence with the same values.
 """
 
 import argparse
@@ -34,15 +34,14 @@ def read_rows(files: list[Path]) -> dict[tuple[str, str], list[Row]]:
     """Return the words of each sentence, multiword tokens left out, by the names of treebank and sentence."""
     found: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for file in files:
-        opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-        with opened as lines:
-            name = ""
-            for line in lines:
-                cells = line.rstrip("\n").split("\t")
-                if line.startswith("# sent_id"):
-                    name = line.partition("=")[2].strip()
-                elif cells[0].isdigit():
-                    found[file.name.split(".")[0], name].append((cells[1], cells[2], cells[3], cells[5]))
+        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        name = ""
+        for line in data.decode("utf-8").split("\n"):
+            cells = line.split("\t")
+            if line.startswith("# sent_id"):
+                name = line.partition("=")[2].strip()
+            elif cells[0].isdigit():
+                found[file.name.split(".")[0], name].append((cells[1], cells[2], cells[3], cells[5]))
     return found
 
 
@@ -101,16 +100,26 @@ class Judge:
 
     def in_unimorph(self, pair: Pair) -> bool:
         """Tell whether two rows of a lemma of UniMorph differ in the asked feature alone."""
-        own = TAGS[pair["feature"].split("[")[0]]
-        free = set().union(*TAGS.values())
-        for forms in self.tags.values():
-            for one in forms.get(pair["verb"].lower(), ()) if pair["wrong_verb"].lower() in forms else ():
-                for other in forms[pair["wrong_verb"].lower()]:
-                    changed = (one ^ other) - own
-                    open_in_one = all(len(tags & one) + len(tags & other) < 2 for tags in TAGS.values() if tags != own)
-                    if one & own and other & own and not one & other & own and changed <= free and open_in_one | (not changed):
-                        return True
+        own, verb, wrong = pair["feature"].split("[")[0], pair["verb"].lower(), pair["wrong_verb"].lower()
+        rows = (
+            (one, other)
+            for forms in self.tags.values()
+            if verb in forms and wrong in forms
+            for one in forms[verb]
+            for other in forms[wrong]
+        )
+        return any(differ_in(own, one, other) for one, other in rows)
+
+
+def differ_in(own: str, one: set[str], other: set[str]) -> bool:
+    """Tell whether two rows of UniMorph differ in a feature alone, what one of them leaves out apart."""
+    if not one & TAGS[own] or not other & TAGS[own] or one & other & TAGS[own]:
         return False
+    left = (one ^ other) - TAGS[own]
+    for name, tags in TAGS.items():
+        if name != own and not (one & tags and other & tags):
+            left -= tags
+    return not left
 
 
 def read_pairs(folder: Path) -> Iterator[Pair]:
@@ -149,12 +158,17 @@ def main() -> None:
     if more:
         print("other:", dict(more.most_common(8)))
     if asked.before is not None:
-        old = [pair for pair in read_pairs(asked.before) if judge.judge(pair)[0] in ("equal", "gender", "unimorph")]
-        exact = {(pair["sentence_good"], pair["sentence_bad"]) for pair in pairs}
-        same = {(pair["sentence_good"], pair["feature_vals"]) for pair in pairs}
-        kept = sum((pair["sentence_good"], pair["sentence_bad"]) in exact for pair in old)
-        again = sum((pair["sentence_good"], pair["feature_vals"]) in same for pair in old)
-        print(f"before: {len(old)} minimal pairs; kept as they are {kept}, with the same sentence and values {again}")
+        print(kept_of(asked.before, pairs, judge))
+
+
+def kept_of(before: Path, pairs: list[Pair], judge: Judge) -> str:
+    """Say how many of the minimal pairs of an older folder are among the pairs."""
+    old = [pair for pair in read_pairs(before) if judge.judge(pair)[0] != "other"]
+    exact = {(pair["sentence_good"], pair["sentence_bad"]) for pair in pairs}
+    same = {(pair["sentence_good"], pair["feature_vals"]) for pair in pairs}
+    kept = sum((pair["sentence_good"], pair["sentence_bad"]) in exact for pair in old)
+    again = sum((pair["sentence_good"], pair["feature_vals"]) in same for pair in old)
+    return f"before: {len(old)} minimal pairs; kept as they are {kept}, with the same sentence and values {again}"
 
 
 if __name__ == "__main__":
