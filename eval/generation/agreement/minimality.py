@@ -106,8 +106,9 @@ def _is_same(name: str, one: str | None, other: str | None) -> bool:
 
 def check_minimal(pairs: pd.DataFrame, annotation: Annotation) -> pd.Series:
     """Return for each pair whether another feature changes too, or its sentence is not in the treebanks."""
-    records = pairs[list(_COLUMNS)].to_dict("records")
-    return pd.Series([not annotation.is_minimal(record) for record in records], index=pairs.index)
+    rows = zip(*(pairs[name] for name in _COLUMNS), strict=True)
+    more = [not annotation.is_minimal(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+    return pd.Series(more, index=pairs.index)
 
 
 def files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Path], Path | None] | None:

@@ -89,7 +89,7 @@ def find_relations(sentence: Sentence, without_agreement_after: Collection[str] 
         if finite is not None:
             yield _relation(sentence, "SV", role, subject, finite)
         auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
-        if features_of(head).get("VerbForm") == {"Part"} and auxiliaries.isdisjoint(without_agreement_after):
+        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(without_agreement_after):
             yield _relation(sentence, "SP", "participle", subject, head)
 
 
