@@ -97,7 +97,8 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
     word, part = relation.target, WORDS[relation.target.upos]
     form, features, lemma = word.form.lower(), annotated(word), word.lemma.lower()
     rows = [row for row in lexicon.by_lemma.get((part, lemma), ()) if row.source == "treebank"]
-    if name not in features or not any(row.form == form and row.annotated == features for row in rows):
+    same = [row.form for row in rows if row.annotated == features]  # several where the features leave something out
+    if name not in features or form not in same:
         return []
     particle = _particle(lemma, part, lexicon)
     return [
@@ -105,6 +106,7 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
         for row in rows
         if _differ_in(name, part, features, row.annotated, lexicon)
         and row.form.startswith(particle) == form.startswith(particle)
+        and _likeness(form, row.form) == max(_likeness(one, row.form) for one in same)
         for found in _found(relation, name, old, row, 0)
     ]
 
@@ -171,9 +173,14 @@ def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more:
     other_gender = not compatible(
         {at: values for at, values in row.features.items() if at in feature_names().neutralizable}, subject, but=name
     )
-    like = SequenceMatcher(None, relation.target.form.lower(), row.form, autojunk=False).ratio()
+    like = _likeness(relation.target.form.lower(), row.form)
     for value in sorted(values):
         yield _Found(more, other_gender, round(_SPELLINGS * (1 - like)), -row.count, row.form, value)
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return how alike two forms are spelled, from 0 to 1."""
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found, lexicon: Lexicon) -> str | None:

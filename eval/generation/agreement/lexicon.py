@@ -39,15 +39,17 @@ class Lexicon:
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
         """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.
 
+        A layered feature is left open by no entry of a treebank: other layers, and nominal uses, do without it.
+
         Args:
             context: features that entries must not contradict.
         """
         found: set[str] = set()
         for entry in self.by_form.get((part, form), ()):
             if compatible(entry.features, context):
-                if feature not in entry.features:
+                if feature not in entry.features and (entry.source == "unimorph" or base_of(feature) == feature):
                     return None
-                found |= entry.features[feature]
+                found |= entry.features.get(feature, frozenset())
         return frozenset(found) or None
 
     def inflects(self, parts: Sequence[str], feature: str) -> bool:

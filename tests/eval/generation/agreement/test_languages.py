@@ -162,18 +162,23 @@ def test_the_layer_of_the_subjects_case_agrees(made):
     assert found["SV-Number-erg-SG-PL-SV"].phenomenon == "SV-#[erg]"
 
 
+def test_a_form_that_is_nearer_to_another_form_with_the_words_features_is_not_its_own(made):
+    without_zuten = basque_clause("zuen", "gizonak", "Erg", "Sing", basque("zuen", "Sing", "Sing"))
+    _, found = made(*BASQUE, without_zuten, language="eus")
+    assert "gizonak ikusi zuen" not in all_pairs(found)
+    assert all_pairs(found)["gizonak ikusi du"] == "gizonak ikusi dute"
+
+
 def test_forms_that_neither_features_nor_spelling_tell_apart(made):
     naiz = "naiz/izan/AUX/Mood=Ind|Number[abs]=Sing|Person[abs]=1|VerbForm=Fin/2/aux"
     ni = sentence(
         "naiz", "ni/ni/PRON/Case=Abs|Number=Sing|Person=1/2/nsubj", "joan/joan/VERB/VerbForm=Part/0/root", naiz
     )
     hura = sentence("hura", "hura/hura/PRON/Case=Abs|Number=Sing|Person=3/2/nsubj", "joan/joan/VERB/VerbForm=Part/0/root",
-                    basque("zen", "Sing"))  # fmt: skip
+                    basque("da", "Sing"))  # fmt: skip
     _, found = made(*BASQUE, ni, hura, language="eus")
-    assert pairs_of(found["SV-Person-abs-3-1-SV"]) == {"hura joan zen": "hura joan naiz"}
-    [why] = (found[name].dropped for name in found if name.startswith("SV-Person-abs-3"))
-    assert not why
-    assert not any(name.startswith("SV-Person-abs-1") for name in found)
+    assert pairs_of(found["SV-Person-abs-3-1-SV"]) == {"hura joan da": "hura joan naiz"}
+    assert not any(name.startswith("SV-Person-abs-1") for name in found)  # da or zen?
 
 
 @pytest.mark.parametrize(
