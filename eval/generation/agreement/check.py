@@ -54,6 +54,6 @@ def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[s
     files = files_of(made, keys)
     if files is None:
         names = ",".join(str(known["file"]) for known in made["inputs"])
-        return {CHECK: f"not looked at: add source=multiblimp 'treebanks=[{names}]'"}
+        return {CHECK: f"not looked at: add source={made['source']} 'treebanks=[{names}]'"}
     language = language_settings(made["settings"]["language"])
     return {CHECK: partial(check_minimal, annotation=Annotation(*files, language))}
