@@ -245,11 +245,11 @@ class ScoreCommand(ScoreSettings):
     def _steps_of_one_thing(self) -> Self:
         if self.model is not None and isinstance(self.steps, tuple):
             raise ValueError(
-                "steps=[...] goes with run=; a model has revisions=[...], and steps={REVISION: N} gives the step of "
-                "one whose name does not say it"
+                "'steps=[...]' goes with run=; a model has 'revisions=[...]', and 'steps={REVISION: N}' gives the step "
+                "of one whose name does not say it"
             )
         if self.model is None and isinstance(self.steps, dict):
-            raise ValueError("steps={REVISION: N} goes with model=; the checkpoints of a run are steps=[0,512]")
+            raise ValueError("'steps={REVISION: N}' goes with model=; the checkpoints of a run are 'steps=[0,512]'")
         return self
 
     @property

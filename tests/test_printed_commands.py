@@ -15,6 +15,7 @@ from ucurve.config import compose, read_arguments
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = {"CHANGELOG.md"}  # tells what was
+INPUTS = {"measurements/fuzz_targets.py"}  # its texts are split at spaces and handed over, not printed
 CODE = ("ucurve", "eval", "train", "analysis", "launch", "workbench", "tokenizers", "measurements")
 # Settings as they are typed. In Python the first thing in the brackets is a string, or a space follows the comma.
 LIST = re.compile(r"""(?<![\w'"+.@/~-])[+~]{0,2}[A-Za-z][\w.@/]*=\[(?!["'])[^\]\s]*\]""")
@@ -75,7 +76,7 @@ def texts(*endings):
     """The files of some endings with their text, without those in which no shell could find a pattern."""
     for name in files(*endings):
         text = (ROOT / name).read_text(encoding="utf-8")
-        if name not in OLD and not name.startswith("tests/") and re.search(r"=[\w./-]*[\[{*?|<>]", text):
+        if name not in OLD | INPUTS and not name.startswith("tests/") and re.search(r"=[\w./-]*[\[{*?|<>]", text):
             yield name, text
 
 

@@ -12,8 +12,9 @@ _FIRST_NEEDED = "hydra"  # what every command imports first
 _ROOT = Path(__file__).resolve().parent.parent
 _IN_CHECKOUT = (_ROOT / "pyproject.toml").is_file()
 _INSTALL = "pip install --constraint constraints.txt --editable ."
-# While ``python -m`` imports the packages above a module, it is called "-m".
-PROGRAMS = ("-m", "ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
+_MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
+_SCRIPTS = ("ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
+PROGRAMS = (_MODULE, *_SCRIPTS)
 
 
 def check_interpreter() -> None:
@@ -53,6 +54,8 @@ def _problem() -> str:
     if sys.version_info < _OLDEST:
         oldest, this = (".".join(map(str, version)) for version in (_OLDEST, sys.version_info[:3]))
         return f"ucurve needs Python {oldest} or later, this is {this} ({sys.executable}): {_mend()}"
+    if Path(sys.argv[0]).name in _SCRIPTS:
+        return ""  # they import packages inside of ``ucurve.cli.run``, which names one that is missing
     import importlib.util
 
     return "" if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)

@@ -123,7 +123,7 @@ def _check_comparable(read: Mapping[str, _Reading]) -> None:
             others = [name for group in groups[1:] for name in group]
             raise UserError(
                 f"revisions: {groups[0][0]!r} and {others[0]!r} {differ}, so their steps are not on one axis. Score "
-                "those of a kind into a folder out= of their own (a pattern takes them, such as revisions=['chck_*']), "
+                "those of a kind into a folder out= of their own (a pattern takes them, such as 'revisions=[chck_*]'), "
                 f"or give the places of some: {asked_steps(others)}"
             )
 

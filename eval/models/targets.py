@@ -303,13 +303,15 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
     found = [name for name in names if names_a_checkpoint(name) and name not in later]
     if not found and not steps:
         raise UserError(
-            f"revisions=[{ALL}]: {model} has no revision named like step512; there are {shorten(names)}. Name those "
+            f"'revisions=[{ALL}]': {model} has no revision named like step512; there are {shorten(names)}. Name those "
             f"wanted, with the place of each on the axis of steps: {asked_steps(later or names)}"
+            if names
+            else f"'revisions=[{ALL}]': {model} has no revision named like step512, nor any other"
         )
     if later:
         say(
-            f"revisions=[{ALL}]: {len(later)} revisions of later stages are left out, whose steps begin anew; to score "
-            f"them too, give their places on the axis of steps: {asked_steps(later)}"
+            f"'revisions=[{ALL}]': {len(later)} revisions of later stages are left out, whose steps begin anew; to "
+            f"score them too, give their places on the axis of steps: {asked_steps(later)}"
         )
     return list(place_revisions(found, steps))
 

@@ -147,7 +147,7 @@ def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
         ("{run}", {"out": "x"}, r"out=DIR goes with model="),
         ("{run}", {"revisions": ["step0"]}, r"revisions= goes with model="),
         ("{run}", {"steps": [3]}, r"no checkpoint of step 3; there are 0, 8"),
-        ("{run}/checkpoints/step00000000", {"steps": [3]}, r"steps=\[\.\.\.\] goes with run="),
+        ("{run}/checkpoints/step00000000", {"steps": [3]}, r"'steps=\[\.\.\.\]' goes with run="),
         ("{run}1", {}, r"run or model: no folder .*s01\. Did you mean '.*s0'\?"),
         ("{run}*x", {}, r"run: no run folder matches '.*s0\*x'"),
         ("{run}/checkpoints/", {}, r"checkpoints: no \*\.safetensors file"),

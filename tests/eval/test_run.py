@@ -48,7 +48,7 @@ def test_wrong_settings(values, message):
         ({"run": "a", "model": "b", "out": "c"}, r"give exactly one of run=RUN and model="),
         ({"model": "a"}, r"out=DIR goes with model=, and model= needs it"),
         ({"run": "a", "out": "b"}, r"out=DIR goes with model="),
-        ({"model": "a", "out": "b", "steps": [0]}, r"steps=\[\.\.\.\] goes with run="),
+        ({"model": "a", "out": "b", "steps": [0]}, r"'steps=\[\.\.\.\]' goes with run="),
         ({"run": "a", "benchmarks": []}, r"give 'benchmarks=\[\.\.\.\]'; there are bl2mp, .*zhoblimp"),
         ({"run": "a", "steps": ["x"]}, r"steps\.0: got 'x'"),
         ({"run": "a", "steps": []}, r"steps: the list is empty; give at least one"),

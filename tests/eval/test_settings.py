@@ -78,10 +78,10 @@ def test_the_start_token_may_be_any_token_or_id(typed, start):
         (["preset=rublmp"], r"preset: unknown preset 'rublmp'; allowed: .*Did you mean 'rublimp'\?"),
         (["scorer=[sentense]"], r"scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"),
         (["scorer=[]"], r"scorer: the list is empty"),
-        (["steps={a: 1}"], r"steps=\{REVISION: N\} goes with model=; the checkpoints of a run are steps=\[0,512\]"),
+        (["steps={a: 1}"], r"'steps=\{REVISION: N\}' goes with model=; the checkpoints of a run are 'steps=\[0,512\]'"),
         (
             ["run=null", "model=m", "out=o", "steps=[1]"],
-            r"a model has revisions=\[\.\.\.\], and steps=\{REVISION: N\} gives",
+            r"a model has 'revisions=\[\.\.\.\]', and 'steps=\{REVISION: N\}' gives",
         ),
         (["run=null", "model=m", "out=o", "steps={a: x}"], r"steps\.a: got 'x'"),
         (["run=null", "model=m", "out=o", "steps={a: -1}"], r"steps\.a: got -1"),

@@ -99,7 +99,7 @@ def test_every_key_of_scoring_is_one_of_training(settings_of):
         "scorer": "[region]", "bos": "eos", "dtype": "bfloat16", "device": "cuda:1", "batch_tokens": "64",
         "bow_correction": "true", "prompt.language": "eng", "linking": "[lp]", "ties_rules": "[wrong]",
         "unigrams.path": "u.csv", "add_k": "2", "fit.on": "paradigms", "weights": "bin",
-        "tokens": "true", "words": "true",
+        "tokens": "true", "words": "true", "leading_space": "true", "benchmark_unpacked": "2G",
     }  # fmt: skip
     assert {key.partition(".")[0] for key in values} == training.keys() - {"when", "benchmark_revision"}
     given = [f"eval.{key}={value}" for key, value in values.items() if key not in ("benchmarks", "custom.path")]

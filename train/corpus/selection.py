@@ -147,14 +147,14 @@ def _notes(path: str, left_out: Sequence[Path], doubtful: Sequence[Path]) -> Ite
     if doubtful:
         yield (
             f"data.path={path}: trained on although the names say a readme, a licence or another split: "
-            f"{_names(doubtful)}; data.exclude=[...] leaves out what it names"
+            f"{_names(doubtful)}; 'data.exclude=[...]' leaves out what it names"
         )
 
 
 def _why_none(left_out: Sequence[Path], excluded: Sequence[Path], exclude: Sequence[str]) -> str:
     reasons = [f"{len(excluded)} left out by data.exclude={list(exclude)}"] if excluded else []
     readable = any(file_form(file) is not None for file in left_out)
-    hint = ["data.exclude=[] leaves out none of them"] if readable and exclude else []
+    hint = ["'data.exclude=[]' leaves out none of them"] if readable and exclude else []
     return "".join(f"; {reason}" for reason in (*reasons, *_describe(left_out), *hint))
 
 

@@ -113,7 +113,7 @@ class TestWhatIsLeftOut:
 
     def test_only_text_of_another_split(self, tmp_path):
         message = (
-            r"no text file in .*; 1 file named as held-out text \(\.dev: a\.dev\); data\.exclude=\[\] leaves out none"
+            r"no text file in .*; 1 file named as held-out text \(\.dev: a\.dev\); 'data\.exclude=\[\]' leaves out none"
         )
         with pytest.raises(UserError, match=message):
             select(make(tmp_path, "a.dev"))
