@@ -61,11 +61,22 @@ def parse_json(text: str) -> Any:
     """Parse JSON of somebody else.
 
     Raises:
-        ValueError: when it is no JSON (``JSONDecodeError``), an object has a key twice, of which one would be lost, or
-            an integer has more digits than Python reads.
+        ValueError: when it is no JSON (``JSONDecodeError``), an object has a key twice, of which one would be lost, an
+            integer has more digits than Python reads, or a text holds half of a surrogate pair.
         RecursionError: for thousands of brackets in one another.
     """
-    return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+    values = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+    if "\\u" in text:
+        _refuse_halves(values)
+    return values
+
+
+def _refuse_halves(values: Any) -> None:
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise ValueError(f"{half} is half a character, a lone surrogate, and no text") from error
 
 
 def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -85,13 +96,8 @@ def _integer(digits: str) -> int:
 def _parse_record(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = parse_json(line.decode())
-        if b"\\u" in line:
-            json.dumps(record, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise UserError(f"{place}: not UTF-8 ({error.reason} at byte {error.start})") from error
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise UserError(f"{place}: {half} is half a character, a lone surrogate, and no text") from error
     except (json.JSONDecodeError, RecursionError) as error:  # the latter for thousands of brackets in one another
         raise UserError(f"{place}: not JSON ({error})") from error
     except ValueError as error:

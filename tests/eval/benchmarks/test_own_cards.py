@@ -276,6 +276,8 @@ BROKEN = {
         r"p\.json: the key 'sentence_bad' stands twice in one object, \('sentence_good', 'The cats sit\.'\)"),
     "an integer of 5,000 digits": ({"p.json": '[{"sentence_good": "a", "sentence_bad": "b", "n": ' + "1" * 5000 + "}]"}, "",
         r"p\.json: an integer of 5,000 digits, 111+\.\.\.; at most 4,300 are read"),
+    "half a character in an array": ({"p.json": '[{"sentence_good": "\\ud800", "sentence_bad": "b"}]'}, "",
+        r"p\.json: '\\ud800' is half a character, a lone surrogate, and no text"),
     "an array of numbers": ({"p.json": "[1]"}, "", r"p\.json:pair 1: an object or an array is expected, not 1"),
     "a sentence that is a number": ({"p.jsonl": lines([{"sentence_good": 1, "sentence_bad": "b"}])}, "",
         r"p\.jsonl:1: 'sentence_good' must be text, not 1"),
