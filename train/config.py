@@ -37,6 +37,8 @@ _NOT_IDENTITY_OF = {
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
 }
 
+PARTLY_IDENTITY = tuple(_NOT_IDENTITY_OF)  # groups that every configuration of a run has
+
 # Keys of groups that came later, with the value that older runs were trained with. A key with this value is left out of
 # the identity, so that the hashes of older runs stay what they are.
 _BEFORE: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from train.config import RunSettings, config_sha256, pick_identity, read_settings, with_tokens
+from train.config import PARTLY_IDENTITY, RunSettings, config_sha256, pick_identity, read_settings, with_tokens
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
@@ -63,8 +63,9 @@ def read_configuration(run: Path) -> dict[str, Any]:
         values = read_yaml(path, dict[str, Any])
     except UserError as error:
         raise UserError(f"{path}: no readable configuration ({error})") from error
-    if not isinstance(values.get("data"), dict):
-        raise UserError(f"{path}: holds no configuration of a run")
+    missing = [group for group in PARTLY_IDENTITY if not isinstance(values.get(group), dict)]
+    if missing:
+        raise UserError(f"{path}: holds no configuration of a run: it lacks {', '.join(missing)}")
     home = f"{Path.home()}/"
     return _with_paths(values, lambda path: home + path.removeprefix(_HOME) if path.startswith(_HOME) else path)
 

@@ -76,7 +76,8 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
         ("data: &a {b: *a}", r"config\.yaml:1: not YAML \(\*a stands inside of &a\)"),
         ("[" * 3000, r"config\.yaml:1: not YAML \(more than 100 lists and mappings in one another\)"),
         ("data: {}\nseed: 0\nseed: 1", r"config\.yaml:3: the key 'seed' stands there twice"),
-        ("data: 1", r"holds no configuration of a run"),
+        ("data: 1", r"holds no configuration of a run: it lacks data, tokenizer, engine"),
+        ("data: {}\ntokenizer: {}", r"holds no configuration of a run: it lacks engine"),  # as a file that was cut off
         ("- 1", r"no readable configuration \(.*config\.yaml:1: configuration: got \[1\]"),
     ],
 )  # fmt: skip
@@ -87,5 +88,7 @@ def test_what_is_no_configuration_is_one_message(tmp_path, text, message):
 
 
 def test_aliases_that_yaml_itself_writes_are_read(tmp_path):
-    (tmp_path / "config.yaml").write_text("data: &id001 {path: [a]}\ngrid: [*id001, *id001]\n")
+    (tmp_path / "config.yaml").write_text(
+        "data: &id001 {path: [a]}\ntokenizer: {}\nengine: {}\ngrid: [*id001, *id001]\n"
+    )
     assert read_configuration(tmp_path)["grid"] == [{"path": ["a"]}] * 2
