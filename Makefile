@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
-CODE := ucurve train eval analysis launch workbench tokenizers measurements tests train.py score.py analyze.py verify.py generate.py
+CODE := ucurve train eval generation validation analysis launch workbench tokenizers measurements tests train.py score.py analyze.py verify.py generate.py
 
 .PHONY: demo notebooks docs test long lint types unit format install clean
 

@@ -16,18 +16,18 @@ from typing import Any
 from analysis.data.settings import AnalyzeSettings
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import expand_benchmarks
-from eval.generation.treebank import read_treebank
 from eval.run import ScoreCommand
 from eval.templates.demo import demo_pairs, training_text
 from eval.templates.engine import generate
 from eval.templates.grammar import Grammar
 from eval.templates.template import all_or_error, read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
-from eval.validation.answers import AnswerSettings, judge_answers
+from generation.treebank import read_treebank
 from train.config import read_settings
 from train.corpus.corpus import Corpus, CorpusSettings
 from ucurve.config import CONFIGURATION, check, compose, read_arguments
 from ucurve.yaml_files import read_yaml
+from validation.answers import AnswerSettings, judge_answers
 
 _DEMO = Path(str(files("eval.templates"))) / "demo_grammar"
 _TEMPLATES = sorted((_DEMO / "templates").glob("*.json"))

@@ -10,13 +10,13 @@ import csv
 import random
 from pathlib import Path
 
-from eval.generation.candidate import Candidate
-from eval.generation.russian.grammar.morphology import Morphology
-from eval.generation.russian.resources import read_resources
-from eval.generation.russian.rule import Rule, Tools
-from eval.generation.russian.rules.all_rules import RULES
-from eval.generation.russian.text import parse_sentences
-from eval.generation.treebank import Sentence
+from generation.candidate import Candidate
+from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.resources import read_resources
+from generation.rublimp.rule import Rule, Tools
+from generation.rublimp.rules.all_rules import RULES
+from generation.rublimp.text import parse_sentences
+from generation.treebank import Sentence
 
 
 def main() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eval.validation.questionnaire.packages import Package, read_archives
 from ucurve.errors import RunError
+from validation.questionnaire.packages import Package, read_archives
 
 _CACHE = Path(os.environ.get("UCURVE_AXE_CACHE", Path(__file__).resolve().parents[1] / "cache" / "axe"))
 _AXE = Package(

@@ -1,4 +1,18 @@
+import json
+import os
 import signal
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+
+from ucurve.storage.files import sha256_file
+
+ROOT = Path(__file__).resolve().parents[1]
+LETTERS = "".join(chr(0x4E00 + number) for number in range(40))
+VOCABULARY = len(LETTERS) + 2
 
 
 def pytest_configure() -> None:
@@ -8,3 +22,67 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def shared():
+    folder = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
+    if not (folder / "benchmarks" / "zhoblimp").is_dir():
+        pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def make_tokenizer():
+    def make(letters=LETTERS, **special):
+        vocabulary = {"<eos>": 0, "<unk>": 1} | {letter: place + 2 for place, letter in enumerate(letters)}
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+        names = {"eos_token": "<eos>", "bos_token": "<eos>", "unk_token": "<unk>"} | special
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tokenizer(make_tokenizer):
+    return make_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def make_model():
+    def make(seed=0, vocabulary=VOCABULARY, positions=64, spread=0.4):
+        torch.manual_seed(seed)
+        config = GPTNeoXConfig(
+            vocab_size=vocabulary,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            max_position_embeddings=positions,
+            initializer_range=spread,
+            hidden_dropout=0.3,
+            attention_dropout=0.3,
+        )
+        return GPTNeoXForCausalLM(config).eval()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def model(make_model):
+    return make_model()
+
+
+@pytest.fixture
+def write_checkpoint(tokenizer):
+    def write(folder, model, step=0, manifest=True, tokenizer=tokenizer):
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        if manifest:
+            hashes = {"weights_sha256": sha256_file(folder / "model.safetensors")}
+            facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9}
+            (folder / "manifest.json").write_text(json.dumps(facts | hashes))
+        return folder
+
+    return write

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # In each line of a package, what stands together imports nothing of each other, and only lines before it. A name is a
 # folder or a module of the package. Imports inside functions and for type checkers count as well.
 ORDER = {
-    "": ["ucurve", "eval", "train analysis", "launch", "workbench"],
+    "": ["ucurve", "eval", "train analysis generation validation", "launch", "workbench"],
     "ucurve": [
         "errors interpreter",
         "fields processes progress provenance text_table",
@@ -32,7 +32,7 @@ ORDER = {
         "benchmarks scoring metrics",
         "store presets",
         "settings leaderboard",
-        "sweep verify watch generation validation",
+        "sweep verify watch",
         "run",
         "api",
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.eval.generation.agreement.toy import GOOD, PL, SG, noun, sentence, treebank, verb
+from tests.generation.multiblimp.toy import GOOD, PL, SG, noun, sentence, treebank, verb
 from ucurve import cli
 
 README = Path(__file__).resolve().parents[1] / "README.md"

@@ -63,7 +63,7 @@ COMMANDS = {
         "eval.leaderboard.export.leaderboard_command", "write stored scores in the form that a leaderboard takes"
     ),
     "questionnaire": Command(
-        "eval.validation.questionnaire.run.questionnaire_command", "make a questionnaire for people from a benchmark"
+        "validation.questionnaire.run.questionnaire_command", "make a questionnaire for people from a benchmark"
     ),
     "analyze": Command(
         "analysis.run.analyze_command",
@@ -75,8 +75,8 @@ COMMANDS = {
         "make the page of a study of tokenizers, with the numbers behind it",
     ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
-    "generate": Command("eval.generation.run.generate_command", "make minimal pairs, or check them"),
-    "answers": Command("eval.validation.answers.answers_command", "judge pairs by what people answered about them"),
+    "generate": Command("generation.run.generate_command", "make minimal pairs, or check them"),
+    "answers": Command("validation.answers.answers_command", "judge pairs by what people answered about them"),
     "build": Command(
         "train.cli.build_command",
         "build one tokenizer alone",

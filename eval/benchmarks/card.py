@@ -148,7 +148,7 @@ class Card:
         protocol: how the authors scored.
         quirks: faults of the files and what is done about them.
         license: what the source says about use, or "not stated".
-        maker: the folder of ``eval/generation`` whose checks its pairs should pass.
+        maker: the folder of ``generation`` whose checks its pairs should pass.
         made: of a benchmark that generate.py made: source, settings, seed, phenomena, hashes of the input, versions.
     """
 

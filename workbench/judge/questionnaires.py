@@ -13,12 +13,12 @@ from eval.benchmarks.card import CARD_FILE
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
 from eval.pairs import in_accuracies
-from eval.validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
 from ucurve.config import CONFIGURATION, check
 from ucurve.errors import RunError, UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.files import read_json_object
 from ucurve.yaml_files import read_yaml
+from validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
 from workbench.replies import Values
 from workbench.room import File
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic.dataclasses import dataclass
 
-from eval.validation.answer_files import Columns
-from eval.validation.answers import AnswerSettings, judge_answers
-from eval.validation.judging.paradigms import find_rule
-from eval.validation.loading import load_answers, load_items
 from ucurve.config import check
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
 from ucurve.storage.files import write_text
+from validation.answer_files import Columns
+from validation.answers import AnswerSettings, judge_answers
+from validation.judging.paradigms import find_rule
+from validation.loading import load_answers, load_items
 from workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
 from workbench.replies import Values, records
 

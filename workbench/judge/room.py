@@ -3,7 +3,7 @@
 from collections import defaultdict
 from threading import Lock
 
-from eval.validation.judging.paradigms import load_rules
+from validation.judging.paradigms import load_rules
 from workbench.judge.questionnaires import Questionnaires, Wanted, default_settings
 from workbench.judge.results import judge, keep_answers, remove_answers
 from workbench.replies import Values, text_of

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from analysis.data.runs import Run, find_runs
-from eval.generation.folder import REPORT_FILE, report_rows
-from eval.generation.run import GenerateSettings, build_benchmark
-from eval.generation.templates.make import Settings, make
+from generation.benchmark_folder import REPORT_FILE, report_rows
+from generation.run import GenerateSettings, build_benchmark
+from generation.templates.make import Settings, make
 from ucurve.errors import UserError, unknown_name
 from workbench.settings import WorkbenchSettings
 from workbench.write.projects import Project, check_name, find_project

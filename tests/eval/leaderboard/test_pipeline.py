@@ -11,7 +11,7 @@ from eval.leaderboard.export import leaderboard_command
 from eval.leaderboard.form import find_form
 from eval.run import score_run
 from eval.settings import ScoreSettings
-from tests.eval.conftest import LETTERS
+from tests.conftest import LETTERS
 
 UNKNOWN = "。"
 

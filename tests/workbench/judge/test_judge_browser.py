@@ -9,7 +9,7 @@ pytest.importorskip("uvicorn", reason="the workbench's server is not installed (
 import uvicorn
 
 from tests.analysis.report.browser import open_browser
-from tests.eval.validation.making import jspsych
+from tests.validation.making import jspsych
 from workbench.judge.room import judge_room
 from workbench.login import Login
 from workbench.server import make_app

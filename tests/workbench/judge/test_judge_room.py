@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 pytest.importorskip("starlette", reason="the workbench's server is not installed (extra workbench)")
-from tests.eval.validation.making import write_benchmark
+from tests.validation.making import write_benchmark
 from tests.workbench.clients import open_client
 from ucurve.errors import RunError
 from workbench.judge import questionnaires
@@ -209,7 +209,7 @@ def test_without_jspsych_the_message_names_a_way_out(browser, monkeypatch):
     def fail(*_):
         raise RunError("npm cannot fetch jspsych@8.3.0; is there a network?")
 
-    monkeypatch.setattr("eval.validation.questionnaire.run.read_scripts", fail)
+    monkeypatch.setattr("validation.questionnaire.run.read_scripts", fail)
     given = {**SMALL, "formats": ["jspsych"]}
     message = browser.refused("POST", "questionnaires", 500, benchmark="french/made/mine", name="paged", **given)
     assert message.startswith("npm cannot fetch")

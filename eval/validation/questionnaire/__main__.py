@@ -1,6 +1,0 @@
-"""``python -m eval.validation.questionnaire``: a questionnaire for people from the pairs of a benchmark."""
-
-from ucurve.cli import run
-
-if __name__ == "__main__":
-    run("questionnaire")

@@ -1,0 +1,88 @@
+"""The benchmark folder that is made: a file of pairs for each paradigm, a card and a report."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from eval.benchmarks.card import CARD_FILE, read_card
+from eval.benchmarks.load import load_benchmark
+from eval.templates.engine import pair_record
+from generation.maker import Made, Outcome
+from ucurve import __version__
+from ucurve.storage.files import sha256_file, write_json
+
+REPORT_FILE = "report.json"
+_COLUMNS = {"paradigm": "UID"}
+
+
+def write_benchmark(folder: Path, name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> None:
+    """Write a benchmark into an empty folder, and check that it can be read.
+
+    Args:
+        name: of the benchmark.
+        outcomes: of all paradigms, of which some has a pair.
+        how: source, settings and seed, for the card.
+    """
+    for outcome in outcomes:
+        if outcome.pairs:
+            lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in _records(outcome)]
+            file = folder / f"{outcome.paradigm.name}.jsonl"
+            file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    card = _card(name, made, outcomes, how)
+    text = yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=120)
+    (folder / CARD_FILE).write_text(text, encoding="utf-8")
+    write_json(folder / REPORT_FILE, _report(outcomes, how, made.notes))
+    written = sum(len(load_benchmark(member)) for member in read_card(folder / CARD_FILE).members.values())
+    assert written == sum(len(outcome.pairs) for outcome in outcomes), "a folder that was made is not read whole"
+
+
+def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return a row for each paradigm: ``paradigm, phenomenon, candidates, kept, reasons, note``."""
+    return [
+        {
+            "paradigm": outcome.paradigm.name,
+            "phenomenon": outcome.paradigm.phenomenon,
+            "candidates": outcome.candidates,
+            "kept": len(outcome.pairs),
+            "reasons": dict(outcome.reasons.most_common()),
+            **outcome.facts,
+            "note": outcome.paradigm.note,
+        }
+        for outcome in outcomes
+    ]
+
+
+def _records(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """Yield pairs as the lines of the published ZhoBLiMP have them, with the further columns behind."""
+    paradigm = outcome.paradigm
+    for number, pair in enumerate(outcome.pairs):
+        yield pair_record(paradigm.name, paradigm.phenomenon, pair.good, pair.bad, number) | dict(pair.columns)
+
+
+def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> dict[str, Any]:
+    given = dict(made.card)
+    phenomena = dict.fromkeys(outcome.paradigm.phenomenon for outcome in outcomes if outcome.pairs)
+    inputs = [{"file": path.name, "sha256": sha256_file(path)} for path in made.inputs]
+    versions = {"ucurve": __version__, **{library: version(library) for library in made.libraries}}
+    return {
+        "name": name,
+        **given,
+        "files": list(given.get("files", ["*.jsonl"])),
+        "columns": _COLUMNS | given.get("columns", {}),
+        "omit": [*given.get("omit", []), "UID"],
+        "made": {**how, "phenomena": list(phenomena), "inputs": inputs, "versions": versions},
+    }
+
+
+def _report(outcomes: Sequence[Outcome], how: Mapping[str, Any], notes: Sequence[str]) -> dict[str, Any]:
+    return {
+        **how,
+        "candidates": sum(outcome.candidates for outcome in outcomes),
+        "kept": sum(len(outcome.pairs) for outcome in outcomes),
+        "notes": list(notes),
+        "paradigms": report_rows(outcomes),
+    }

@@ -1,0 +1,115 @@
+"""Decontamination: of each paradigm, the pairs that no model seems to have seen (RuBLiMP, section 2.4)."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked
+
+from generation.candidate import Candidate
+from generation.maker import Drawn, Listed, Made, Outcome
+from ucurve.errors import UserError, missing_folder
+from ucurve.fields import STRICT
+from ucurve.storage.run_folder import EVAL, STEPS, parse_step
+
+SCORERS = ("mink", "pll_mink")
+
+
+@checked(frozen=True, config=STRICT, kw_only=True)
+class FilterSettings:
+    """Which stored scores decide.
+
+    Attributes:
+        scores: run folders, or folders that models were scored into, each with scores of the scorer ``mink`` (causal)
+            or ``pll_mink`` (masked); of a run, its last checkpoint counts.
+        percent: K of MIN-K% PROB.
+    """
+
+    scores: tuple[Path, ...] = ()
+    percent: int = Field(default=60, ge=1, le=100)
+
+
+@dataclass(frozen=True)
+class Familiarity:
+    """By good sentence, the highest MIN-K% PROB that a model gives it."""
+
+    highest: Mapping[str, float]
+
+    def order(self, candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+        """Order candidates from the least to the most familiar; those that are equal keep their order."""
+        del rng
+        return sorted(candidates, key=lambda candidate: self.highest[candidate.good])
+
+    def threshold(self, outcome: Outcome) -> float:
+        """Return the t of a paradigm: for every model, the pairs that were kept have a value of at most t."""
+        return max(self.highest[pair.good] for pair in outcome.pairs)
+
+
+def read_familiarity(settings: FilterSettings) -> Familiarity:
+    """Read the stored scores of all models.
+
+    A sentence counts only where every model has scored it.
+
+    Raises:
+        UserError: when a folder is missing or has no such scores, or a file is damaged.
+    """
+    from eval.metrics.familiarity import most_familiar
+
+    tables = [pd.concat(_read(folder, settings.percent)) for folder in settings.scores]
+    models = pd.DataFrame({number: table.groupby(level=0).max() for number, table in enumerate(tables)})
+    highest = most_familiar(models.dropna())
+    return Familiarity({str(good): float(value) for good, value in highest.items()})
+
+
+def filtered(made: Made, familiarity: Familiarity) -> Made:
+    """Return what a maker gave, with candidates taken from the least familiar one on.
+
+    Raises:
+        UserError: when a paradigm is drawn, so that there are no candidates to score, or a candidate has no scores.
+    """
+    return replace(made, paradigms=[_ordered(paradigm, familiarity) for paradigm in made.paradigms])
+
+
+def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
+    if isinstance(paradigm, Drawn):
+        raise UserError(
+            f"filter.scores: the pairs of {paradigm.name} are drawn and not chosen from a list; make a benchmark, "
+            "score it with scorer=mink, and filter it by source=folder benchmark=DIR"
+        )
+    without = [candidate.good for candidate in paradigm.candidates if candidate.good not in familiarity.highest]
+    if without:
+        raise UserError(
+            f"filter.scores: {len(without)} of {len(paradigm.candidates)} candidates of {paradigm.name} are not scored "
+            f"by every model, such as {without[0]!r}; make the candidates with pairs=all, score them, then filter"
+        )
+    return replace(paradigm, order=familiarity.order)
+
+
+def _read(folder: Path, percent: int) -> list[pd.Series]:
+    """Return the values by good sentence, a part for each benchmark in the folder."""
+    from eval.store.scores import StoredScores
+
+    if not folder.is_dir():
+        raise missing_folder("filter.scores", folder)
+    root = folder / EVAL
+    found: dict[tuple[str, str], int] = {}
+    for scorer in SCORERS:
+        for path in root.rglob(f"{scorer}/{STEPS}.parquet"):
+            place = (path.parent.parent.relative_to(root).as_posix(), scorer)
+            step = parse_step(path.stem)
+            if step is not None:
+                found[place] = max(step, found.get(place, step))
+    if not found:
+        raise UserError(f"filter.scores: no scores of the scorer {' or '.join(SCORERS)} in {root}")
+    parts = []
+    for (benchmark, scorer), step in sorted(found.items()):
+        pairs = StoredScores(folder, folder.name, step, benchmark, scorer).pairs()
+        name = f"mink{percent}_good"
+        if name not in pairs:
+            held = ", ".join(sorted(column for column in pairs.columns if column.startswith("mink")))
+            raise UserError(f"filter.percent: no column {name} in the scores of {root / benchmark}; there are {held}")
+        parts.append(pairs.set_index("good")[name])
+    return parts

@@ -1,0 +1,152 @@
+"""How long the members of pairs are: which are too long, and equal shares of longer good and longer bad ones."""
+
+from collections import deque
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from generation.candidate import Candidate, Value
+from ucurve.errors import missing_folder
+
+LOPSIDED: Final = 0.6
+"""The share of pairs with a longer bad member above which a paradigm is named."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How sentences are measured, and which pairs are left out for their lengths.
+
+    Attributes:
+        longest: the most that the longer member of a pair may have; None for no limit.
+        balanced: whether there are as many pairs with a longer good member as with a longer bad one.
+        measure: returns the length of a sentence.
+        unit: what it counts.
+    """
+
+    longest: int | None = None
+    balanced: bool = False
+    measure: Callable[[str], int] = len
+    unit: str = "characters"
+
+    @property
+    def too_long(self) -> str:
+        """Why a pair is left out that is longer than allowed."""
+        return f"longer than {self.longest} {self.unit}"
+
+    def fits(self, pair: Candidate) -> bool:
+        """Say whether a pair is not too long."""
+        return self.longest is None or max(self.measure(pair.good), self.measure(pair.bad)) <= self.longest
+
+    def difference(self, pair: Candidate) -> int:
+        """Return by how much the bad member of a pair is longer than the good one."""
+        return self.measure(pair.bad) - self.measure(pair.good)
+
+
+def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) -> Lengths:
+    """Return lengths in characters, or in the tokens of a tokenizer, without special tokens, as scoring counts them.
+
+    Raises:
+        UserError: when the tokenizer cannot be read.
+    """
+    if tokenizer is None:
+        return Lengths(longest, balanced)
+    if not tokenizer.is_dir():
+        raise missing_folder("tokenizer", tokenizer)
+    from eval.scoring.text.tokenize import tokenize
+    from ucurve.huggingface.pretrained import load_tokenizer
+
+    loaded = load_tokenizer(tokenizer)
+
+    @lru_cache(100_000)
+    def count(text: str) -> int:
+        return int(tokenize([text], loaded, placed=False)[1][0])
+
+    return Lengths(longest, balanced, count, "tokens")
+
+
+@dataclass
+class Balance:
+    """Admits pairs one by one so that as many have a longer good member as a longer bad one.
+
+    Pairs of equally long members pass. Another waits until one comes whose longer member is the other; the first that
+    waits goes with it.
+
+    Attributes:
+        held: how many pairs have not been admitted.
+    """
+
+    difference: Callable[[Candidate], int]
+    held: int = 0
+    _waiting: dict[bool, deque[Candidate]] = field(default_factory=lambda: {True: deque(), False: deque()})
+    _equal: bool = False
+
+    def ends(self, room: int) -> bool:
+        """Say whether no more pairs are worth looking at: two are needed, and none of equal lengths has come."""
+        return room == 1 and not self._equal
+
+    def admit(self, pair: Candidate, room: int | None, taken: Set[str]) -> list[Candidate]:
+        """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
+
+        Args:
+            room: how many more pairs are wanted; None for no end.
+            taken: the good sentences of the pairs that were taken.
+        """
+        difference = self.difference(pair)
+        if difference == 0:
+            self._equal = True
+            return [pair]
+        partner = None if room == 1 else self._partner(self._waiting[difference < 0], pair, taken)
+        if partner is None:
+            self._waiting[difference > 0].append(pair)
+            self.held += 1
+            return []
+        self.held -= 1
+        return [partner, pair]
+
+    @staticmethod
+    def _partner(waiting: deque[Candidate], pair: Candidate, taken: Set[str]) -> Candidate | None:
+        """Take the first pair that waits and whose good sentence is another, and has not been taken since."""
+        while waiting and waiting[0].good in taken:
+            waiting.popleft()
+        partner = next((one for one in waiting if one.good not in taken and one.good != pair.good), None)
+        if partner is not None:
+            waiting.remove(partner)
+        return partner
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of the pairs of a paradigm, how many have which longer member."""
+
+    good_longer: int
+    bad_longer: int
+    equal: int
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether the bad member is longer in so many pairs that length alone helps to tell it."""
+        return self.bad_longer > LOPSIDED * (self.good_longer + self.bad_longer + self.equal)
+
+    @property
+    def shorter_wins(self) -> float | None:
+        """Percentage of pairs that taking the shorter member gets right; a tie counts half. None without pairs."""
+        pairs = self.good_longer + self.bad_longer + self.equal
+        return round(100 * (self.bad_longer + self.equal / 2) / pairs, 1) if pairs else None
+
+    def facts(self) -> dict[str, Value]:
+        """Return the columns of the report."""
+        return {
+            "good_longer": self.good_longer,
+            "bad_longer": self.bad_longer,
+            "equally_long": self.equal,
+            "accuracy_of_shorter": self.shorter_wins,
+        }
+
+
+def shares(pairs: Sequence[Candidate], lengths: Lengths) -> Shares:
+    """Count which member of each pair is longer."""
+    differences = [lengths.difference(pair) for pair in pairs]
+    good, bad = sum(one < 0 for one in differences), sum(one > 0 for one in differences)
+    return Shares(good, bad, len(differences) - good - bad)

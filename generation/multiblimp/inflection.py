@@ -1,0 +1,256 @@
+"""Other forms of a word that have another value of a feature, and of no other feature (MultiBLiMP, section 4.3)."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from generation.candidate import Candidate, Value
+from generation.multiblimp.features import (
+    WORDS,
+    Entry,
+    Features,
+    annotated,
+    base_of,
+    compatible,
+    feature_names,
+    features_of,
+)
+from generation.multiblimp.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
+from generation.multiblimp.relations import Relation
+from generation.multiblimp.validation import subject_context
+from generation.treebank import Word
+
+# Why a relation gives no pair.
+NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agreeing", "no form of another value"
+PART_OF_A_TOKEN, AMBIGUOUS_SUBJECT = "part of a multiword token", "the subject may have the other value too"
+SAME_FORM, HAS_OLD_VALUE = "the form is the same", "the form may have the right value too"
+ELISION = "a neighbouring word would be spelled otherwise"
+SEVERAL_FORMS = "several forms of another value, and their features do not say which"
+
+_SPELLINGS = 4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
+_FAR = 3  # steps from which on the spelling does not say which of several forms is meant
+_ELIDED_BEFORE = "aeiouhœæ"  # first letters, without marks
+
+
+class _Found(NamedTuple):
+    """A form with another value; of several the smallest is the best."""
+
+    more: int  # features of which one of the two forms says nothing
+    other_gender: bool  # whether it has a feature of the subject's, such as its gender, with another value
+    unlike: int  # how far the spelling is from the word's, from 0 to _SPELLINGS
+    rarity: int  # less the number of words of the treebanks that have the form and its features
+    form: str
+    value: str
+
+
+def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[tuple[str, str] | str]:
+    """Yield the best form for each other value, or the reason why there is none or it is dropped.
+
+    Args:
+        feature: without a layer.
+    """
+    name = relation.name_of(feature)
+    subject = features_of(relation.subject).get(feature)
+    old = features_of(relation.target).get(name, subject)
+    if subject is None or old is None or len(subject) > 1 or len(old) > 1:
+        yield NO_VALUE
+        return
+    if subject != old:
+        yield DISAGREES
+        return
+    if not _stands_alone(relation):
+        yield PART_OF_A_TOKEN
+        return
+    found = _forms(relation, name, old, lexicon)
+    if not found:
+        yield NO_FORM
+    for value in dict.fromkeys(one.value for one in found):
+        forms = [one for one in found if one.value == value]
+        if len({one.form for one in forms if one[:2] == forms[0][:2]}) > 1 and forms[0].unlike >= _FAR:
+            yield SEVERAL_FORMS
+            continue
+        faults = {one: _fault(relation, feature, old, one, lexicon) for one in forms}
+        good = next((one for one, fault in faults.items() if fault is None), None)
+        if good is not None:
+            yield value, good.form
+        else:
+            yield str(next(iter(faults.values())))
+
+
+def _stands_alone(relation: Relation) -> bool:
+    """Tell whether a word is no part of a token, no contracted form, and not written together with the one before."""
+    word = relation.target
+    if word.start is None or word.form.strip(EDGE_SIGNS) != word.form:
+        return False
+    return not relation.sentence.text[: word.start][-1:].isalnum()
+
+
+def _forms(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
+    """Return forms with another value, the best first: those of UniMorph, and where it has none those of treebanks."""
+    found = _of_unimorph(relation, name, old, lexicon) or _of_treebanks(relation, name, old, lexicon)
+    return sorted(set(found))
+
+
+def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
+    """Return the forms of the same lemma whose features are those of the word but for one."""
+    word, part = relation.target, WORDS[relation.target.upos]
+    form, features, lemma = word.form.lower(), annotated(word), word.lemma.lower()
+    rows = [row for row in lexicon.by_lemma.get((part, lemma), ()) if row.source == "treebank"]
+    same = [row.form for row in rows if row.annotated == features]  # several where the features leave something out
+    if name not in features or form not in same:
+        return []
+    particle = _particle(lemma, part, lexicon)
+    return [
+        found
+        for row in rows
+        if _differ_in(name, part, features, row.annotated, lexicon)
+        and row.form.startswith(particle) == form.startswith(particle)
+        and _likeness(form, row.form) == max(_likeness(one, row.form) for one in same)
+        for found in _found(relation, name, old, row, 0)
+    ]
+
+
+def _particle(lemma: str, part: str, lexicon: Lexicon) -> str:
+    """Return what may stand apart from a verb: *voor* of *voor_komen*, *vor* of *vorkommen* where *kommen* is known."""
+    if "_" in lemma:
+        return lemma.partition("_")[0]
+    return next((lemma[:at] for at in range(2, len(lemma) - 1) if (part, lemma[at:]) in lexicon.by_lemma), "")
+
+
+def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Lexicon) -> bool:
+    """Tell whether two words of a treebank have the same features but for one, and for those that it neutralizes."""
+    for at in {*one, *other} - {name}:
+        if at in one and at in other:
+            same = one[at] == other[at]
+            if not same and not (base_of(at) in feature_names().neutralizable and one[at] & other[at]):
+                return False
+        elif not lexicon.neutralization.between(name, part, one, other, at):
+            return False
+    return True
+
+
+def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
+    """Return the forms of UniMorph that contradict the word, and a row of its own, in one feature alone."""
+    word, part = relation.target, WORDS[relation.target.upos]
+    features = {"Person": frozenset(["3"])} if relation.subject.upos == "NOUN" else {}
+    features = {**features, **features_of(word)}
+    for lemma in _lemmas_in_unimorph(word.lemma.lower()):
+        rows = [
+            row
+            for row in lexicon.by_lemma.get((part, lemma), ())
+            if row.source == "unimorph" and _may_be(row, features, name)
+        ]
+        found = [
+            found
+            for source in rows
+            if source.form == word.form.lower() and source.features.get(name, frozenset()) & old
+            for row in rows
+            if compatible(row.features, source.features, but=name)
+            for found in _found(relation, name, old, row, len((row.features.keys() ^ source.features.keys()) - {name}))
+        ]
+        if found:
+            return found
+    return []
+
+
+def _lemmas_in_unimorph(lemma: str) -> tuple[str, ...]:
+    """Return how UniMorph may write a lemma: Dutch *voor_komen* as *voorkomen*, with forms of *komen* too."""
+    return (lemma,) if "_" not in lemma.strip("_") else (lemma.replace("_", ""), lemma.rpartition("_")[2])
+
+
+def _may_be(row: Entry, features: Features, but: str) -> bool:
+    """Tell whether an entry fits the features of a word but for one, and is finite or not as the word is."""
+    own, other = row.features.get("VerbForm"), features.get("VerbForm")
+    return own == other and compatible(row.features, features, but=but)
+
+
+def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more: int) -> Iterator[_Found]:
+    values = row.features.get(name, frozenset())
+    if values & old:
+        return
+    subject = features_of(relation.subject)
+    other_gender = not compatible(
+        {at: values for at, values in row.features.items() if at in feature_names().neutralizable}, subject, but=name
+    )
+    like = _likeness(relation.target.form.lower(), row.form)
+    for value in sorted(values):
+        yield _Found(more, other_gender, round(_SPELLINGS * (1 - like)), -row.count, row.form, value)
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return how alike two forms are spelled, from 0 to 1."""
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found, lexicon: Lexicon) -> str | None:
+    word, name = relation.target, relation.name_of(feature)
+    if found.form == word.form.lower():
+        return SAME_FORM
+    features = features_of(word)
+    context = {at: values for at, values in features.items() if base_of(at) in feature_names().agreeing and at != name}
+    context["VerbForm"] = features.get("VerbForm", frozenset(["Fin"]))
+    if relation.kind == "SV":
+        context["Mood"] = frozenset(["Ind"])
+    values = lexicon.values(WORDS[word.upos], found.form, name, context)
+    if values is None or values & old:
+        return HAS_OLD_VALUE
+    subject = relation.subject
+    others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
+    if others is not None and found.value in others:
+        return AMBIGUOUS_SUBJECT
+    return ELISION if _changes_elision(relation, found.form, lexicon) else None
+
+
+def _changes_elision(relation: Relation, form: str, lexicon: Lexicon) -> bool:
+    """Tell whether the word before would be elided or not: French *n'est*, but *ne sont*."""
+    word = relation.target
+    assert word.start is not None
+    before = relation.sentence.text[: word.start]
+    if before.endswith(APOSTROPHES) and before[-2:-1].isalpha():
+        return _first_letter(form) != _first_letter(word.form) and not _has_vowel(form)
+    last = before.split()[-1].lower() if before.split() else ""
+    return _has_vowel(form) and not _has_vowel(word.form) and last[:-1] in lexicon.elided
+
+
+def _first_letter(form: str) -> str:
+    return unicodedata.normalize("NFD", form.lower())[:1]
+
+
+def _has_vowel(form: str) -> bool:
+    """Tell whether the first letter is one before which words are elided."""
+    return _first_letter(form) in _ELIDED_BEFORE
+
+
+def spelled_like(form: str, original: str) -> str:
+    """Write a form with the capitals of the original."""
+    if original.isupper() and len(original) > 1:
+        return form.upper()
+    return form[:1].upper() + form[1:] if original[:1].isupper() else form
+
+
+def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Candidate:
+    """Return the pair of a sentence and the one with another form of the target."""
+    word: Word = relation.target
+    assert word.start is not None
+    wrong = spelled_like(form, word.form)
+    congruent = [features.get(feature) == features_of(relation.subject)[feature] for features in relation.between
+                 if feature in features]  # fmt: skip
+    known = {
+        **columns,
+        "word_order": relation.order,
+        "distance": relation.distance,
+        "subject": relation.subject.form,
+        "verb": word.form,
+        "wrong_verb": wrong,
+        "verb_lemma": word.lemma,
+        "role": relation.role,
+        "prefix": relation.sentence.text[: word.start].rstrip(),
+        "attractors": len(congruent),
+        "has_attractors": bool(congruent),
+        "all_congruent": bool(congruent) and all(congruent),
+        "all_incongruent": bool(congruent) and not any(congruent),
+        "treebank": relation.sentence.source,
+        "sentence_id": relation.sentence.id,
+    }
+    return Candidate(relation.sentence.text, relation.sentence.replaced({word.id: wrong}), known)

@@ -1,0 +1,213 @@
+"""The maker of pairs of agreement: from treebanks, and a lexicon of UniMorph where there is one."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from generation.candidate import Candidate
+from generation.maker import Listed, Made
+from generation.multiblimp.balance import inverse_probabilities
+from generation.multiblimp.features import base_of, feature_names, features_of
+from generation.multiblimp.inflection import make_candidate, other_forms
+from generation.multiblimp.languages import LanguageSettings, language_settings, prepared
+from generation.multiblimp.lexicon import Lexicon, elided_words, treebank_entries
+from generation.multiblimp.relations import Relation, find_relations, is_readable
+from generation.multiblimp.unimorph import unimorph_entries
+from generation.multiblimp.validation import Collocation, Key, count_collocations
+from generation.order import weighted
+from generation.treebank import find_treebanks, read_treebank
+from ucurve.errors import UserError
+from ucurve.fields import STRICT, as_tuple
+
+_DEFAULT_PAIRS = 100
+_NOISE = 3.0  # section 4.1
+_VERBS = ("VERB",)
+_CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Settings:
+    """What pairs are made from.
+
+    Attributes:
+        treebanks: CoNLL-U files, or patterns of them.
+        unimorph: a file of UniMorph; None takes the forms of the treebanks alone.
+        language: ISO 639-3 code.
+        stage: ``agreement`` ends after the table of agreement.
+        as_published: whether treebanks that the paper leaves out are left out.
+        license: of the treebanks.
+    """
+
+    treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    language: Annotated[str, Field(pattern="^[a-z]{3}$")]
+    unimorph: Path | None = None
+    stage: Literal["pairs", "agreement"] = "pairs"
+    as_published: bool = False
+    license: str = "that of the treebanks"
+
+
+def make(settings: Settings, seed: int) -> Made:
+    """List the pairs of every condition: relation, feature, value that becomes another, word order.
+
+    Raises:
+        UserError: when a file is missing or broken, or the language has no agreement that can be shown.
+    """
+    del seed  # nothing is random before the sample
+    language = language_settings(settings.language)
+    files, notes = _files(settings, language)
+    sentences = [prepared(sentence, language) for file in files for sentence in read_treebank(file)]
+    entries = treebank_entries(sentences, _NOISE)
+    entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
+    lexicon = Lexicon(entries, elided_words(sentences))
+    readable = [sentence for sentence in sentences if is_readable(sentence)]
+    relations = [
+        relation for sentence in readable for relation in find_relations(sentence, language.no_agreement_after)
+    ]
+    inflected = _inflected(lexicon)
+    notes += [f"{name}: {why}" for name, why in inflected.items() if why]
+    features = [name for name, why in inflected.items() if not why]
+    relations_of = {name: _with_features(relations, language.verb.get(name, {})) for name in features}
+    collocations = count_collocations(relations_of, lexicon)
+    table = [collocation.row() for collocation in collocations.values()]
+    paradigms, dropped = ([], {}) if settings.stage == "agreement" else _paradigms(relations_of, collocations, lexicon)
+    if settings.stage == "pairs" and not paradigms:
+        said = "; ".join([*notes, *(_why_none(name, dropped) for name in features)])
+        raise UserError(f"no pairs: {settings.language} shows no agreement in these treebanks: {said}")
+    return Made(
+        paradigms=paradigms,
+        card=_card(settings, files),
+        inputs=[*files, *([settings.unimorph] if settings.unimorph is not None else [])],
+        libraries=["conllu", "scipy"],
+        across=True,
+        default_pairs=_DEFAULT_PAIRS,
+        tables={"agreement": table},
+        notes=notes,
+    )
+
+
+def _files(settings: Settings, language: LanguageSettings) -> tuple[list[Path], list[str]]:
+    """Return the treebanks, and what should be known of them."""
+    found = find_treebanks(settings.treebanks)
+    left_out = [file for file in found if file.name.startswith(language.left_out)] if language.left_out else []
+    if not left_out:
+        return found, []
+    names = ", ".join(file.name for file in left_out)
+    if not settings.as_published:
+        return found, [f"{names}: the paper leaves this treebank out; as_published=true does so too"]
+    if len(left_out) == len(found):
+        raise UserError(f"treebanks: the paper leaves out {names}, and no other is given; as_published=false takes it")
+    return [file for file in found if file not in left_out], [f"{names}: left out, as in the paper"]
+
+
+def _inflected(lexicon: Lexicon) -> dict[str, str]:
+    """Return each feature with the reason why its agreement cannot be shown; empty where it can."""
+    reasons = {}
+    for feature, agreeing in feature_names().agreeing.items():
+        without = [
+            what
+            for what, parts in (("subject", agreeing.subjects), ("verb", _VERBS))
+            if not lexicon.inflects(parts, feature)
+        ]
+        reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
+    return reasons
+
+
+def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -> list[Relation]:
+    """Return the relations whose finite verb has these features, or says nothing of them."""
+    return [
+        relation
+        for relation in relations
+        if relation.kind != "SV"
+        or all(features_of(relation.target).get(at, {value}) == {value} for at, value in required.items())
+    ]
+
+
+def _paradigms(
+    relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Key, Collocation], lexicon: Lexicon
+) -> tuple[list[Listed], Mapping[Key, Counter[str]]]:
+    """Return the conditions that have pairs, and of the others why they have none, by the number of subjects."""
+    candidates: dict[tuple[Key, str], list[Candidate]] = defaultdict(list)
+    dropped: dict[Key, Counter[str]] = defaultdict(Counter)
+    for feature, relations in relations_of.items():
+        agreeing = feature_names().agreeing[feature]
+        for relation in relations:
+            subject = features_of(relation.subject).get(feature)
+            value = next(iter(subject)) if subject and len(subject) == 1 else None
+            if relation.subject.upos not in agreeing.subjects or value not in agreeing.values:
+                continue
+            key = (relation.kind, relation.name_of(feature), value, relation.order)
+            for found in other_forms(relation, feature, lexicon):
+                if isinstance(found, str):
+                    dropped[key][found] += 1
+                elif found[0] in agreeing.values:
+                    made = make_candidate(relation, feature, found[1], _columns(key, found[0], collocations))
+                    candidates[key, found[0]].append(made)
+    paradigms = [
+        _paradigm(key, other, candidates[key, other], dropped, collocations) for key, other in sorted(candidates)
+    ]
+    return paradigms, dropped
+
+
+def _why_none(feature: str, dropped: Mapping[Key, Counter[str]]) -> str:
+    """Say why a feature that different forms show gives no pairs."""
+    reasons = sum((counts for key, counts in dropped.items() if base_of(key[1]) == feature), Counter[str]())
+    if not reasons:
+        return f"{feature}: no subject with a value of it has a verb or participle"
+    [(reason, count)] = reasons.most_common(1)
+    return f"{feature}: {reasons.total()} subjects, most often {reason} ({count} times)"
+
+
+def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Any]:
+    _, name, value, _ = key
+    values = feature_names().agreeing[base_of(name)].values
+    return {
+        "feature_vals": f"{values[value]} -> {values[other]}",
+        "feature": name,
+        "agreement": collocations[key].mark if key in collocations else "uncertain",
+    }
+
+
+def _paradigm(
+    key: Key,
+    other: str,
+    candidates: list[Candidate],
+    dropped: dict[Key, Counter[str]],
+    collocations: Mapping[Key, Collocation],
+) -> Listed:
+    kind, name, value, order = key
+    feature, layer = base_of(name), name.removeprefix(base_of(name))
+    names = feature_names().agreeing[feature]
+    collocation = collocations.get(key)
+    reasons = dropped.pop(key, Counter())  # told once, with the first of the other values
+    note = ""
+    if collocation is not None and collocation.mark == "none":
+        share = f"{collocation.same} of {collocation.total}"
+        note = f"no agreement: {share} verbs have the value {names.values[value]} of their subject"
+        reasons, candidates = reasons + Counter({"no agreement": len(candidates)}), []
+    # a file has this name, so the brackets of a layer, which patterns of files give a meaning, are not in it
+    of_file = "-".join([feature, *([layer.strip("[]")] if layer else [])])
+    return Listed(
+        name=f"{kind}-{of_file}-{names.values[value]}-{names.values[other]}-{order}",
+        phenomenon=f"{kind}-{names.name}{layer}",
+        note=note,
+        candidates=candidates,
+        dropped=reasons,
+        order=weighted(inverse_probabilities),
+    )
+
+
+def _card(settings: Settings, files: Sequence[Path]) -> dict[str, Any]:
+    names = ", ".join(dict.fromkeys(file.name.partition(".")[0] for file in files))
+    return {
+        "language": settings.language,
+        "citation": _CITATION.format(names=names),
+        "license": settings.license,
+        "columns": {"paradigm": "{phenomenon} {feature_vals} {word_order}", "word_order": "word_order"},
+        "masked_scorer": "pll_l2r",
+        "linking": "lp",
+        "aggregate": "all",
+    }

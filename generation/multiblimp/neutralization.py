@@ -1,0 +1,57 @@
+"""Features that another feature neutralizes, by what a treebank says: gender in the plural of many languages."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from generation.multiblimp.features import Entry, Features, base_of, feature_names
+
+NOISE = 0.05  # share of entries that may be annotated otherwise
+_Context = frozenset[tuple[str, frozenset[str]]]
+
+
+class Neutralization:
+    """Tells where a feature of ``neutralizable`` is missing because of the value of another feature.
+
+    A feature is neutralized between two values of another one if the entries with the first value have it and those
+    with the second lack it, up to ``NOISE``. Entries are compared within one part of speech and one context: all
+    features but the two kinds.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = [entry for entry in entries if entry.source == "treebank"]
+        self._counts: dict[str, tuple[Counter[object], Counter[object]]] = {}
+
+    def between(self, feature: str, part: str, one: Features, other: Features, name: str) -> bool:
+        """Tell whether a feature that one of two words has and the other lacks is neutralized.
+
+        Args:
+            feature: the one in whose value the two differ.
+            name: of the feature that is missing in one of them.
+        """
+        having, lacking = (one, other) if name in one else (other, one)
+        return (
+            base_of(name) in feature_names().neutralizable
+            and self._share(feature, part, having, name) >= 1 - NOISE
+            and self._share(feature, part, lacking, name) <= NOISE
+        )
+
+    def _share(self, feature: str, part: str, features: Features, name: str) -> float:
+        """Return the share of entries like these that have a feature; -1 where there are none."""
+        if feature not in self._counts:
+            self._counts[feature] = self._count(feature)
+        total, having = self._counts[feature]
+        key = (part, features.get(feature), _context(features, feature))
+        return having[key, name] / total[key] if total[key] else -1.0
+
+    def _count(self, feature: str) -> tuple[Counter[object], Counter[object]]:
+        total, having = Counter[object](), Counter[object]()
+        for entry in self._entries:
+            key = (entry.part, entry.annotated.get(feature), _context(entry.annotated, feature))
+            total[key] += 1
+            having.update((key, name) for name in entry.annotated if base_of(name) in feature_names().neutralizable)
+        return total, having
+
+
+def _context(features: Features, feature: str) -> _Context:
+    left_out = feature_names().neutralizable
+    return frozenset(item for item in features.items() if item[0] != feature and base_of(item[0]) not in left_out)

@@ -1,0 +1,122 @@
+"""Subjects and the words that may agree with them (MultiBLiMP, section 4.1)."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from generation.multiblimp.features import WORDS, Features, feature_names, features_of
+from generation.multiblimp.lexicon import Lexicon
+from generation.treebank import Sentence, Word
+
+LONGEST = 64  # words of a sentence that is read
+SUBJECTS = ("NOUN", "PRON")
+HEADS = ("VERB", "AUX")
+BEARERS = ("NOUN", "PRON", "PROPN")  # words that may attract agreement
+_UNWANTED = ("Style", "Foreign", "Typo")  # features of sentences that are not well formed
+_CLAUSAL = ("expl", "csubj:outer", "nsubj:outer")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A subject and a word that may agree with it.
+
+    Attributes:
+        kind: ``SV``, of a finite verb, or ``SP``, of a participle.
+        target: the word that is inflected.
+        role: verb, auxiliary or participle.
+        between: features of the nouns and pronouns between the two.
+    """
+
+    sentence: Sentence
+    kind: str
+    role: str
+    subject: Word
+    target: Word
+    between: Sequence[Features]
+
+    @property
+    def order(self) -> str:
+        """Which stands first: ``SV`` where the subject does, else ``VS``."""
+        return "SV" if self.target.id > self.subject.id else "VS"
+
+    @property
+    def distance(self) -> int:
+        """From the subject to the target, in words; negative where the target stands first."""
+        return self.target.id - self.subject.id
+
+    def name_of(self, feature: str) -> str:
+        """Return the feature of the target that agrees with this one of the subject, with its layer if it has one.
+
+        ``Number`` of a Basque subject in the ergative agrees with ``Number[erg]`` of the verb. A layer ``subj`` comes
+        first, then that of the subject's case, then the first of ``subject_layers``.
+        """
+        known = feature_names().subject_layers
+        layers = [layer for layer in known if f"{feature}[{layer}]" in self.target.feats]
+        if not layers:
+            return feature
+        case = self.subject.feats.get("Case", "").lower()
+        layer = layers[0] if layers[0] == known[0] or case not in known else case
+        return f"{feature}[{layer}]"
+
+
+def is_readable(sentence: Sentence) -> bool:
+    """Tell whether a sentence is well formed by its annotation, and not too long."""
+    if len(sentence.words) > LONGEST:
+        return False
+    return not any(
+        word.relation == "reparandum"
+        or any(name in word.feats for name in _UNWANTED)
+        or any(name.startswith("Correct") for name in word.misc)
+        for word in sentence.words
+    )
+
+
+def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
+    """Yield the subjects of a sentence with the words that may agree with them.
+
+    Args:
+        without_agreement_after: lemmas of auxiliaries after which participles do not agree with the subject.
+    """
+    for subject in sentence.words:
+        head = sentence.head_of(subject)
+        if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
+            continue
+        if any(child.relation == "conj" for child in sentence.children[subject.id]):
+            continue
+        children = sentence.children[head.id]
+        if any(mark in child.deprel for child in children for mark in _CLAUSAL):
+            continue
+        finite, role = _finite(head, children)
+        if finite is not None:
+            yield _relation(sentence, "SV", role, subject, finite)
+        auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
+        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(without_agreement_after):
+            yield _relation(sentence, "SP", "participle", subject, head)
+
+
+def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
+    """Return the finite verb of a clause, an auxiliary where there is one, and what it is.
+
+    A particle without features, as Russian *бы* and Polish *by*, is no finite verb even where it is annotated as an
+    auxiliary.
+    """
+    auxiliaries = [
+        child
+        for child in children
+        if (child.relation == "aux" or child.deprel == "cop") and child.upos in WORDS and child.feats
+    ]
+    for word, role in [*((word, "auxiliary") for word in auxiliaries), (head, "verb")]:
+        if features_of(word).get("VerbForm", frozenset(["Fin"])) == {"Fin"}:
+            return word, role
+    return None, ""
+
+
+def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word) -> Relation:
+    first, last = sorted((subject.id, target.id))
+    between = [features_of(word) for word in sentence.words[first : last - 1] if word.upos in BEARERS]
+    return Relation(sentence, kind, role, subject, target, between)
+
+
+def values_of(word: Word, part: str, feature: str, lexicon: Lexicon, context: Features) -> frozenset[str] | None:
+    """Return the values that a word may have: those annotated, else those of its form in the lexicon."""
+    annotated = features_of(word).get(feature)
+    return annotated or lexicon.values(part, word.form.lower(), feature, context)

@@ -1,0 +1,61 @@
+"""Rows of UniMorph as entries of a lexicon, in the names of Universal Dependencies (Kirov et al. 2018)."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from generation.multiblimp.features import Entry, feature_names
+from ucurve.errors import UserError, unknown_name
+from ucurve.storage.files import read_utf8
+
+_SEVERAL = (",", "/", "+")  # between alternative values
+_CELLS = 3  # of a line
+_OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
+
+
+def unimorph_entries(path: Path) -> list[Entry]:
+    """Read a file of UniMorph: lemma, form and features between tabs.
+
+    Forms of several words are passed over. A feature that Universal Dependencies does not have keeps UniMorph's name,
+    so that forms that have it can be told from those that do not. A verb that is marked for mood, tense, person or
+    number and not as a participle, infinitive and so on is finite.
+
+    Raises:
+        UserError: when the file cannot be read, or a line has other fields or an unknown part of speech, naming it.
+    """
+    entries = []
+    for number, line in enumerate(read_utf8(path).split("\n"), start=1):
+        if line.strip():
+            cells = line.rstrip("\r").split("\t")
+            if len(cells) < _CELLS or not all(cell.strip() for cell in cells[:_CELLS]):
+                raise UserError(f"{path}:{number}: lemma, form and features are expected between tabs, not {line!r}")
+            entries += _unimorph_entries(cells[0], cells[1], cells[2].split(";"), f"{path}:{number}")
+    if not entries:
+        raise UserError(f"{path}: holds no forms")
+    return entries
+
+
+def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> list[Entry]:
+    known = feature_names()
+    if names[0] not in known.parts:
+        raise unknown_name("part of speech", names[0], known.parts, place)
+    if " " in form.strip():
+        return []
+    features: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        for one in _alternatives(name):
+            if one in known.from_unimorph:
+                feature, value = known.from_unimorph[one]
+                features[feature].add(value)
+            elif one not in known.parts:
+                features[one].add(one)
+    part = known.parts[names[0]]
+    if part == "VERB" and "VerbForm" not in features and any(name in features for name in _OF_FINITE_VERBS):
+        features["VerbForm"].add("Fin")
+    values = {name: frozenset(found) for name, found in features.items()}
+    return [Entry(lemma.strip().lower(), form.strip().lower(), part, values, "unimorph", values)]
+
+
+def _alternatives(name: str) -> list[str]:
+    for sign in _SEVERAL:
+        name = name.replace(sign, " ")
+    return name.strip("{}").split()

@@ -1,0 +1,112 @@
+"""Whether a language has agreement, by how often the values of two words are the same (MultiBLiMP, section 4.2)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy.stats import binomtest
+
+from generation.candidate import Value
+from generation.multiblimp.features import WORDS, Features, feature_names, features_of
+from generation.multiblimp.lexicon import Lexicon
+from generation.multiblimp.relations import Relation, values_of
+from generation.treebank import Word
+
+BASELINE = 0.9
+LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni
+ENOUGH = 10  # counts above which a share over the baseline is called probable
+Mark = Literal["significant", "probable", "uncertain", "none"]
+INDICATIVE = {"Mood": frozenset(["Ind"])}
+Key = tuple[str, str, str, str]
+"""Kind of the relation, feature of the verb, value of the subject, word order."""
+
+
+@dataclass(frozen=True)
+class Collocation:
+    """How often a word has the value of its subject.
+
+    Attributes:
+        same, total: of subjects with the value, those whose verb has it too, and all.
+        p_greater, p_less: of the binomial tests that the probability is above and below ``BASELINE``; None without
+            counts.
+    """
+
+    key: Key
+    same: int
+    total: int
+    p_greater: float | None
+    p_less: float | None
+    mark: Mark
+
+    def row(self) -> dict[str, Value]:
+        """Return it as a row of the table ``agreement``."""
+        kind, feature, value, order = self.key
+        return {
+            "relation": kind, "feature": feature, "value": value, "order": order, "same": self.same,
+            "total": self.total, "share": round(self.same / self.total, 4) if self.total else None,
+            "p_greater": self.p_greater, "p_less": self.p_less, "agreement": self.mark,
+        }  # fmt: skip
+
+
+def judge_collocation(key: Key, same: int, total: int) -> Collocation:
+    """Test whether words of a language agree.
+
+    Agreement is significant where the probability that the verb has the subject's value is above .9, ruled out where it
+    is below, each by a one-sided binomial test. Between the two it is probable with more than ``ENOUGH`` counts and a
+    share above .9, and uncertain otherwise.
+    """
+    if not total:
+        return Collocation(key, 0, 0, None, None, "uncertain")
+    greater = float(binomtest(same, total, BASELINE, alternative="greater").pvalue)
+    less = float(binomtest(same, total, BASELINE, alternative="less").pvalue)
+    if greater < LEVEL:
+        mark: Mark = "significant"
+    elif less < LEVEL:
+        mark = "none"
+    else:
+        mark = "probable" if total > ENOUGH and same / total > BASELINE else "uncertain"
+    return Collocation(key, same, total, round(greater, 6), round(less, 6), mark)
+
+
+def count_collocations(relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon) -> Mapping[Key, Collocation]:
+    """Count and test, for each kind of relation, feature, value of the subject and word order.
+
+    A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
+    has no value is not counted.
+
+    Args:
+        relations_of: the relations to look at by feature.
+    """
+    counts: Counter[tuple[Key, bool]] = Counter()
+    for feature, relations in relations_of.items():
+        for relation in relations:
+            fits = relation.subject.upos in feature_names().agreeing[feature].subjects
+            pair = _values(relation, feature, lexicon) if fits else None
+            if pair is not None:
+                of_subject, of_target = pair
+                key = (relation.kind, relation.name_of(feature), of_subject, relation.order)
+                counts[key, of_subject == of_target] += 1
+    keys = sorted({key for key, _ in counts})
+    return {key: judge_collocation(key, counts[key, True], counts[key, True] + counts[key, False]) for key in keys}
+
+
+def subject_context(subject: Word) -> Features:
+    """Return the cases that other entries of a subject's form may have: the nominative, and its own."""
+    return {"Case": frozenset(["Nom"]) | features_of(subject).get("Case", frozenset())}
+
+
+def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, str] | None:
+    subject = values_of(
+        relation.subject, WORDS[relation.subject.upos], feature, lexicon, subject_context(relation.subject)
+    )
+    context = INDICATIVE if relation.kind == "SV" else features_of(relation.target)
+    target = values_of(relation.target, "VERB", relation.name_of(feature), lexicon, context)
+    if subject is None or target is None:
+        return None
+    if len(subject) == len(target) == 1:
+        return next(iter(subject)), next(iter(target))
+    smaller, larger = sorted((subject, target), key=len)
+    if len(smaller) == 1 and smaller <= larger:
+        return next(iter(smaller)), next(iter(smaller))
+    return None

@@ -1,0 +1,68 @@
+"""The orders in which candidates are taken until there are enough: by chance, by weights, in proportion to strata."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from generation.candidate import Candidate
+
+Item = TypeVar("Item")
+
+
+class Order(Protocol):
+    """Returns the candidates in another order, drawn with the random numbers given."""
+
+    def __call__(self, candidates: Sequence[Candidate], rng: random.Random, /) -> list[Candidate]:
+        """Return all candidates in another order."""
+        ...
+
+
+def shuffled(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+    """Order candidates by chance, all orders equally likely."""
+    return _by_key(candidates, [rng.random() for _ in candidates])
+
+
+def as_given(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+    """Keep the order."""
+    del rng
+    return list(candidates)
+
+
+def weighted(weights_of: Callable[[Sequence[Candidate]], Sequence[float]]) -> Order:
+    """Return the order in which candidates come when they are drawn one by one in proportion to weights.
+
+    The first n are a sample of n without replacement. Source: Efraimidis and Spirakis 2006, Weighted random sampling
+    with a reservoir, algorithm A.
+
+    Args:
+        weights_of: returns the weights, all positive; they need not add up to 1.
+    """
+
+    def order(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+        return _by_key(candidates, [rng.expovariate(weight) for weight in weights_of(candidates)])
+
+    return order
+
+
+def stratified(columns: Sequence[str]) -> Order:
+    """Return an order of which every beginning holds each stratum about in proportion to its size.
+
+    Args:
+        columns: whose values together name the stratum of a candidate; one that has no such column has None in it.
+    """
+
+    def order(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+        strata = [tuple(candidate.columns.get(name) for name in columns) for candidate in candidates]
+        sizes, ranks, keys = Counter(strata), Counter[tuple[object, ...]](), [0.0] * len(candidates)
+        for at in _by_key(range(len(candidates)), [rng.random() for _ in candidates]):
+            stratum = strata[at]
+            keys[at] = (ranks[stratum] + rng.random()) / sizes[stratum]
+            ranks[stratum] += 1
+        return _by_key(candidates, keys)
+
+    return order
+
+
+def _by_key(items: Sequence[Item], keys: Sequence[float]) -> list[Item]:
+    return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]

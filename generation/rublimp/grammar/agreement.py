@@ -1,0 +1,91 @@
+"""Agreement between a noun and a word that agrees with it, by all readings of their forms."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, Parse, forms_of
+from generation.rublimp.grammar.morphology import Morphology
+from generation.treebank import Word
+
+HEADS: Final = frozenset({"NOUN", "NPRO"})
+AGREEING: Final = frozenset({"ADJF", "PRTF"})
+ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
+
+
+class Reading(NamedTuple):
+    """Case, number, gender (None in the plural) and animacy (None where it makes no difference)."""
+
+    case: str | None
+    number: str | None
+    gender: str | None
+    animacy: str | None
+
+
+def reading(parse: Parse) -> Reading:
+    """Return what a parse says that agreement is about."""
+    tag = parse.tag
+    gender = None if tag.number == "plur" or "ms-f" in tag.grammemes else tag.gender
+    animacy = tag.animacy if tag.case == "accs" else None
+    return Reading(tag.case, tag.number, gender, animacy)
+
+
+def match(head: Reading, other: Reading) -> bool:
+    """Say whether two readings agree; a gender or animacy that is not known agrees with every other."""
+    return (head.case, head.number) == (other.case, other.number) and all(
+        one is None or two is None or one == two
+        for one, two in ((head.gender, other.gender), (head.animacy, other.animacy))
+    )
+
+
+def heads(morphology: Morphology, word: Word) -> list[Parse]:
+    """Return the analyses of a noun or pronoun that its features in the tree allow, the likeliest first."""
+    case, number = CASE_OF.get(word.feats.get("Case", "")), NUMBER_OF.get(word.feats.get("Number", ""))
+    gender = GENDER_OF.get(word.feats.get("Gender", ""))
+    fitting = [
+        parse
+        for parse in morphology.forms_with(word.form)
+        if parse.tag.POS in HEADS and parse.tag.case == case and number in (None, parse.tag.number)
+    ]
+    return [parse for parse in fitting if gender in (None, parse.tag.gender)] or fitting
+
+
+def modifiers(morphology: Morphology, word: Word) -> list[Parse]:
+    """Return the analyses of a word as one that agrees, the likeliest first."""
+    return [parse for parse in morphology.forms_with(word.form) if parse.tag.POS in AGREEING]
+
+
+def pairs(morphology: Morphology, noun: Word, modifier: Word) -> Iterator[tuple[Parse, Parse]]:
+    """Yield the analyses of a noun and of its modifier that agree."""
+    for one in heads(morphology, noun):
+        for two in modifiers(morphology, modifier):
+            if match(reading(one), reading(two)):
+                yield one, two
+
+
+def agrees_somehow(morphology: Morphology, noun: str, modifier: str) -> bool:
+    """Say whether two forms agree in any of their readings."""
+    nouns = [reading(parse) for parse in morphology.forms_with(noun) if parse.tag.POS in HEADS]
+    others = [reading(parse) for parse in morphology.forms_with(modifier) if parse.tag.POS in AGREEING]
+    return any(match(one, two) for one in nouns for two in others)
+
+
+def other_values(values: Sequence[str], value: str | None) -> list[str]:
+    """Return the values of a feature that differ from one."""
+    return [other for other in values if other != value]
+
+
+def modifier_forms(modifier: Parse, case: str, number: str, gender: str | None, animacy: str | None) -> list[str]:
+    """Return the forms of a word that agrees, for case, number, gender (in the singular) and animacy (where known)."""
+    wanted = {case, number} | ({gender} if number == "sing" and gender else set())
+    found = forms_of(modifier, wanted | ({animacy} if animacy else set()))
+    return found or forms_of(modifier, wanted)
+
+
+def modifiers_of(children: Sequence[Word]) -> list[Word]:
+    """Return the dependents of a noun that agree with it."""
+    return [
+        child
+        for child in children
+        if child.relation in ADJECTIVAL
+        and (child.upos in ("ADJ", "DET", "NUM") or child.feats.get("VerbForm") == "Part")
+    ]

@@ -1,0 +1,157 @@
+"""The maker of Russian pairs from treebanks and plain text by the rules of RuBLiMP.
+
+Source: Taktasheva and others 2024, RuBLiMP: Russian Benchmark of Linguistic Minimal Pairs.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from generation.candidate import Candidate
+from generation.maker import Listed, Made
+from generation.order import stratified
+from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.resources import Resources, read_resources
+from generation.rublimp.rule import Rule, Tools
+from generation.rublimp.rules.all_rules import RULES
+from generation.rublimp.text import read_text
+from generation.treebank import Sentence, read_treebank
+from ucurve.errors import UserError, unknown_name
+from ucurve.fields import STRICT, as_tuple
+
+PAIRS: Final = 1000
+SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
+STRATA: Final = ("domain", "length_group", "subtype")
+GROUP: Final = 10  # tokens
+NEEDS: Final = {
+    "Aspect": "aspect pairs",
+    "add_new_suffix": "suffixes of roots",
+    "change_verb_prefixes_order": "prefixes of roots",
+}
+MORE: Final = "more of the same sentence"
+
+_CARD: Final[dict[str, Any]] = {
+    "language": "rus",
+    "citation": "rules after Taktasheva et al. 2024, RuBLiMP: Russian Benchmark of Linguistic Minimal Pairs",
+    "quirks": [
+        "Word lists that were never published are small lists of the project's own.",
+        "No person has judged these pairs.",
+    ],
+}
+
+
+Files = Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Settings:
+    """What pairs are made from.
+
+    Attributes:
+        treebanks: CoNLL-U files.
+        texts: files of plain text.
+        resources: a folder with the files of the published pipeline.
+        paradigms: which to make; None for all.
+        words_per_place: how many words are tried where any of a list fits, and how many pairs of a sentence are kept.
+        license: of the texts, for the card.
+    """
+
+    treebanks: Files = ()
+    texts: Files = ()
+    resources: Path | None = None
+    paradigms: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
+    words_per_place: PositiveInt = 5
+    license: str = "that of the texts"
+
+
+def make(settings: Settings, seed: int) -> Made:
+    """Parse all sentences once and apply all rules to each.
+
+    Raises:
+        UserError: naming file and line, for a broken treebank or resource; when there is no input, or a paradigm that
+            does not exist.
+    """
+    rules = _rules(settings.paradigms)
+    if not settings.treebanks and not settings.texts:
+        raise UserError("no sentences to make pairs from: give 'treebanks=[FILE,...]' or 'texts=[FILE,...]'")
+    few = settings.words_per_place
+    given = settings.resources
+    resources = Resources(words_per_place=few) if given is None else read_resources(given, few)
+    tools = Tools(Morphology(), resources)
+    candidates: dict[str, list[Candidate]] = {rule.paradigm: [] for rule in rules}
+    dropped: dict[str, Counter[str]] = {rule.paradigm: Counter() for rule in rules}
+    for sentence in _sentences(settings):
+        for rule in rules:
+            made = list(rule.find(sentence, tools))
+            pairs = [found for found in made if isinstance(found, Candidate)]
+            kept = _some(pairs, few, f"{rule.paradigm}:{sentence.id}:{seed}")
+            candidates[rule.paradigm] += [_grouped(pair) for pair in kept]
+            dropped[rule.paradigm].update(found for found in made if isinstance(found, str))
+            dropped[rule.paradigm][MORE] += len(pairs) - len(kept)
+    paradigms = [
+        Listed(
+            name=rule.paradigm,
+            phenomenon=rule.phenomenon,
+            note=_lacks(rule, resources),
+            candidates=candidates[rule.paradigm],
+            dropped=+dropped[rule.paradigm],
+            order=stratified(STRATA),
+        )
+        for rule in rules
+    ]
+    return Made(
+        paradigms=paradigms,
+        card={**_CARD, "license": settings.license},
+        inputs=[*settings.treebanks, *settings.texts, *(sorted(given.glob("*.gz")) if given is not None else [])],
+        libraries=("pymorphy3", "pymorphy3-dicts-ru", *(("slovnet", "razdel", "navec") if settings.texts else ())),
+        default_pairs=PAIRS,
+    )
+
+
+def _some(pairs: list[Candidate], most: int, seed: str) -> list[Candidate]:
+    """Return at most so many pairs of a sentence, by chance; only one of them can be written in the end."""
+    if len(pairs) <= most:
+        return pairs
+    return random.Random(seed).sample(pairs, most)  # noqa: S311 - reproducible sampling, no secret
+
+
+def _lacks(rule: Rule, resources: Resources) -> str:
+    """Return what a rule needs and was not given."""
+    what = NEEDS.get(rule.phenomenon, NEEDS.get(rule.paradigm))
+    there = {
+        "aspect pairs": resources.aspect_pairs,
+        "suffixes of roots": resources.suffixes,
+        "prefixes of roots": resources.prefixes,
+    }
+    return "" if what is None or there[what] else f"needs the published {what}: resources=DIR"
+
+
+def _rules(names: tuple[str, ...] | None) -> list[Rule]:
+    known = [rule.paradigm for rule in RULES]
+    for name in names or ():
+        if name not in known:
+            raise unknown_name("paradigm", name, known)
+    return [rule for rule in RULES if names is None or rule.paradigm in names]
+
+
+def _sentences(settings: Settings) -> Iterator[Sentence]:
+    for treebank in settings.treebanks:
+        yield from (sentence for sentence in read_treebank(treebank) if _fits(sentence))
+    for text in settings.texts:
+        yield from (sentence for sentence in read_text(text) if _fits(sentence))
+
+
+def _fits(sentence: Sentence) -> bool:
+    return SHORTEST <= len(sentence.words) <= LONGEST
+
+
+def _grouped(candidate: Candidate) -> Candidate:
+    length = candidate.columns["length"]
+    assert isinstance(length, int)
+    return replace(candidate, columns={**candidate.columns, "length_group": length // GROUP})

@@ -1,0 +1,281 @@
+"""The arguments of a transitive verb: an intransitive verb, or an inanimate noun where a person stands (35 to 39)."""
+
+import random
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.agreement import modifiers_of
+from generation.rublimp.grammar.forms import UNKNOWN, Parse, forms_of, plain
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
+from generation.rublimp.grammar.verbs import form_like, verb_parses
+from generation.rublimp.resources import VERB, Resources
+from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
+from generation.treebank import Sentence, Word
+
+NOMINAL: Final = ("NOUN", "PROPN", "PRON")
+AGENT: Final = "obl:agent"
+UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")
+RECIPROCAL: Final = "друг"
+
+
+def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
+    for child in sentence.children[verb.id]:
+        if child.deprel in relations or child.relation in relations:
+            yield child
+
+
+def _has_preposition(sentence: Sentence, word: Word) -> bool:
+    return any(child.relation == "case" for child in sentence.children[word.id])
+
+
+def _is_bare(sentence: Sentence, word: Word) -> bool:
+    """Say whether nothing agrees with a noun."""
+    return not modifiers_of(sentence.children[word.id])
+
+
+def _transitive_verbs(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse]]:
+    for verb in sentence.words:
+        if verb.upos == "VERB":
+            parses = verb_parses(tools.morphology, verb, "tran", "indc")
+            if parses:
+                yield verb, parses[0]
+
+
+# The verb.
+
+
+@cache
+def _intransitive(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
+    """Return the verbs without a direct object by aspect; a verb that has a transitive reading too is left out."""
+    found: dict[str, list[Parse]] = {"perf": [], "impf": []}
+    for lemma in lemmas:
+        parses = [parse for parse in morphology.forms_with(lemma) if parse.tag.POS == "INFN" and parse.is_known]
+        if parses and all("intr" in parse.tag for parse in parses) and not lemma.endswith("ся"):
+            found[str(parses[0].tag.aspect)].append(parses[0])
+    return {aspect: tuple(verbs) for aspect, verbs in found.items()}
+
+
+def _verb_lemmas(resources: Resources) -> tuple[str, ...]:
+    ours = [lemma for lemmas in read_list("verbs")["intransitive"].values() for lemma in lemmas]
+    given = resources.common.get(VERB, ())
+    return tuple(dict.fromkeys([*ours, *given]))
+
+
+@cache
+def _like(parse: Parse, lexeme: Parse) -> str | None:
+    return form_like(parse, lexeme)
+
+
+def _transitive_verb(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    verbs = _intransitive(tools.morphology, _verb_lemmas(tools.resources))
+    for verb, parse in _transitive_verbs(sentence, tools):
+        if not any(_relative(sentence, verb, "obj")):
+            continue
+        forms = [form for lexeme in verbs[parse.tag.aspect] if (form := _like(parse, lexeme)) is not None]
+        yield from _each(sentence, tools, forms, verb, "Transitivity", "transitive_verb")
+
+
+# The arguments.
+
+
+def _each(
+    sentence: Sentence,
+    tools: Tools,
+    forms: list[str],
+    word: Word,
+    feature: str,
+    subtype: str,
+) -> Iterator[Candidate | str]:
+    """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
+    if not forms:
+        yield UNKNOWN
+    few = tools.resources.words_per_place
+    if few is not None and len(forms) > few:
+        forms = random.Random(f"{sentence.text}:{word.id}:{subtype}").sample(forms, few)  # noqa: S311 - no secret
+    for form in forms:
+        target = _common(form, word)
+        yield change(
+            sentence,
+            {word.id: target},
+            source_word=word.form,
+            target_word=target,
+            feature=feature,
+            source_value="Anim" if feature == "Animacy" else "Tran",
+            target_value="Inan" if feature == "Animacy" else "Intr",
+            subtype=subtype,
+        )
+
+
+def _common(form: str, place: Word) -> str:
+    """Return a common word as it is spelled in the place of another: with a capital at the beginning only."""
+    return form[:1].upper() + form[1:] if place.id == 1 and place.form[:1].isupper() else form
+
+
+def _random_noun(
+    sentence: Sentence, tools: Tools, word: Word, argument: Argument, subtype: str
+) -> Iterator[Candidate | str]:
+    """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
+    lemmas = noun_lemmas(tools.resources)
+    forms = inanimate_forms(tools.morphology, lemmas, argument.gender, argument.case, argument.number)
+    yield from _each(sentence, tools, list(forms), word, "Animacy", subtype)
+
+
+def _swapped(
+    sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str
+) -> Iterator[Candidate | str]:
+    """Yield the sentence with two nouns of the same gender and number in each other's place and case."""
+    first, second = parses[0].tag, parses[1].tag
+    if first.number != second.number or first.gender not in (None, second.gender):
+        return
+    into_first = forms_of(parses[1], {first.case, first.number})
+    into_second = forms_of(parses[0], {second.case, first.number})
+    if not into_first or not into_second:
+        yield UNKNOWN
+        return
+    here, there = plain(into_first[0]), plain(into_second[0])
+    name = one.form[:1].isupper() and one.id > 1
+    target = here.capitalize() if two.upos == "PROPN" and two.form[:1].isupper() else _common(here, one)
+    yield change(
+        sentence,
+        {one.id: target, two.id: there.capitalize() if name else _common(there, two)},
+        source_word=one.form,
+        target_word=target,
+        feature="Animacy",
+        source_value="Anim",
+        target_value="Inan",
+        subtype=subtype,
+    )
+
+
+def _subject(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for verb, _ in _transitive_verbs(sentence, tools):
+        objects = [word for word in _relative(sentence, verb, "obj") if not _has_preposition(sentence, word)]
+        for subject in _relative(sentence, verb, "nsubj"):
+            argument = animate(tools.morphology, subject)
+            if argument is None or argument.case != "nomn" or not _is_bare(sentence, subject) or not objects:
+                continue
+            yield from _swaps(sentence, tools, subject, argument, objects, "transitive_verb_subject_perm")
+            if subject.upos != "PRON":
+                yield from _random_noun(sentence, tools, subject, argument, "transitive_verb_subject_rand")
+
+
+def _swaps(
+    sentence: Sentence, tools: Tools, word: Word, argument: Argument, others: list[Word], subtype: str
+) -> Iterator[Candidate | str]:
+    """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
+    parse = argument.parse
+    for other in others if parse is not None else ():
+        second = inanimate(tools.morphology, other)
+        if second is None or not _is_bare(sentence, other):
+            continue
+        if all(_goes_with(sentence, tools, one, noun) for one, noun in ((word, second), (other, parse))):
+            yield from _swapped(sentence, word, other, (parse, second), subtype)
+        else:
+            yield "the verb would not agree with the other noun"
+
+
+def _goes_with(sentence: Sentence, tools: Tools, word: Word, noun: Parse) -> bool:
+    """Say whether a noun can stand in the place of a word so that what agreed with it still does."""
+    head = sentence.head_of(word)
+    if head is None or word.relation != "nsubj":
+        return True
+    shown = [finite_parse(tools, verb) for verb in agreeing_words(sentence, head)]
+    return all(may_agree(parse, noun) for parse in shown if parse is not None)
+
+
+def _passive(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for agent in sentence.words:
+        verb = _passive_of(sentence, tools, agent)
+        if verb is None or _has_preposition(sentence, agent) or not _is_bare(sentence, agent):
+            continue
+        argument = animate(tools.morphology, agent)
+        if argument is not None and argument.case == "ablt":
+            subjects = [*_relative(sentence, verb, "nsubj")]
+            yield from _swaps(sentence, tools, agent, argument, subjects, "transitive_verb_passive_perm")
+            if agent.upos != "PRON":
+                yield from _random_noun(sentence, tools, agent, argument, "transitive_verb_passive_rand")
+
+
+def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
+    """Return the passive verb of which a word in the instrumental is the agent.
+
+    A tree may say so itself; many parsers call an agent an object or an oblique argument. These count with a short
+    participle only, unless its verb takes a predicate in the instrumental (was appointed director).
+    """
+    head = sentence.head_of(agent)
+    if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
+        return None
+    active = head.feats.get("Voice") == "Act"  # a first person may be spelled as a participle
+    participle = None if active else _short_participle(tools, head)
+    if agent.deprel == AGENT:
+        return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
+    predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
+    return head if agent.relation in UNMARKED_AGENTS and not predicative else None
+
+
+def _short_participle(tools: Tools, word: Word) -> Parse | None:
+    return next((parse for parse in tools.morphology.forms_with(word.form) if parse.tag.POS == "PRTS"), None)
+
+
+def _object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for verb in sentence.words:
+        for word in _relative(sentence, verb, "obj", "iobj"):
+            argument = animate(tools.morphology, word)
+            if argument is None or argument.case != "accs" or word.upos == "PRON" or _has_preposition(sentence, word):
+                continue
+            if _complement_after(sentence, verb, word):
+                yield from _random_noun(sentence, tools, word, argument, "transitive_verb_obj")
+
+
+def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
+    """Say whether an infinitive or a predicate in the instrumental follows an object, of its verb or of itself."""
+    followers = [*sentence.children[verb.id], *sentence.children[word.id]]
+    return any(other.id > word.id and other.id != verb.id and _is_complement(other) for other in followers)
+
+
+def _is_complement(word: Word) -> bool:
+    return word.relation == "xcomp" or word.feats.get("VerbForm") == "Inf" or word.feats.get("Case") == "Ins"
+
+
+def _verb_above(sentence: Sentence, word: Word) -> Word | None:
+    """Return the verb that a word depends on, itself or through one noun: parsers attach many datives to the object."""
+    head = sentence.head_of(word)
+    if head is not None and head.upos == "NOUN":
+        head = sentence.head_of(head)
+    return head if head is not None and head.upos == "VERB" else None
+
+
+def _is_argument(sentence: Sentence, word: Word) -> bool:
+    """Tell nouns and pronouns from words that agree with a noun, and from "each other"."""
+    before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
+    return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
+
+
+def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        verb = _verb_above(sentence, word)
+        if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):
+            continue
+        argument = animate(tools.morphology, word)
+        if argument is None or _has_preposition(sentence, word) or not _is_bare(sentence, word):
+            continue
+        others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not _has_preposition(sentence, other)]
+        yield from _swaps(sentence, tools, word, argument, others, "transitive_verb_iobj_perm")
+        if word.upos != "PRON":
+            yield from _random_noun(sentence, tools, word, argument, "transitive_verb_iobj_rand")
+
+
+_rule = partial(Rule, phenomenon="Argument Structure", level="Semantics")
+
+RULES: Final = (
+    _rule(paradigm="transitive_verb", find=_transitive_verb),
+    _rule(paradigm="transitive_verb_subject", find=_subject),
+    _rule(paradigm="transitive_verb_passive", find=_passive),
+    _rule(paradigm="transitive_verb_object", find=_object),
+    _rule(paradigm="transitive_verb_iobject", find=_indirect_object),
+)

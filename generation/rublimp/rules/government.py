@@ -1,0 +1,125 @@
+"""Cases that verbs, prepositions and nouns of actions ask for (paradigms 7 to 11)."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.agreement import heads, modifiers_of
+from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, Parse, forms_of, plain, spell
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.rule import Rule, Tools, change
+from generation.treebank import Sentence, Word
+
+_NOUNS: Final = ("NOUN", "PRON", "PROPN")
+_AFTER_PREPOSITION: Final = "Af-p"
+_NOMINALIZATIONS: Final = (
+    "ние", "ния", "нию", "нием", "нии", "ний", "ниям", "ниями", "ниях", "тие", "тия", "тию", "тием", "тии", "тий",
+    "нье", "нья", "нью", "ньем",
+)  # fmt: skip
+_CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
+
+
+def _other_cases(
+    sentence: Sentence, tools: Tools, word: Word, cases: Sequence[str], subtype: str
+) -> Iterator[Candidate | str]:
+    """Yield the sentence with a noun or pronoun in each of the cases."""
+    for parse in heads(tools.morphology, word)[:1]:
+        for case in cases:
+            yield from _in_case(sentence, tools, word, parse, case, subtype)
+
+
+def _in_case(
+    sentence: Sentence, tools: Tools, word: Word, parse: Parse, case: str, subtype: str
+) -> Iterator[Candidate | str]:
+    numbers = [parse.tag.number] if parse.tag.number else []
+    gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
+    mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
+    wanted = {case, *numbers, *gender}
+    forms = [form for form in forms_of(parse, wanted | mark) if mark or not _is_after_preposition(parse, form)]
+    if not forms:
+        yield UNKNOWN
+    for form in forms[:2]:
+        if plain(form) == plain(word.form.lower()) or _may_be(tools, form, parse):
+            yield AMBIGUOUS
+            continue
+        target = spell(tools.morphology, form, word)
+        yield change(
+            sentence, {word.id: target}, source_word=word.form, target_word=target, feature="Case",
+            source_value=_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), target_value=_CASE_NAMES[case],
+            subtype=subtype,
+        )  # fmt: skip
+
+
+def _is_after_preposition(parse: Parse, form: str) -> bool:
+    found = [other for other in parse.lexeme if other.word == form]
+    return all(_AFTER_PREPOSITION in other.tag.grammemes for other in found)
+
+
+def _may_be(tools: Tools, form: str, parse: Parse) -> bool:
+    """Tell whether a form can be read as the same word in the case that it has."""
+    return any(
+        other.normal_form == parse.normal_form and other.tag.case == parse.tag.case
+        for other in tools.morphology.forms_with(form)
+    )
+
+
+def _has_modifier(sentence: Sentence, word: Word) -> bool:
+    return bool(modifiers_of(sentence.children[word.id]))
+
+
+def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    governed: dict[str, list[str]] = read_list("prepositions")["cases"]
+    for word in sentence.words:
+        if word.upos not in _NOUNS or _has_modifier(sentence, word):
+            continue
+        for child in sentence.children[word.id]:
+            preposition = child.form.lower()
+            if child.relation == "case" and preposition in governed and child.id == word.id - 1:
+                cases = [case for case in CASES[1:] if case not in governed[preposition]]
+                yield from _other_cases(sentence, tools, word, cases, "adp_government_case")
+
+
+def _object(sentence: Sentence, tools: Tools, case: str, subtype: str) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        head = sentence.head_of(word)
+        if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
+            continue
+        allowed = ("obj", "iobj", "obl", "nmod", "xcomp", "advmod") if case == "Ins" else ("obj", "iobj", "obl")
+        if word.relation not in allowed or _has_modifier(sentence, word) or _is_under_preposition(sentence, word):
+            continue
+        if word.feats.get("PronType") in ("Int", "Rel"):
+            continue
+        others = [other for other in CASES[1:] if other != CASE_OF[case]]
+        yield from _other_cases(sentence, tools, word, others, subtype)
+
+
+def _is_under_preposition(sentence: Sentence, word: Word) -> bool:
+    return any(child.relation == "case" for child in sentence.children[word.id])
+
+
+def _nominalization(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        head = sentence.head_of(word)
+        if head is None or head.upos != "NOUN" or word.upos not in (*_NOUNS, "DET"):
+            continue
+        if not head.form.lower().endswith(_NOMINALIZATIONS) or word.relation not in ("nmod", "obl", "obj", "det"):
+            continue
+        if _has_modifier(sentence, word) or _is_under_preposition(sentence, word):
+            continue
+        found = heads(tools.morphology, word)
+        current = found[0].tag.case if found else None
+        yield from _other_cases(
+            sentence, tools, word, [case for case in CASES if case != current], "nominalization_case"
+        )
+
+
+_rule = partial(Rule, phenomenon="Government", level="Syntax")
+
+RULES: Final = (
+    _rule(paradigm="adposition_government", find=_preposition),
+    _rule(paradigm="verb_acc_object", find=partial(_object, case="Acc", subtype="verb_acc_object")),
+    _rule(paradigm="verb_gen_object", find=partial(_object, case="Gen", subtype="verb_gen_object")),
+    _rule(paradigm="verb_ins_object", find=partial(_object, case="Ins", subtype="verb_ins_object")),
+    _rule(paradigm="nominalization_case", find=_nominalization),
+)

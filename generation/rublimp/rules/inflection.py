@@ -1,0 +1,74 @@
+"""Endings of another declension or conjugation (paradigms 4 to 6)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.agreement import heads, modifiers_of
+from generation.rublimp.grammar.forms import spell
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.rules.word_formation import KNOWN
+from generation.treebank import Sentence, Word
+
+_CONJUGATIONS: Final = {
+    "ет": "ит", "ешь": "ишь", "ем": "им", "ете": "ите", "ут": "ат", "ют": "ят", "ит": "ет", "ишь": "ешь", "им": "ем",
+    "ите": "ете", "ат": "ут", "ят": "ют",
+}  # fmt: skip
+_REFLEXIVE: Final = ("ся", "сь")
+
+
+def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Candidate | str]:
+    endings: dict[str, dict[str, list[str]]] = read_list("endings")
+    for word in sentence.words:
+        if word.upos != "NOUN" or bool(modifiers_of(sentence.children[word.id])) != modified:
+            continue
+        found = heads(tools.morphology, word)
+        if not found or not tools.morphology.is_known(word.form):
+            continue
+        tag = found[0].tag
+        possible = endings.get(str(tag.number), {}).get(str(tag.case), [])
+        form = word.form.lower()
+        own = max((ending for ending in possible if form.endswith(ending)), key=len, default=None)
+        if own is None:
+            continue
+        stem = form[: len(form) - len(own)]
+        for ending in possible:
+            if ending != own:
+                yield _nonword(sentence, tools, word, stem + ending, (own, ending), "declension")
+
+
+def _nonword(
+    sentence: Sentence, tools: Tools, word: Word, form: str, endings: tuple[str, str], feature: str
+) -> Candidate | str:
+    if tools.morphology.is_known(form):
+        return KNOWN
+    target = spell(tools.morphology, form, word)
+    return change(
+        sentence, {word.id: target}, source_word=word.form, target_word=target, feature=feature,
+        source_value=endings[0], target_value=endings[1], subtype=feature,
+    )  # fmt: skip
+
+
+def _conjugation(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        form = word.form.lower()
+        if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":
+            continue
+        reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
+        stem = form.removesuffix(reflexive)
+        ending = max((end for end in _CONJUGATIONS if stem.endswith(end)), key=len, default=None)
+        if ending is None or not any(parse.tag.POS == "VERB" for parse in tools.morphology.forms_with(form)):
+            continue
+        wrong = stem.removesuffix(ending) + _CONJUGATIONS[ending] + reflexive
+        yield _nonword(sentence, tools, word, wrong, (ending, _CONJUGATIONS[ending]), "conjugation")
+
+
+_rule = partial(Rule, phenomenon="Word Inflection", level="Morphology")
+
+RULES: Final = (
+    _rule(paradigm="change_declension_ending", find=partial(_declension, modified=False)),
+    _rule(paradigm="change_declension_ending_has_dep", find=partial(_declension, modified=True)),
+    _rule(paradigm="change_verb_conjugation", find=_conjugation),
+)

@@ -1,0 +1,168 @@
+"""Negative concord: the particle ne moved, negative and indefinite pronouns exchanged (paradigms 32 to 34)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.forms import spell
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.rule import Rule, Tools, change
+from generation.treebank import Sentence, Word
+
+NOT: Final = "не"
+STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})
+CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
+PREFIX: Final = "ни"
+VERBS: Final = ("VERB", "AUX")
+CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")
+INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")
+
+
+def _is_statement(sentence: Sentence) -> bool:
+    conditional = read_list("pronouns")["conditional"]
+    return not any(word.form == "?" or word.form.lower() in conditional for word in sentence.words)
+
+
+def _negative(word: Word) -> bool:
+    return word.form.lower().startswith(PREFIX) and word.upos in ("PRON", "DET", "ADV", "ADJ") and len(word.form) > 3
+
+
+def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
+    """Yield each particle that stands before a verb, with the verb."""
+    for particle in sentence.words[:-1]:
+        verb = sentence.words[particle.id]
+        if particle.form.lower() == NOT and verb.upos in VERBS:
+            yield particle, verb
+
+
+def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
+    """Return the verbs of the clause that a word stands in: that which it depends on, and what governs an infinitive.
+
+    A word may depend on a verb through other words. Auxiliaries and copulas are verbs of the clause too.
+    """
+    found: list[Word] = []
+    above = sentence.head_of(word)
+    for _ in sentence.words:
+        if above is None:
+            break
+        found += [child for child in sentence.children[above.id] if child.upos == "AUX"]
+        is_verb = above.upos in VERBS
+        found += [above] if is_verb else []
+        if above.relation in CLAUSES or (is_verb and above.relation not in INFINITIVES):
+            break
+        above = sentence.head_of(above)
+    return found
+
+
+def _negative_concord(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    if not _is_statement(sentence):
+        return
+    concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
+    for particle, verb in _negated_verbs(sentence):
+        if verb.id in concord:
+            for target in _phrases_after(sentence, verb):
+                yield _moved(sentence, tools, particle, target)
+
+
+def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
+    """Yield the words that begin a phrase after a verb, up to the end of its clause."""
+    previous = verb
+    for word in sentence.words[verb.id :]:
+        if word.upos in STOPS:
+            return
+        inside = previous.upos in ("ADP", "ADJ", "DET", "NUM") and previous.id != verb.id
+        if word.upos in CONSTITUENTS and not inside and not _negative(word):
+            yield word
+        previous = word
+
+
+def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Candidate | str:
+    """Return the sentence with the particle before another word: all words between take one place to the left."""
+    forms: dict[int, str] = {}
+    for number in range(particle.id, target.id - 1):
+        form = sentence.words[number].form
+        forms[number] = form if number > particle.id else tools.morphology.spelled_like(form, particle.form)
+    forms[target.id - 1] = NOT
+    return change(
+        sentence,
+        forms,
+        source_word=particle.form,
+        target_word=NOT,
+        feature="Position",
+        source_value=sentence.words[particle.id].form,
+        target_value=target.form,
+        subtype="negative_concord",
+    )
+
+
+def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    negated = {verb.id for _, verb in _negated_verbs(sentence)}
+    for word in sentence.words:
+        targets = list(_indefinite(word))
+        if targets and not any(verb.id in negated for verb in _verbs_above(sentence, word)):
+            yield "the pronoun stands with no negated verb"
+            continue
+        for target in targets:
+            yield _replaced(sentence, tools, word, target, "negative_pronouns_from")
+
+
+def _indefinite(word: Word) -> Iterator[str]:
+    form = word.form.lower()
+    content = read_list("pronouns")
+    bases: Mapping[str, Sequence[str]] = content["negative_forms"]
+    for base, negatives in bases.items():
+        if form in negatives:
+            for particle in content["series"].get(base, content["series"]["default"]):
+                yield base + particle
+
+
+def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    content = read_list("pronouns")
+    for word in sentence.words:
+        base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")
+        if f"{dash}{particle}" not in content["indefinite_particles"]:
+            continue
+        reason = _unfit_for_negative(sentence, word)
+        if reason:
+            yield reason
+            continue
+        for target in content["negative_forms"].get(base.replace("ё", "е"), ()):
+            yield _replaced(sentence, tools, word, target, "negative_pronouns_to")
+
+
+def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
+    """Return why a negative pronoun would be good in the place of an indefinite one; empty where it is wrong."""
+    if not _is_statement(sentence):
+        return "a question or a condition"
+    verbs = _verbs_above(sentence, word)
+    if not verbs:
+        return "the pronoun stands with no verb"
+    negations = read_list("pronouns")["negations"]
+    around = [*verbs, *(child for verb in verbs for child in sentence.children[verb.id])]
+    around += [head for verb in verbs if (head := sentence.head_of(verb)) is not None]
+    around += [sentence.words[verb.id - 2] for verb in verbs if verb.id > 1]
+    return "the verb is negated" if any(other.form.lower() in negations for other in around) else ""
+
+
+def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype: str) -> Candidate | str:
+    form = spell(tools.morphology, target, word)
+    return change(
+        sentence,
+        {word.id: form},
+        source_word=word.form,
+        target_word=form,
+        feature="PronType",
+        source_value="Neg" if subtype.endswith("from") else "Ind",
+        target_value="Ind" if subtype.endswith("from") else "Neg",
+        subtype=subtype,
+    )
+
+
+_rule = partial(Rule, phenomenon="Negation", level="Syntax")
+
+RULES: Final = (
+    _rule(paradigm="negative_concord", find=_negative_concord),
+    _rule(paradigm="negative_pronoun_to_indefinite", find=_to_indefinite),
+    _rule(paradigm="indefinite_pronoun_to_negative", find=_to_negative),
+)

@@ -1,0 +1,318 @@
+"""Agreement of subject and predicate in number, gender and person (paradigms 12 to 22)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.agreement import heads
+from generation.rublimp.grammar.forms import (
+    AMBIGUOUS,
+    GENDER_OF,
+    GENDERS,
+    NUMBER_OF,
+    UNKNOWN,
+    Parse,
+    forms_of,
+    plain,
+    spell,
+)
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.rule import Rule, Tools, change
+from generation.treebank import Sentence, Word
+
+_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
+_LINKS: Final = ("cop", "aux")
+_PERSONS: Final = ("1per", "2per", "3per")
+_PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
+_NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
+_SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
+_CLAUSES: Final = ("csubj", "xcomp", "ccomp")
+_THIRD: Final = "3per"
+_COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
+OPEN: Final = "the value is open with this subject"
+OWN_SUBJECT: Final = "the verb has a subject of its own"
+DISAGREES: Final = "the predicate does not agree with what is taken for its subject"
+Finder = Callable[[Sentence], Iterator[tuple[Word, Word | None]]]
+"""Yields the predicates of a kind of clause, each with its subject where it has one."""
+
+
+def finite_parse(tools: Tools, word: Word) -> Parse | None:
+    """Return the analysis of a verb or short adjective that its features in the tree allow, None for other words."""
+    number, gender = NUMBER_OF.get(word.feats.get("Number", "")), GENDER_OF.get(word.feats.get("Gender", ""))
+    person = _PERSON_OF.get(word.feats.get("Person", ""))
+    for parse in tools.morphology.forms_with(word.form):
+        tag = parse.tag
+        if tag.POS in _FINITE and (tag.POS == "VERB" or word.upos in ("ADJ", "VERB", "ADV", "AUX")):
+            asked = ((tag.number, number), (tag.gender, gender), (tag.person, person))
+            if all(own is None or wanted is None or own == wanted for own, wanted in asked):
+                return parse
+    return None
+
+
+def other_forms(parse: Parse, feature: str) -> list[tuple[str, str]]:
+    """Return values and forms of a predicate with another number, gender or person, everything else as it is."""
+    tag = parse.tag
+    base = {str(tag.POS)} | {str(value) for value in (tag.tense, tag.mood, tag.aspect, tag.voice) if value}
+    base.discard("impr") if tag.mood != "impr" else None
+    if feature == "Number":
+        return _numbers(parse, base)
+    if feature == "Gender":
+        if tag.number != "sing" or not tag.gender:
+            return []
+        genders = [gender for gender in GENDERS if gender != tag.gender]
+        return [(gender, form) for gender in genders for form in forms_of(parse, base | {"sing", gender})]
+    if not tag.person or tag.mood == "impr":
+        return []
+    persons = [person for person in _PERSONS if person != tag.person]
+    return [(person, form) for person in persons for form in forms_of(parse, base | {str(tag.number), person})]
+
+
+def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
+    tag = parse.tag
+    if tag.person or tag.mood == "impr":
+        other = "plur" if tag.number == "sing" else "sing"
+        person = {str(tag.person)} if tag.person else set()
+        involved = {str(tag.involvement)} if tag.involvement else set()
+        return [(other, form) for form in forms_of(parse, base | {other} | person | involved)]
+    if tag.number == "sing":
+        return [("plur", form) for form in forms_of(parse, base | {"plur"})]
+    return [("sing", form) for gender in GENDERS for form in forms_of(parse, base | {"sing", gender})]
+
+
+def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
+    """Return the words of a predicate that agree: itself, or its copula or auxiliary."""
+    links = [child for child in sentence.children[predicate.id] if child.relation in _LINKS]
+    return [*links, predicate]
+
+
+def _change(
+    sentence: Sentence, tools: Tools, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
+) -> Iterator[Candidate | str]:
+    parse = finite_parse(tools, word)
+    if parse is None:
+        return
+    found = other_forms(parse, feature)
+    if not found:
+        yield UNKNOWN
+    for value, form in dict.fromkeys(found):
+        if values is not None and value not in values:
+            continue
+        if plain(form) == plain(word.form.lower()):
+            yield AMBIGUOUS
+            continue
+        target = spell(tools.morphology, form, word)
+        name = feature.lower()
+        yield change(
+            sentence, {word.id: target}, source_word=word.form, target_word=target, feature=feature,
+            source_value=str(getattr(parse.tag, name)), target_value=value, subtype=subtype,
+        )  # fmt: skip
+
+
+def agrees(tools: Tools, subject: Word, predicate: Parse) -> bool:
+    """Say whether a predicate agrees with its subject in person, number and gender, by some analysis of the subject.
+
+    What the dictionary does not know of the subject, its features in the tree say. Personal pronouns of the first two
+    persons have no gender.
+    """
+    number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
+    found = heads(tools.morphology, subject) if tools.morphology.is_known(subject.form) else []
+    return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
+
+
+def may_agree(predicate: Parse, noun: Parse) -> bool:
+    """Say whether a predicate agrees with an analysis of its subject in person, number and gender."""
+    return _matches(predicate, noun.tag.number, noun.tag.gender, noun.tag.person or _THIRD)
+
+
+def _matches(predicate: Parse, number: str | None, gender: str | None, person: str) -> bool:
+    tag = predicate.tag
+    asked = ((tag.number, number), (tag.gender if tag.number == "sing" else None, gender), (tag.person, person))
+    return all(own is None or other is None or own == other for own, other in asked)
+
+
+def _is_nominative(word: Word) -> bool:
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") == "Nom"
+
+
+def _is_subject(word: Word) -> bool:
+    """Tell subjects of predicates that agree; parsers often take a nominative that looks like an accusative for one."""
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") in ("Nom", "Acc")
+
+
+def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    for subject in sentence.words:
+        head = sentence.head_of(subject)
+        if head is not None and _is_subject(subject) and not _is_joined(sentence, subject):
+            yield head, subject
+
+
+def _is_joined(sentence: Sentence, subject: Word) -> bool:
+    """Tell subjects of several parts, with which number and gender of a predicate are open."""
+    return any(child.relation == "conj" for child in sentence.children[subject.id])
+
+
+def _own_subject(sentence: Sentence, predicate: Word) -> Word | None:
+    return next((child for child in sentence.children[predicate.id] if _is_subject(child)), None)
+
+
+def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
+    """Return the subject of a predicate, or of the predicate that it is joined to."""
+    first = sentence.head_of(predicate) if predicate.relation == "conj" else None
+    return _own_subject(sentence, predicate) or (_own_subject(sentence, first) if first is not None else None)
+
+
+def _is_negated(sentence: Sentence, predicate: Word) -> bool:
+    around = [predicate, *(child for child in sentence.children[predicate.id] if child.relation in _LINKS)]
+    before = [sentence.words[word.id - 2] for word in around if word.id > 1]
+    children = [child for word in around for child in sentence.children[word.id]]
+    return any(word.form.lower() in ("не", "ни") for word in [*before, *children])
+
+
+def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    """Yield negated predicates with a noun in the genitive and without a subject in the nominative."""
+    for predicate in sentence.words:
+        if any(_is_nominative(child) for child in sentence.children[predicate.id]):
+            continue
+        for child in sentence.children[predicate.id]:
+            if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
+                if _is_negated(sentence, predicate):
+                    yield predicate, None
+                break
+
+
+def _is_genitive(sentence: Sentence, word: Word) -> bool:
+    governed = any(child.relation == "case" for child in sentence.children[word.id])
+    return word.upos in _NOUNS and word.feats.get("Case") == "Gen" and not governed
+
+
+def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
+    """Yield predicates whose subject is a clause: neuter, third person singular, with an infinitive or a clause."""
+    for predicate in sentence.words:
+        children = sentence.children[predicate.id]
+        if any(map(_is_nominative, children)):
+            continue
+        if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
+            yield predicate, None
+
+
+def _is_impersonal(parse: Parse) -> bool:
+    """Tell the predicates that clauses can be subjects of; others have left out a subject of their own."""
+    return parse.tag.POS != "VERB" or parse.normal_form in read_list("impersonal")["verbs"]
+
+
+def _is_default(parse: Parse) -> bool:
+    """Tell whether a form is that of clauses without a nominative: neuter, or third person singular."""
+    return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
+
+
+def _wrong_values(tools: Tools, subject: Word, feature: str) -> Sequence[str] | None:
+    """Return the values that are wrong with a subject; None for all that differ from the predicate's.
+
+    With a collective noun the plural may be good too. The gender of a person is open where the subject is ya or ty, a
+    noun of common gender or a name that the dictionary does not know: only the neuter is wrong. With the name of a job
+    none is.
+    """
+    found = heads(tools.morphology, subject)
+    lemma = str(found[0].normal_form) if found else None
+    if feature == "Number":
+        return ("sing",) if lemma in read_list("collective")["nouns"] else None
+    if feature == "Gender":
+        if lemma in read_list("collective")["jobs"]:
+            return ()
+        unknown = subject.upos == "PROPN" and not tools.morphology.is_known(subject.form)
+        common = any(_COMMON in parse.tag.grammemes for parse in found)
+        return ("neut",) if lemma in _SPEAKERS or common or unknown else None
+    return None
+
+
+def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Candidate | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+        for predicate, subject in find(sentence):
+            values = _wrong_values(tools, subject, feature) if subject is not None else None
+            if values == ():
+                yield OPEN
+                continue
+            for word in agreeing_words(sentence, predicate):
+                parse = finite_parse(tools, word)
+                if parse is None or (default and not _is_default(parse)):
+                    continue
+                if subject is not None and not agrees(tools, subject, parse):
+                    yield DISAGREES
+                elif subject is None and _leaves_out_subject(sentence, tools, find, predicate, parse):
+                    yield OWN_SUBJECT
+                else:
+                    yield from _change(sentence, tools, word, feature, subtype, values)
+
+    return rule
+
+
+def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicate: Word, parse: Parse) -> bool:
+    """Tell predicates of a subject that is left out, or that stands with the predicate that they are joined to."""
+    shared = _subject_of(sentence, predicate)
+    if shared is not None and agrees(tools, shared, parse):
+        return True
+    if find is _with_clause:
+        return not _is_impersonal(parse)
+    children = sentence.children[predicate.id]
+    subject = any(child.relation == "nsubj" and _is_genitive(sentence, child) for child in children)
+    return not subject and "tran" in parse.tag  # the genitive is its object
+
+
+def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+        for predicate in sentence.words:
+            for word in agreeing_words(sentence, predicate):
+                parse = finite_parse(tools, word)
+                if parse is None:
+                    continue
+                found = _wrong_of_attractors(sentence, tools, predicate, parse, feature)
+                if isinstance(found, str):
+                    yield found
+                elif found:
+                    yield from _change(sentence, tools, word, feature, subtype, found)
+
+    return rule
+
+
+def _wrong_of_attractors(
+    sentence: Sentence, tools: Tools, predicate: Word, parse: Parse, feature: str
+) -> Sequence[str] | str:
+    """Return the values of attractors that are wrong with the subject, or the reason why none is known to be."""
+    around = _values_around(sentence, predicate, parse, feature)
+    subject = _subject_of(sentence, predicate)
+    if subject is None:
+        has_clause = any(child.relation == "csubj" for child in sentence.children[predicate.id])
+        return around if has_clause and _is_default(parse) else "the verb has no subject"
+    wrong = _wrong_values(tools, subject, feature)
+    if wrong == () or _is_joined(sentence, subject):
+        return OPEN
+    if not agrees(tools, subject, parse):
+        return DISAGREES
+    return [value for value in around if wrong is None or value in wrong]
+
+
+def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> list[str]:
+    """Return the values of the nouns of a clause that differ from the predicate's."""
+    names = NUMBER_OF if feature == "Number" else GENDER_OF
+    own = parse.tag.number if feature == "Number" else parse.tag.gender
+    children = sentence.children[predicate.id]
+    inside = [*children, *(grandchild for child in children for grandchild in sentence.children[child.id])]
+    nouns = [word for word in inside if word.upos in _NOUNS and word.feats.get("Case") != "Nom"]
+    found = [names.get(word.feats.get(feature, "")) for word in nouns]
+    return list(dict.fromkeys(value for value in found if value and value != own))
+
+
+def _rules() -> Iterator[Rule]:
+    make = partial(Rule, phenomenon="Subject-Predicate Agreement", level="Syntax")
+    for feature in ("Number", "Gender", "Person"):
+        name = feature.lower()
+        for kind, find in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
+            paradigm = f"{kind}_subj_predicate_agreement_{name}"
+            yield make(paradigm=paradigm, find=_of_subjects(find, feature, paradigm, default=kind != "noun"))
+        if feature != "Person":
+            paradigm = f"subj_predicate_agreement_{name}_attractor"
+            yield make(paradigm=paradigm, find=_attractor(feature, paradigm))
+
+
+RULES: Final = tuple(_rules())

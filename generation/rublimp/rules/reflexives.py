@@ -1,0 +1,56 @@
+"""A reflexive pronoun as external possessor: u nego byli to u sebya byli (paradigm 31)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.agreement import modifiers_of
+from generation.rublimp.rule import Rule, Tools, change
+from generation.treebank import Sentence, Word
+
+BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
+REFLEXIVE: Final = "себя"
+REACH: Final = 10
+"""Words between the phrase and the verb, at most."""
+
+
+def _possessors(sentence: Sentence) -> Iterator[Word]:
+    for preposition in sentence.words[:-1]:
+        noun = sentence.words[preposition.id]
+        if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
+            continue
+        verb = _verb_after(sentence, noun)
+        if verb is not None and not modifiers_of(sentence.children[noun.id]):
+            yield noun
+
+
+def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
+    """Return the form of to be that follows a noun, unless a subject or another finite verb stands between."""
+    for word in sentence.words[noun.id : noun.id + REACH]:
+        if word.form.lower() in BE:
+            return word
+        if word.feats.get("VerbForm") == "Fin" or (
+            word.feats.get("Case") == "Nom" and word.relation == "nsubj" and word.upos == "PRON"
+        ):
+            return None
+    return None
+
+
+def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for noun in _possessors(sentence):
+        if noun.form.lower() == REFLEXIVE:
+            yield "the possessor is a reflexive pronoun"
+            continue
+        yield change(
+            sentence,
+            {noun.id: tools.morphology.spelled_like(REFLEXIVE, noun.form.lower())},
+            source_word=noun.form,
+            target_word=REFLEXIVE,
+            feature="Reflex",
+            source_value="No",
+            target_value="Yes",
+            subtype="external_possessor",
+        )
+
+
+RULES: Final = (Rule(paradigm="external_possessor", phenomenon="Reflexives", level="Syntax", find=_external_possessor),)

@@ -1,0 +1,140 @@
+"""Words that cannot be formed: a suffix or prefix too many, prefixes in the wrong order (paradigms 1 to 3)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from generation.candidate import Candidate
+from generation.rublimp.grammar.forms import spell
+from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.rule import Rule, Tools, change
+from generation.treebank import Sentence, Word
+
+KNOWN: Final = "the result is a word"
+UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"
+_SHORTEST_ROOT: Final = 2
+_VERBS: Final = ("VERB", "AUX")
+_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
+_IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
+
+
+def _formed(sentence: Sentence, tools: Tools, word: Word, form: str, subtype: str) -> Candidate | str:
+    """Return the pair with a form that is not a word, or the reason why there is none."""
+    if any(pair in form for pair in _IMPOSSIBLE):
+        return UNPRONOUNCEABLE
+    if tools.morphology.is_known(form):
+        return KNOWN
+    target = spell(tools.morphology, form, word)
+    return change(
+        sentence, {word.id: target}, source_word=word.form, target_word=target, feature="Formation",
+        source_value="", target_value=form, subtype=subtype,
+    )  # fmt: skip
+
+
+def _roots(form: str, tools: Tools) -> Iterator[tuple[int, str]]:
+    """Yield the roots that a form may have, each with the place of its end; a prefix may stand before it."""
+    starts = [0, *(len(prefix) for prefix in read_list("affixes")["prefixes"] if form.startswith(prefix))]
+    for start in dict.fromkeys(starts):
+        for end in range(start + _SHORTEST_ROOT, len(form) + 1):
+            root = form[start:end]
+            prefixed = start == 0 or form[:start] in tools.resources.prefixes.get(root, ())
+            if prefixed and root in tools.resources.suffixes:
+                yield end, root
+
+
+def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    allowed = read_list("affixes")["suffixes"]
+    for word in sentence.words:
+        form = word.form.lower()
+        if word.upos not in ("NOUN", "ADJ") or not tools.morphology.is_known(form):
+            continue
+        made: dict[str, None] = {}
+        for end, root in _roots(form, tools):
+            for suffix in tools.resources.suffixes[root]:
+                if suffix in allowed and not form[end:].startswith(suffix):
+                    made[form[:end] + suffix + form[end:]] = None
+        for found in made:
+            yield _formed(sentence, tools, word, found, "add_new_suffix")
+
+
+def prefixes_of(form: str) -> list[str]:
+    """Return the verbal prefixes that a form may begin with, the longest first."""
+    known = read_list("affixes")["prefixes"]
+    found = [prefix for prefix in known if form.startswith(prefix) and len(form) > len(prefix) + 2]
+    return sorted(found, key=len, reverse=True)
+
+
+def _is_verb(tools: Tools, form: str) -> bool:
+    """Say whether a form is one of a verb in the dictionary."""
+    return tools.morphology.is_known(form) and any(
+        parse.tag.POS in _VERBAL for parse in tools.morphology.forms_with(form)
+    )
+
+
+def _begins_with_root(form: str) -> bool:
+    """Tell forms of roots that begin as if with a prefix."""
+    return form.startswith(tuple(read_list("affixes")["like_prefixed"]))
+
+
+def _takes(tools: Tools, form: str, *prefixes: str) -> bool:
+    """Say whether a form begins with a root that the concordance knows with each of the prefixes."""
+    roots = (form[:end] for end in range(_SHORTEST_ROOT, len(form) + 1))
+    return any(set(prefixes) <= set(tools.resources.prefixes.get(root, ())) for root in roots)
+
+
+def _after_prefixes(tools: Tools, form: str) -> Iterator[str]:
+    """Yield the verbs that are left of a verb without a prefix."""
+    for prefix in prefixes_of(form) if not _begins_with_root(form) else ():
+        rest = form[len(prefix) :]
+        if _is_verb(tools, rest) and _takes(tools, rest, prefix):
+            yield rest
+    yield from (second + stem for _, second, stem in _prefixed_twice(tools, form))
+
+
+def _prefixed_twice(tools: Tools, form: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the two prefixes that a verb may have and what follows them; without the first it is a verb too."""
+    inner = read_list("affixes")["internal_prefixes"]
+    if _begins_with_root(form):
+        return
+    for first in prefixes_of(form):
+        rest = form[len(first) :]
+        if _begins_with_root(rest) or not _is_verb(tools, rest):
+            continue
+        for second in prefixes_of(rest):
+            stem = rest[len(second) :]
+            if second != first and second in inner and _takes(tools, stem, first, second):
+                yield first, second, stem
+
+
+def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        form = word.form.lower()
+        if word.upos not in _VERBS or not _is_verb(tools, form):
+            continue
+        made = [
+            form[: len(form) - len(rest)] + prefix + rest
+            for rest in (form, *_after_prefixes(tools, form))
+            for prefix in read_list("affixes")["internal_prefixes"]
+            if not rest.startswith(prefix)
+        ]
+        for found in dict.fromkeys(made):
+            yield _formed(sentence, tools, word, found, "add_verb_prefix")
+
+
+def _swap_prefixes(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+    for word in sentence.words:
+        form = word.form.lower()
+        if word.upos not in (*_VERBS, "ADJ") or not _is_verb(tools, form):
+            continue
+        made = [second + first + stem for first, second, stem in _prefixed_twice(tools, form)]
+        for found in dict.fromkeys(made):
+            yield _formed(sentence, tools, word, found, "change_verb_prefixes_order")
+
+
+_rule = partial(Rule, phenomenon="Word Formation", level="Morphology")
+
+RULES: Final = (
+    _rule(paradigm="add_new_suffix", find=_add_suffix),
+    _rule(paradigm="add_verb_prefix", find=_add_prefix),
+    _rule(paradigm="change_verb_prefixes_order", find=_swap_prefixes),
+)

@@ -1,0 +1,261 @@
+"""The command ``generate``: makes a benchmark folder from a source, or checks one that is there."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BeforeValidator, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from eval.benchmarks.card import check_name
+from eval.benchmarks.registry import CARDS
+from generation.benchmark_folder import REPORT_FILE, write_benchmark
+from generation.check import check_folder
+from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
+from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
+from generation.maker import DUPLICATE, PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
+from generation.makers import import_part
+from ucurve.config import CONFIGURATION, check
+from ucurve.errors import UserError
+from ucurve.fields import STRICT
+from ucurve.progress import ProgressBar, say
+from ucurve.storage.files import new_folder
+from ucurve.text_table import format_table
+from ucurve.yaml_files import file_names
+
+ALL = "all"
+_OWN = ("source", "maker", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "filter")
+_NAMED = 5  # of the paradigms with mostly longer bad members, in the message
+
+
+def _number_or_all(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is None or value == ALL or whole:
+        return value
+    raise ValueError(f"{value!r} is not a whole number of at least 1, or {ALL!r}")
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class GenerateSettings:
+    """What every source takes.
+
+    Attributes:
+        source: the file of conf/source that was chosen.
+        maker: the maker that it names.
+        out: the folder to make; it must not exist, or be empty. Its name is that of the benchmark.
+        pairs: how many to make of each paradigm; ``all`` for every candidate; None for the usual number of the source.
+        longest: the most that the longer sentence of a pair may have, in characters or tokens of ``tokenizer``.
+        lengths: ``balanced`` takes as many pairs with a longer good sentence as with a longer bad one.
+        tokenizer: the folder of the tokenizer in whose tokens sentences are measured; None for characters.
+        seed: the same seed and input give the same pairs.
+        check: instead of all others, a benchmark folder to check.
+    """
+
+    source: str | None = None
+    maker: str | None = None
+    out: Path | None = None
+    pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
+    longest: PositiveInt | None = None
+    lengths: Literal["balanced"] | None = None
+    tokenizer: Path | None = None
+    seed: int = 0
+    check: Path | None = None
+    filter: FilterSettings = FilterSettings()
+
+
+def generate_command(values: dict[str, Any]) -> None:
+    """Make a benchmark folder and say what is in it, or print what the checks of a folder find."""
+    settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
+    keys = {name: value for name, value in values.items() if name not in _OWN}
+    if settings.check is not None:
+        sys.stdout.write(check_folder(settings.check, keys) + "\n")
+        return
+    if settings.maker is None:
+        raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
+    _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)
+    maker = import_part(settings.maker, "make")
+    asked = check(maker.Settings, keys)
+    lengths = read_lengths(settings.longest, settings.lengths is not None, settings.tokenizer)
+    familiarity = read_familiarity(settings.filter) if settings.filter.scores else None
+    made: Made = maker.make(asked, settings.seed)
+    for note in made.notes:
+        say(note)
+    if made.paradigms:
+        build_benchmark(made, settings, keys, lengths, familiarity)
+    else:
+        _show_tables(made, settings.out)
+
+
+def build_benchmark(
+    made: Made,
+    settings: GenerateSettings,
+    keys: Mapping[str, Any],
+    lengths: Lengths | None = None,
+    familiarity: Familiarity | None = None,
+) -> list[Outcome]:
+    """Choose pairs and write the folder, complete or not at all.
+
+    Args:
+        keys: the settings of the source, for the card.
+        lengths: which pairs are left out for their lengths; None for none, measured in characters.
+        familiarity: takes the pairs that models seem least to have seen.
+
+    Returns:
+        What became of each paradigm.
+
+    Raises:
+        UserError: when there is no ``out``, no paradigm has a pair, or scores that the filter needs are missing.
+    """
+    _check_out(settings.out, needed=True)
+    assert settings.out is not None
+    lengths = lengths or Lengths()
+    if familiarity is not None:
+        made = filtered(made, familiarity)
+    pairs = _wanted(made, settings.pairs)
+    outcomes = _choose(made, pairs, settings.seed, lengths)
+    found = [shares(outcome.pairs, lengths) for outcome in outcomes]
+    for outcome, share in zip(outcomes, found, strict=True):
+        outcome.facts.update(share.facts())
+        if familiarity is not None:
+            outcome.facts["threshold"] = familiarity.threshold(outcome) if outcome.pairs else None
+    if not any(outcome.pairs for outcome in outcomes):
+        raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
+    with new_folder(settings.out) as folder:
+        write_benchmark(folder, settings.out.absolute().name, made, outcomes, _how(settings, pairs, keys))
+        _write_tables(made, folder)
+    _summarize(outcomes, pairs, settings.out)
+    _name_lopsided(outcomes, found, lengths)
+    return outcomes
+
+
+def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return source and settings for card and report; those of lengths where they are given."""
+    lengths = {"longest": settings.longest, "lengths": settings.lengths, "tokenizer": settings.tokenizer}
+    return {
+        "source": settings.source,
+        "maker": settings.maker,
+        "seed": settings.seed,
+        "pairs": pairs or ALL,
+        **_named({name: str(value) if name == "tokenizer" else value for name, value in lengths.items() if value}),
+        "settings": _named(keys),
+    }
+
+
+def _check_out(out: Path | None, needed: bool) -> None:
+    """Check that a folder can be made, and that its name can be that of a benchmark.
+
+    Raises:
+        UserError: when it cannot, or when none is given where one is needed.
+    """
+    if out is None:
+        if needed:
+            raise UserError("out: no value given; name the folder to make")
+        return
+    if any(path.is_file() for path in out.parents):
+        raise UserError(f"{out} lies below a file; name a folder that does not exist")
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise UserError(f"{out} exists already; name a folder that does not")
+    name = out.absolute().name
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise UserError(f"out: {error}") from error
+    if (CARDS / f"{name}.yaml").is_file():
+        raise UserError(f"out: {name!r} is the name of a published benchmark; the folder's name names what is made")
+
+
+def _wanted(made: Made, pairs: int | str | None) -> int | None:
+    """Return how many pairs of each paradigm are made; None for all candidates.
+
+    Raises:
+        UserError: when all are asked for of paradigms that are drawn without end.
+    """
+    if pairs is None:
+        return made.default_pairs
+    if isinstance(pairs, int):
+        return pairs
+    if any(isinstance(paradigm, Drawn) for paradigm in made.paradigms):
+        raise UserError("pairs: 'all' is for sources whose candidates can be counted; this one draws: give a number")
+    return None
+
+
+def _choose(made: Made, pairs: int | None, seed: int, lengths: Lengths) -> list[Outcome]:
+    chooser, outcomes = Chooser(pairs, seed, made.across, lengths), []
+    with ProgressBar("paradigms", len(made.paradigms)) as bar:
+        for paradigm in made.paradigms:
+            outcomes.append(chooser.choose(paradigm))
+            bar.advance(note=paradigm.name)
+    return outcomes
+
+
+def _named(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings for a card: of a path only its name, so that the bytes do not tell where the input was."""
+    return {name: _short(value) for name, value in keys.items()}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    return Path(value).name if isinstance(value, str) and "/" in value else value
+
+
+def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> None:
+    """Say how many pairs there are, and where the input holds fewer than were asked for, in a table."""
+    fewer = [] if pairs is None else [outcome for outcome in outcomes if len(outcome.pairs) < pairs]
+    made = sum(len(outcome.pairs) for outcome in outcomes)
+    if fewer:
+        rows = [
+            {
+                "paradigm": outcome.paradigm.name,
+                "pairs": len(outcome.pairs),
+                "candidates": outcome.candidates,
+                "why not more": _why(outcome),
+            }
+            for outcome in fewer
+        ]
+        full = f"{len(outcomes) - len(fewer)} of {len(outcomes)} paradigms have {pairs} pairs"
+        say(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
+    say(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")
+
+
+def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:
+    """Name the paradigms whose bad members are mostly longer, so that taking the shorter sentence alone does well."""
+    named = [(one.shorter_wins or 0.0, outcome) for one, outcome in zip(found, outcomes, strict=True) if one.lopsided]
+    if not named:
+        return
+    named.sort(key=lambda entry: -entry[0])
+    shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named[:_NAMED]]
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    say(
+        f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
+        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {', '.join([*shown, *more])}; "
+        f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
+    )
+
+
+def _why(outcome: Outcome) -> str:
+    """Say in a few words why a paradigm has no more pairs."""
+    if outcome.paradigm.note:
+        return outcome.paradigm.note
+    reasons = [(reason, count) for reason, count in outcome.reasons.most_common() if reason != SURPLUS]
+    if not reasons:
+        return "no more candidates" if outcome.candidates else "no candidates"
+    reason, count = reasons[0]
+    cause = "too few different sentences" if reason == DUPLICATE else f"most often {reason}"
+    return f"{cause} ({count} times)"
+
+
+def _show_tables(made: Made, out: Path | None) -> None:
+    """Print the tables of a stage, and write them where a folder is named."""
+    if out is not None:
+        with new_folder(out) as folder:
+            _write_tables(made, folder)
+    for name, rows in made.tables.items():
+        sys.stdout.write(f"{name}\n{format_table(rows) if rows else 'nothing'}\n")
+
+
+def _write_tables(made: Made, folder: Path) -> None:
+    for name, rows in made.tables.items():
+        pd.DataFrame(list(rows)).to_csv(folder / f"{name}.csv", index=False)

@@ -1,0 +1,132 @@
+"""Genders and forms of the word lists, compared with those that words have in a treebank."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic.dataclasses import dataclass as checked
+
+from generation.candidate import Value
+from generation.sweblimp.words import Row, WordLists
+from generation.treebank import read_treebank
+from ucurve.errors import UserError
+from ucurve.fields import STRICT
+from ucurve.yaml_files import read_yaml
+
+_MAP: Final = Path(__file__).with_name("lexicon.yaml")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A word in a treebank.
+
+    Attributes:
+        place: file and line where its sentence begins.
+    """
+
+    form: str
+    feats: Mapping[str, str]
+    place: str
+
+    def has(self, feats: Mapping[str, str]) -> bool:
+        """Whether it has all these features."""
+        return all(value in self.feats.get(name, "").split(",") for name, value in feats.items())
+
+
+Lexicon = Mapping[tuple[str, str], Sequence[Entry]]
+"""The words of a treebank by part of speech and lemma, in the order of the files."""
+
+
+@checked(frozen=True, config=STRICT)
+class Coded:
+    """The feature that a column of codes stands for, and its value for each code."""
+
+    feature: str
+    values: dict[str, str]
+
+
+@checked(frozen=True, config=STRICT)
+class Source:
+    """Where the treebank says what a list says (an entry of ``lexicon.yaml``)."""
+
+    upos: str
+    lemma: str
+    forms: dict[str, dict[str, str]]
+    codes: dict[str, Coded] | None = None
+
+
+def read_lexicon(treebanks: Iterable[Path]) -> Lexicon:
+    """Read the words of treebanks, without those that are marked as foreign, abbreviated or misspelt.
+
+    Raises:
+        UserError: as ``read_treebank``.
+    """
+    lexicon: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for path in treebanks:
+        for sentence in read_treebank(path):
+            for word in sentence.words:
+                if not word.feats.keys() & {"Foreign", "Abbr", "Typo"}:
+                    entry = Entry(word.form.lower(), word.feats, sentence.place)
+                    lexicon[word.upos, word.lemma.lower()].append(entry)
+    return dict(lexicon)
+
+
+def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
+    """Compare lists with a treebank.
+
+    Returns:
+        A row for each column that the treebank can speak of: ``list, column, words, confirmed, absent``; absent are
+        those that it does not have with the features of the column.
+
+    Raises:
+        UserError: naming the line of the list and a place in the treebank, for a word whose lemma is in the treebank,
+            but only with another gender, or with other forms for the same features.
+    """
+    return [
+        row
+        for name, source in read_yaml(_MAP, dict[str, Source]).items()
+        for row in _rows(name, source, lists, lexicon)
+    ]
+
+
+def _rows(name: str, source: Source, lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
+    known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
+    found = {
+        column: [_gender(row, column, coded, words) for row, words in known]
+        for column, coded in (source.codes or {}).items()
+    }
+    found |= {
+        column: [_form(row, column, feats, words) for row, words in known] for column, feats in source.forms.items()
+    }
+    return [
+        {"list": name, "column": column, "words": len(hits), "confirmed": sum(hits), "absent": len(hits) - sum(hits)}
+        for column, hits in found.items()
+    ]
+
+
+def _gender(row: Row, column: str, coded: Coded, words: Sequence[Entry]) -> bool:
+    """Whether the treebank confirms a code; False where it does not say."""
+    stated = {word.feats[coded.feature]: word for word in reversed(words) if coded.feature in word.feats}
+    if not stated:
+        return False
+    code = row.cells[column]
+    if not any(coded.values[code] in value.split(",") for value in stated):
+        value, word = next(iter(stated.items()))
+        raise UserError(
+            f"{row.place}: {column} is {code!r}, but {word.form!r} has {coded.feature}={value} at {word.place}"
+        )
+    return True
+
+
+def _form(row: Row, column: str, feats: Mapping[str, str], words: Sequence[Entry]) -> bool:
+    """Whether the treebank confirms a form; False where it does not have one with these features."""
+    stated = {word.form: word for word in reversed(words) if word.has(feats)}
+    if not stated:
+        return False
+    form = row.cells[column]
+    if form not in stated:
+        other = next(iter(stated.values()))
+        raise UserError(f"{row.place}: {column} is {form!r}, but the treebank has {other.form!r} at {other.place}")
+    return True

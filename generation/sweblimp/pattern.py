@@ -1,0 +1,96 @@
+"""The patterns of the paradigms: words that are drawn from lists, and two texts that they are filled into."""
+
+import random
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pydantic.dataclasses import dataclass
+
+from generation.candidate import Candidate, Rejected
+from generation.sweblimp.words import Row, WordLists
+from ucurve.fields import STRICT
+from ucurve.yaml_files import read_yaml
+
+PATTERNS: Final = Path(__file__).with_name("patterns.yaml")
+NO_WORD = "no word fits"
+_FIELD = re.compile(r"\{(?P<slot>\w+)(?:\.(?P<column>\w+)|\[(?P<chooser>\w+)\.(?P<code>\w+)\])\}")
+_NOT = "not "
+
+
+@dataclass(frozen=True, config=STRICT)
+class Pattern:
+    """A paradigm (the form is explained at the head of ``patterns.yaml``).
+
+    Attributes:
+        name: as in the published file.
+        category: the group of paradigms that the paper puts it into.
+        draw: for each slot, in the order in which words are drawn, the conditions on the word by column; ``from`` names
+            the list.
+        good, bad: texts with ``{slot.column}`` for a form of the word, or ``{slot[other.code]}`` for the form whose
+            column is named by a code of another word.
+        edit: regular expression, with lines ignored, that ``good => bad`` must match as a whole.
+        longer: how many words more the bad sentence has.
+    """
+
+    name: str
+    category: str
+    draw: dict[str, dict[str, str | list[str]]]
+    good: str
+    bad: str
+    edit: str
+    longer: int = 0
+
+    def candidate(self, lists: WordLists, rng: random.Random) -> Candidate:
+        """Draw words and fill them in.
+
+        Raises:
+            Rejected: when no word is left for a slot.
+        """
+        words: dict[str, Row] = {}
+        for slot, conditions in self.draw.items():
+            fitting = _fitting(conditions, words, lists)
+            if not fitting:
+                raise Rejected(NO_WORD)
+            words[slot] = rng.choice(fitting)
+        drawn = "; ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())
+        return Candidate(_fill(self.good, words), _fill(self.bad, words), {"category": self.category, "words": drawn})
+
+
+@cache
+def read_patterns() -> tuple[Pattern, ...]:
+    """Read the 25 patterns, in the order of the published file."""
+    return read_yaml(PATTERNS, tuple[Pattern, ...])
+
+
+def _fitting(conditions: Mapping[str, str | list[str]], words: Mapping[str, Row], lists: WordLists) -> list[Row]:
+    """Return the words of a list that meet conditions, given the words drawn before; no word is drawn twice."""
+    asked = [
+        (column, _codes(condition.removeprefix(_NOT), words), condition.startswith(_NOT))
+        for column, given in conditions.items()
+        if column != "from"
+        for condition in ([given] if isinstance(given, str) else given)
+    ]
+    drawn = {id(word) for word in words.values()}
+    return [
+        row
+        for row in lists[str(conditions["from"])]
+        if id(row) not in drawn
+        and all(row.codes(column).isdisjoint(codes) is opposite for column, codes, opposite in asked)
+    ]
+
+
+def _codes(condition: str, words: Mapping[str, Row]) -> frozenset[str]:
+    slot, _, column = condition.partition(".")
+    return words[slot].codes(column) if column else frozenset({condition})
+
+
+def _fill(text: str, words: Mapping[str, Row]) -> str:
+    def form(field: re.Match[str]) -> str:
+        column = field["column"] or words[field["chooser"]].cells[field["code"]]
+        return words[field["slot"]].cells[column]
+
+    sentence = _FIELD.sub(form, text)
+    return sentence[0].upper() + sentence[1:]

@@ -1,0 +1,206 @@
+"""Hindi: after a subject with ne the verb is perfective, and without it habitual."""
+
+from functools import cache
+from pathlib import Path
+
+from pydantic.dataclasses import dataclass
+
+from generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
+from generation.tse.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
+from ucurve.fields import STRICT
+
+COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
+CATEGORIES = ("n", "v")
+NUMBERS = ("sg", "pl")
+GENDERS = ("m", "f")
+CLASSES = ("person", "animal", "food", "thing", "tool", "text", "speech", "transport")
+
+
+@dataclass(frozen=True, config=STRICT)
+class Frame:
+    """A frame: whether the subject has ne, and the possessors before the object."""
+
+    ne: bool
+    possessors: tuple[str, ...]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Agreeing:
+    """The forms of a word that agrees with what is possessed."""
+
+    direct_singular: str
+    masculine: str
+    feminine: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class Phenomena:
+    """What suites without and with ne vary."""
+
+    without_ne: str
+    with_ne: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class Grammar:
+    """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
+
+    ergative: str
+    marker: str
+    stop: str
+    frames: dict[str, Frame]
+    pronouns: tuple[str, ...]
+    possessive: Agreeing
+    genitive: Agreeing
+    participle: dict[str, str]
+    habitual: str
+    glide: str
+    long_a: str
+    auxiliaries: dict[str, dict[str, str]]
+    phenomena: Phenomena
+
+
+@dataclass(frozen=True)
+class Object:
+    """The object of a sentence: its noun, its number, and whether it is marked with ko."""
+
+    noun: Entry
+    number: str
+    marked: bool
+
+
+def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
+    """Return the six suites.
+
+    Args:
+        as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
+            that of the direct singular, the genitive by number and never by case; and whether subject and object may
+            be one noun where a possessor stands between them.
+
+    Raises:
+        UserError: when the vocabulary is missing or broken.
+    """
+    vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
+    for noun in vocabulary.nouns:
+        noun.one_of("gender", GENDERS)
+        noun.one_of("semantic_class", CLASSES)
+        for form in ("nom_pl", "obl_sg", "obl_pl"):
+            noun.value(form)
+    for verb in vocabulary.of("v"):
+        verb.all_of("semantic_class", CLASSES)
+    return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
+
+
+def form_of(noun: Entry, number: str, oblique: bool) -> str:
+    """Return the form of a noun."""
+    if oblique:
+        return noun.value(f"obl_{number}")
+    return noun.word if number == "sg" else noun.value("nom_pl")
+
+
+def conjugate(grammar: Grammar, verb: str, perfective: bool, agreement: str, tense: str) -> str:
+    """Return verb and auxiliary, and the sign that ends the sentence.
+
+    Args:
+        agreement: gender and number, as ``m_sg``.
+    """
+    glide = grammar.glide if verb.endswith(grammar.long_a) else ""
+    stem = verb + (glide if perfective else grammar.habitual)
+    return f"{stem}{grammar.participle[agreement]} {grammar.auxiliaries[tense][agreement]}{grammar.stop}"
+
+
+def agreeing(forms: Agreeing, noun: Entry, number: str, oblique: bool) -> str:
+    """Return the form that agrees with what is possessed in gender, number and case."""
+    if noun.value("gender") == "f":
+        return forms.feminine
+    return forms.direct_singular if number == "sg" and not oblique else forms.masculine
+
+
+class _Choices:
+    """What can be chosen in a suite, in each place of its frame."""
+
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, frame: Frame, as_published: bool) -> None:
+        self._grammar = grammar
+        self._vocabulary = vocabulary
+        self._ne = frame.ne
+        self._with_noun = "noun" in frame.possessors
+        self._as_published = as_published
+        animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
+        each = [(noun, number) for noun in animate for number in NUMBERS]
+        self._subjects = [Option(form_of(*of, frame.ne), of) for of in each]
+        self._possessors = [Option("", of, form_of(*of, True)) for of in each]
+        self._objects_of = cache(self._make_objects)
+
+    def subject(self, _state: State) -> list[Option]:
+        return self._subjects
+
+    def object(self, state: State) -> list[Option]:
+        fitting, subject = self._objects_of(state["verb"]), state["subject"][0].word
+        if self._as_published and self._with_noun:
+            return fitting
+        return [option for option in fitting if option.choice.noun.word != subject]
+
+    def possessor(self, state: State) -> list[Option]:
+        taken = (state["subject"][0].word, state["object"].noun.word)
+        return [option for option in self._possessors if option.choice[0].word not in taken]
+
+    def pronoun(self, state: State) -> list[Option]:
+        thing: Object = state["object"]
+        noun, number = state["possessor"] if self._with_noun else (thing.noun, thing.number)
+        oblique = self._with_noun or thing.marked or self._as_published
+        ending = agreeing(self._grammar.possessive, noun, number, oblique)
+        return [Option(stem + ending, stem) for stem in self._grammar.pronouns]
+
+    def possessor_form(self, state: State) -> list[Option]:
+        thing: Object = state["object"]
+        noun, number = state["possessor"]
+        oblique = thing.marked and not self._as_published
+        genitive = agreeing(self._grammar.genitive, thing.noun, thing.number, oblique)
+        return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
+
+    def object_form(self, state: State) -> list[Option]:
+        return [Option(self._text(state["object"]), None)]
+
+    def target(self, state: State) -> Target:
+        noun, number = state["subject"]
+        thing: Object = state["object"]
+        if not self._ne:
+            agreement = f"{noun.value('gender')}_{number}"
+        else:
+            agreement = "m_sg" if thing.marked else f"{thing.noun.value('gender')}_{thing.number}"
+        verb, tense = state["verb"].word, state["tense"]
+        good, bad = (conjugate(self._grammar, verb, perfect, agreement, tense) for perfect in (self._ne, not self._ne))
+        known = {"tense": tense, "number_S": number, "number_O": thing.number, "object_marked": thing.marked}
+        return Target(good, bad, known)
+
+    def _text(self, thing: Object) -> str:
+        marker = f" {self._grammar.marker}" if thing.marked else ""
+        return form_of(thing.noun, thing.number, thing.marked) + marker
+
+    def _make_objects(self, verb: Entry) -> list[Option]:
+        """Return the objects of a verb, two options for each noun and number, so that all nouns are alike frequent."""
+        classes = [name for name in verb.values("semantic_class") if not (self._with_noun and name == "person")]
+        things = [
+            Object(noun, number, marked)
+            for noun in self._vocabulary.nouns
+            if noun.value("semantic_class") in classes
+            for number in NUMBERS
+            for marked in (True, noun.value("semantic_class") in ANIMATE)
+        ]
+        return [Option("", thing, self._text(thing)) for thing in things]
+
+
+def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
+    frame = grammar.frames[name]
+    choices = _Choices(grammar, vocabulary, frame, as_published)
+    with_noun = "noun" in frame.possessors
+    steps = [hidden("verb", vocabulary.of("v")), hidden("tense", list(grammar.auxiliaries))]
+    steps.append(Step("subject", choices.subject))
+    steps += [fixed(grammar.ergative)] if frame.ne else []
+    steps.append(Step("object", choices.object))
+    steps += [Step("possessor", choices.possessor)] if with_noun else []
+    steps += [Step("pronoun", choices.pronoun)] if frame.possessors else []
+    steps += [Step("possessor's form", choices.possessor_form)] if with_noun else []
+    steps.append(Step("object's form", choices.object_form))
+    phenomenon = grammar.phenomena.with_ne if frame.ne else grammar.phenomena.without_ne
+    return Suite("hindi", name, phenomenon, steps, choices.target)

@@ -1,0 +1,112 @@
+"""The maker of targeted suites, after Kryvosheieva and Levy (Controlled Evaluation of Syntactic Knowledge)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, field_validator
+from pydantic.dataclasses import dataclass
+
+from generation.maker import Drawn, Made
+from generation.tse import basque, hindi, swahili
+from generation.tse.steps import Suite
+from ucurve.errors import UserError, missing_folder, unknown_name
+from ucurve.fields import STRICT, as_tuple
+from ucurve.yaml_files import read_yaml
+
+_HERE = Path(__file__).parent
+_DEFAULT_PAIRS = 1000
+_LANGUAGES: dict[str, tuple[str, Any]] = {
+    "eus": ("basque", basque),
+    "hin": ("hindi", hindi),
+    "swa": ("swahili", swahili),
+}
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Settings:
+    """Which suites are made, and of which words.
+
+    Attributes:
+        vocabulary: the folder of ``basque.csv``, ``hindi.csv`` and ``swahili.csv``.
+        languages: ISO 639-3 codes.
+        as_published: whether the faults of the published code are repeated.
+    """
+
+    vocabulary: Path
+    languages: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)] = tuple(_LANGUAGES)
+    as_published: bool = False
+
+    @field_validator("languages")
+    @classmethod
+    def _known(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        for language in languages:
+            if language not in _LANGUAGES:
+                raise ValueError(str(unknown_name("language", language, _LANGUAGES)))
+        return tuple(dict.fromkeys(languages))
+
+
+def make(settings: Settings, seed: int) -> Made:
+    """Return the suites of the languages.
+
+    Raises:
+        UserError: when a vocabulary is missing or broken.
+    """
+    del seed  # all that is random is drawn by the paradigms
+    found = [suite for language in settings.languages for suite in read_suites(settings, language)]
+    names = {language: {"code": _LANGUAGES[language][0]} for language in settings.languages}
+    return Made(
+        paradigms=[
+            Drawn(name=f"{suite.language}-{suite.name}", phenomenon=suite.phenomenon, draw=suite.draw)
+            for suite in found
+        ],
+        card=_card(names, settings),
+        inputs=[settings.vocabulary / f"{entry['code']}.csv" for entry in names.values()],
+        default_pairs=_DEFAULT_PAIRS,
+    )
+
+
+def read_suites(settings: Settings, language: str) -> list[Suite]:
+    """Return the suites of a language.
+
+    Raises:
+        UserError: when its vocabulary is missing or broken.
+    """
+    if not settings.vocabulary.is_dir():
+        raise missing_folder("vocabulary", settings.vocabulary)
+    name, module = _LANGUAGES[language]
+    file = settings.vocabulary / f"{name}.csv"
+    if not file.is_file():
+        raise UserError(f"vocabulary: no file {file}")
+    grammar = read_yaml(_HERE / f"{name}.yaml", module.Grammar)
+    make_suites: Callable[..., list[Suite]] = module.suites
+    return make_suites(grammar, settings.vocabulary, settings.as_published)
+
+
+def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, Any]:
+    return {
+        "languages": languages,
+        "citation": "Vocabularies: Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual "
+        "Language Models",
+        "license": "not stated (vocabularies)",
+        "files": ["{code}-*.jsonl"],
+        "file_names": "[a-z]+-(?P<suite>.+)",
+        "columns": {"paradigm": "suite", **{name: name for name in ("condition", "target_good", "target_bad")}},
+        "scorer": "conditional",
+        "masked_scorer": "pll_conditional",
+        "linking": "lp",
+        "aggregate": "macro",
+        "quirks": _quirks(settings),
+    }
+
+
+def _quirks(settings: Settings) -> list[str]:
+    faults = "repeated" if settings.as_published else "not repeated"
+    quirks = [f"Sentences are made anew; the faults of the published code are {faults}."]
+    if "hin" in settings.languages:
+        quirks.append("Hindi targets are two words.")
+    if "swa" in settings.languages:
+        quirks.append(
+            "Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here."
+        )
+    return quirks

@@ -1,0 +1,107 @@
+"""A grammar as a row of choices: the common form of the three languages.
+
+The same choices draw a sentence and, followed by its words, tell whether the grammar can make it.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from generation.candidate import Candidate, Rejected, Value
+
+State = Mapping[str, Any]
+"""What has been chosen, by the name of the step."""
+
+
+class Option(NamedTuple):
+    """One thing that a step can choose.
+
+    Attributes:
+        text: the words that it adds to the condition; empty for none.
+        choice: what later steps read of it.
+        later: words that a later step adds because of it.
+    """
+
+    text: str
+    choice: Any
+    later: str = ""
+
+
+class Target(NamedTuple):
+    """The right and the wrong end of a sentence, with what is known of it."""
+
+    good: str
+    bad: str
+    columns: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A choice among options that may depend on what has been chosen before."""
+
+    name: str
+    options: Callable[[State], Sequence[Option]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of sentences of one frame.
+
+    Attributes:
+        language: the name of the language in the files, as ``basque``.
+        name: of the suite, without its language.
+        phenomenon: what the suite varies.
+        steps: the choices, in an order in which each depends only on earlier ones.
+        target: makes the target of what was chosen.
+    """
+
+    language: str
+    name: str
+    phenomenon: str
+    steps: Sequence[Step]
+    target: Callable[[State], Target] = field(repr=False)
+
+    def draw(self, rng: random.Random) -> Candidate:
+        """Draw a sentence.
+
+        Raises:
+            Rejected: when nothing fits what was chosen before, or the two targets are equal.
+        """
+        state: dict[str, Any] = {}
+        words = []
+        for step in self.steps:
+            options = step.options(state)
+            if not options:
+                raise Rejected(f"no {step.name} fits")
+            chosen = options[int(rng.random() * len(options))]
+            state[step.name] = chosen.choice
+            words.append(chosen.text)
+        target = self.target(state)
+        if target.good == target.bad:
+            raise Rejected("the two targets are equal")
+        return candidate(condition(words), target)
+
+
+def condition(words: Sequence[str]) -> str:
+    """Join the words of a condition; the first letter becomes a capital where the script has them."""
+    text = " ".join(word for word in words if word)
+    return text[:1].upper() + text[1:]
+
+
+def candidate(text: str, target: Target) -> Candidate:
+    """Return the pair of a condition and its targets."""
+    columns = {"condition": text, "target_good": target.good, "target_bad": target.bad, **target.columns}
+    return Candidate(f"{text} {target.good}", f"{text} {target.bad}", columns)
+
+
+def hidden(name: str, choices: Sequence[Any]) -> Step:
+    """Return a step that chooses and adds no words."""
+    options = [Option("", choice) for choice in choices]
+    return Step(name, lambda _state: options)
+
+
+def fixed(text: str) -> Step:
+    """Return a step that adds words and chooses nothing."""
+    options = [Option(text, None)]
+    return Step(text, lambda _state: options)

@@ -1,0 +1,265 @@
+"""Sentences whose changed form would be good Russian, or no example of the paradigm: the rules leave them out."""
+
+import pytest
+
+pytest.importorskip("pymorphy3")
+from generation.candidate import Candidate
+from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Tools
+from generation.rublimp.rules.all_rules import RULES
+from generation.treebank import read_treebank
+from tests.generation.multiblimp.toy import sentence
+
+FIND = {rule.paradigm: rule.find for rule in RULES}
+PREFIXES = {
+    "чит": ["с", "пере"],
+    "рч": ["во"],
+    "нн": ["со"],
+    "ста": ["о", "с"],
+    "вел": ["из", "про"],
+    "сто": ["у", "до"],
+}
+
+NOM_SG, ACC_SG = "Case=Nom|Number=Sing", "Case=Acc|Number=Sing"
+PAST = "Mood=Ind|Tense=Past|VerbForm=Fin|Number=Sing"
+PRESENT = "Mood=Ind|Tense=Pres|VerbForm=Fin|Number=Sing"
+
+
+def noun(form, head, deprel, case="Nom", gender="Masc", number="Sing", upos="NOUN", animacy="Inan"):
+    feats = f"Animacy={animacy}|Case={case}|Gender={gender}|Number={number}"
+    return f"{form}/{form.lower()}/{upos}/{feats}/{head}/{deprel}"
+
+
+def pronoun(form, head, deprel="nsubj", case="Nom", person=1):
+    return f"{form}/{form.lower()}/PRON/Case={case}|Number=Sing|Person={person}/{head}/{deprel}"
+
+
+def verb(form, head=0, deprel="root", feats=f"{PAST}|Gender=Masc", upos="VERB"):
+    return f"{form}/{form}/{upos}/{feats}/{head}/{deprel}"
+
+
+def word(form, upos, head, deprel, feats="", lemma=None):
+    return f"{form}/{form.lower() if lemma is None else lemma}/{upos}/{feats}/{head}/{deprel}"
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return Tools(Morphology(), Resources(prefixes=PREFIXES))
+
+
+@pytest.fixture
+def find(tmp_path, tools):
+    def found(paradigm, *words):
+        path = tmp_path / "one.conllu"
+        path.write_text(sentence("one", *words), encoding="utf-8")
+        [parsed] = read_treebank(path)
+        made = list(FIND[paradigm](parsed, tools))
+        bad = [one.bad for one in made if isinstance(one, Candidate)]
+        return bad, [one for one in made if isinstance(one, str)]
+
+    return found
+
+
+# The gender of a person is open.
+
+
+@pytest.mark.parametrize(("attractor", "gender", "bad"), [("книгу", "Fem", []), ("окно", "Neut", ["Я увидело окно"])])
+def test_after_ya_an_attractor_makes_only_the_neuter_wrong(find, attractor, gender, bad):
+    words = (pronoun("Я", 2), verb("увидел"), noun(attractor, 2, "obj", "Acc", gender))
+    assert find("subj_predicate_agreement_gender_attractor", *words)[0] == bad
+
+
+@pytest.mark.parametrize(
+    ("subject", "bad"),
+    [("директор", []), ("Клаусен", ["Клаусен увидело письмо"]), ("пьяница", ["пьяница увидело письмо"]),
+     ("мальчик", ["мальчик увидело письмо"])],
+)  # fmt: skip
+def test_after_jobs_unknown_names_and_common_gender_too(find, subject, bad):
+    upos = "PROPN" if subject[0].isupper() else "NOUN"
+    first = noun(subject, 2, "nsubj", upos=upos, animacy="Anim")
+    words = (first, verb("увидел"), noun("письмо", 2, "obj", "Acc", "Neut"))
+    assert find("subj_predicate_agreement_gender_attractor", *words)[0] == bad
+
+
+def test_the_number_after_joined_subjects_is_open(find):
+    first, second = noun("мама", 4, "nsubj", gender="Fem"), noun("папа", 1, "conj")
+    words = (first, word("и", "CCONJ", 3, "cc"), second, verb("любят", feats="Number=Plur|Person=3|Tense=Pres|Mood=Ind"),
+             noun("сына", 4, "obj", "Acc"))  # fmt: skip
+    bad, why = find("subj_predicate_agreement_number_attractor", *words)
+    assert bad == []
+    assert why == ["the value is open with this subject"]
+
+
+# A subject that is left out, or is none.
+
+
+def test_a_predicate_agrees_with_its_subject_in_the_good_sentence(find):
+    words = (noun("дым", 2, "nsubj"), verb("едим", feats="Number=Plur|Person=1|Tense=Pres|Mood=Ind"))
+    for paradigm in ("noun_subj_predicate_agreement_person", "noun_subj_predicate_agreement_number"):
+        bad, why = find(paradigm, *words)
+        assert bad == []
+        assert why == ["the predicate does not agree with what is taken for its subject"]
+    words = (noun("дым", 2, "nsubj"), verb("идет", feats=f"{PRESENT}|Person=3"))
+    assert find("noun_subj_predicate_agreement_number", *words)[0] == ["дым идут"]
+
+
+def test_a_genitive_object_of_a_verb_without_subject_is_no_subject(find):
+    words = (
+        word("не", "PART", 2, "advmod"),
+        verb("видит", feats=f"{PRESENT}|Person=3"),
+        noun("книги", 2, "obj", "Gen", "Fem"),
+    )
+    bad, why = find("genitive_subj_predicate_agreement_person", *words)
+    assert bad == []
+    assert why == ["the verb has a subject of its own"]
+    words = (
+        word("не", "PART", 2, "advmod"),
+        verb("будет", feats=f"{PRESENT}|Person=3"),
+        noun("конца", 2, "nsubj", "Gen"),
+    )
+    assert find("genitive_subj_predicate_agreement_number", *words)[0] == ["не будут конца"]
+    words = (
+        word("не", "PART", 2, "advmod"),
+        verb("хватает", feats=f"{PRESENT}|Person=3"),  # which can have an object too
+        noun("книги", 2, "nsubj", "Gen", "Fem"),
+    )
+    assert find("genitive_subj_predicate_agreement_number", *words)[0] == ["не хватают книги"]
+
+
+def test_a_joined_predicate_that_shares_a_subject_has_no_clause_for_one(find):
+    words = (noun("игра", 2, "nsubj", gender="Fem"), verb("выйдет", feats=f"{PRESENT}|Person=3"), word("и", "CCONJ", 4, "cc"),
+             verb("будет", 2, "conj", f"{PRESENT}|Person=3", "AUX"), verb("нравиться", 4, "xcomp", "VerbForm=Inf"))  # fmt: skip
+    bad, why = find("clause_subj_predicate_agreement_person", *words)
+    assert bad == []
+    assert why == ["the verb has a subject of its own"]
+
+
+# Samyj.
+
+
+@pytest.mark.parametrize(
+    ("before", "lemma", "form", "found"),
+    [("на", "самый", "деле", False), ("на", "сам", "деле", True), ("на", "", "деле", False), ("до", "", "дна", False),
+     ("о", "", "директоре", True)],
+)  # fmt: skip
+def test_samyj_is_told_by_its_lemma_or_by_where_it_stands(find, before, lemma, form, found):
+    case, gender = ("Gen", "Neut") if form == "дна" else ("Loc", "Masc" if form == "директоре" else "Neut")
+    which = word("самого" if form == "дна" else "самом", "ADJ", 4, "amod", f"Case={case}|Number=Sing", lemma)
+    words = (verb("говорил"), word(before, "ADP", 4, "case"), which, noun(form, 1, "obl", case, gender))
+    for paradigm in ("number", "gender", "case"):
+        assert bool(find(f"floating_quantifier_agreement_{paradigm}", *words)[0]) == found
+
+
+def test_the_same_is_samyj(find):
+    words = (verb("встретил"), word("того", "DET", 4, "det", "Case=Acc|Number=Sing"),
+             word("самого", "ADJ", 4, "amod", "Case=Acc|Number=Sing", ""), noun("директора", 1, "obj", "Acc", animacy="Anim"))  # fmt: skip
+    assert find("floating_quantifier_agreement_case", *words)[0] == []
+
+
+# Agents of passives.
+
+
+@pytest.mark.parametrize(
+    ("participle", "deprel", "found"),
+    [("построен", "obl:agent", True), ("построен", "obl", True), ("построен", "xcomp", False), ("провозглашен", "obl", False),
+     ("назначен", "iobj", False), ("назначен", "obl:agent", True)],
+)  # fmt: skip
+def test_a_predicate_in_the_instrumental_is_no_agent(find, participle, deprel, found):
+    passive = verb(participle, feats="Gender=Masc|Number=Sing|Variant=Short|VerbForm=Part|Voice=Pass")
+    words = (noun("мост", 2, "nsubj:pass"), passive, noun("королем", 2, deprel, "Ins", animacy="Anim"))
+    assert bool(find("transitive_verb_passive", *words)[0]) == found
+
+
+def test_the_instrumental_of_a_reflexive_verb_is_an_agent_where_the_tree_says_so(find):
+    reflexive = verb("является", feats=f"{PRESENT}|Person=3|Voice=Mid")
+    for deprel, found in (("obl", False), ("obl:agent", True)):
+        words = (noun("Дом", 2, "nsubj"), reflexive, noun("королем", 2, deprel, "Ins", animacy="Anim"))
+        assert bool(find("transitive_verb_passive", *words)[0]) == found
+
+
+# Pronouns and negation.
+
+
+def test_an_indefinite_pronoun_needs_a_verb(find):
+    words = (word("У", "ADP", 2, "case"), pronoun("меня", 3, "obl", "Gen"), word("что-то", "PRON", 0, "root"))
+    assert find("indefinite_pronoun_to_negative", *words) == ([], ["the pronoun stands with no verb"])
+    words = (word("Кто-то", "PRON", 2, "nsubj"), verb("стучал"))
+    assert find("indefinite_pronoun_to_negative", *words)[0] == ["Никто стучал"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [((word("Кто-то", "PRON", 3, "nsubj"), word("не", "PART", 3, "advmod"), verb("стучал")), "the verb is negated"),
+     ((word("Кто-то", "PRON", 2, "nsubj"), verb("стучал"), word("?", "PUNCT", 2, "punct")), "a question or a condition")],
+)  # fmt: skip
+def test_a_negated_verb_and_a_question_give_no_negative_pronoun(find, words, why):
+    assert find("indefinite_pronoun_to_negative", *words) == ([], [why])
+
+
+def test_a_negative_pronoun_stands_with_the_negated_verb(find):
+    none = (word("нет", "VERB", 0, "root"), word("никаких", "DET", 3, "det"), noun("денег", 1, "nsubj", "Gen", number="Plur"),
+            word("и", "CCONJ", 6, "cc"), word("не", "PART", 6, "advmod"), verb("будет", 1, "conj"), word("в", "ADP", 8, "case"),
+            noun("доме", 6, "obl", "Loc"))  # fmt: skip
+    assert find("negative_pronoun_to_indefinite", *none) == ([], ["the pronoun stands with no negated verb"])
+    assert find("negative_concord", *none)[0] == []
+    one = (word("ничего", "PRON", 4, "obj"), word("не", "PART", 3, "advmod"), verb("мог"), verb("купить", 3, "xcomp", "VerbForm=Inf"),
+           word("в", "ADP", 6, "case"), noun("доме", 4, "obl", "Loc"))  # fmt: skip
+    assert find("negative_pronoun_to_indefinite", *one)[0] == [
+        "что-нибудь не мог купить в доме",
+        "чего-нибудь не мог купить в доме",
+    ]
+    assert "ничего мог не купить в доме" not in find("negative_concord", *one)[0]
+    assert "ничего мог купить не в доме" in find("negative_concord", *one)[0]
+
+
+# Prefixes.
+
+
+@pytest.mark.parametrize(
+    ("form", "bad"),
+    [("пересчитал", ["сперечитал"]), ("произвел", ["изпровел"]), ("ворчишь", []), ("сонны", []), ("останавливается", []),
+     ("оставил", []), ("стучал", [])],
+)  # fmt: skip
+def test_only_prefixes_are_exchanged(find, form, bad):
+    assert find("change_verb_prefixes_order", verb(form))[0] == bad
+
+
+def test_a_prefix_is_added_at_the_beginning_or_after_another(find):
+    bad = find("add_verb_prefix", verb("ворчишь"))[0]
+    assert "выворчишь" in bad
+    assert not any(form.startswith("вы") and form != "выворчишь" for form in bad)
+    assert all(form.endswith("ворчишь") for form in bad)
+    assert "перевысчитал" in find("add_verb_prefix", verb("пересчитал"))[0]
+
+
+# Exchanged arguments.
+
+
+@pytest.mark.parametrize(
+    ("form", "feats", "bad"),
+    [("смотрела", f"{PAST}|Gender=Fem", []), ("смотрю", f"{PRESENT}|Person=1", []),
+     ("смотрел", f"{PAST}|Gender=Masc", ["Сайт смотрел меня"])],
+)  # fmt: skip
+def test_a_verb_agrees_with_the_noun_in_its_subjects_place(find, form, feats, bad):
+    words = (pronoun("Я", 2), verb(form, feats=feats), noun("сайт", 2, "obj", "Acc"))
+    found, why = find("transitive_verb_subject", *words)
+    assert found == bad
+    assert why == ([] if bad else ["the verb would not agree with the other noun"])
+
+
+def test_each_other_and_adjectives_are_no_indirect_objects(find):
+    other = (verb("подарил"), word("друг", "NOUN", 3, "fixed", "Case=Nom"), noun("другу", 1, "iobj", "Dat", animacy="Anim"),
+             noun("книгу", 1, "obj", "Acc", "Fem"))  # fmt: skip
+    assert find("transitive_verb_iobject", *other) == ([], [])
+    young = (verb("подарил"), word("молодому", "ADJ", 3, "amod", "Case=Dat|Number=Sing|Gender=Masc"),
+             noun("дому", 1, "iobj", "Dat"), noun("книгу", 1, "obj", "Acc", "Fem"))  # fmt: skip
+    assert find("transitive_verb_iobject", *young) == ([], [])
+
+
+def test_the_gender_of_a_name_that_does_not_inflect_is_open(find):
+    words = (
+        word("снежный", "ADJ", 2, "amod", "Case=Nom|Gender=Masc|Number=Sing"),
+        noun("Сочи", 0, "root", upos="PROPN"),
+    )
+    assert find("np_agreement_gender", *words) == ([], ["the gender of a name that does not inflect is open"])

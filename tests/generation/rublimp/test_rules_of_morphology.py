@@ -1,0 +1,137 @@
+"""Paradigms 1 to 22: for each a sentence with a pair, and one that is much like it and has none."""
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from generation.candidate import Candidate
+from generation.rublimp.check import CHECKS
+from generation.rublimp.resources import Resources, read_resources
+from generation.rublimp.rule import Tools
+from generation.rublimp.rules import government, inflection, predicates, word_formation
+from generation.rublimp.rules.all_rules import RULES as ALL
+from generation.treebank import Sentence, Word, read_treebank
+from ucurve.errors import UserError
+
+pytest.importorskip("pymorphy3")
+from generation.rublimp.grammar.morphology import Morphology
+
+MODULES = (word_formation, inflection, government, predicates)
+RULES = {rule.paradigm: rule for module in MODULES for rule in module.RULES}
+FILE = Path(__file__).with_name("sentences_of_morphology.conllu")
+SENTENCES = {sentence.id: sentence for sentence in read_treebank(FILE)}
+
+BAD = {
+    "add_new_suffix": "На столе лежал старый ножств.",
+    "add_verb_prefix": "Мальчик выпринес домой тяжелую книгу.",
+    "change_verb_prefixes_order": "Мастер сперечитал все готовые детали.",
+    "change_declension_ending": "Мы долго шли за лесью.",
+    "change_declension_ending_has_dep": "Мы долго шли за темным лесью.",
+    "change_verb_conjugation": "Мальчик знаит эту старую песню.",
+    "adposition_government": "Мальчик пришел из школой домой.",
+    "verb_acc_object": "Мальчик открыл дверью и вышел.",
+    "verb_gen_object": "Гости ждали ужином до вечера.",
+    "verb_ins_object": "Директор управляет заводу много лет.",
+    "nominalization_case": "Начальник объявил о строительстве и открытие заводом отложил.",
+    "noun_subj_predicate_agreement_number": "Вчера мальчик открыли эту дверь.",
+    "genitive_subj_predicate_agreement_number": "Вчера директора не были в школе.",
+    "clause_subj_predicate_agreement_number": "Мальчику пришлись открыть эту дверь.",
+    "subj_predicate_agreement_number_attractor": "Мальчик вчера принесли домой книги.",
+    "noun_subj_predicate_agreement_gender": "Вчера мальчик открыла эту дверь.",
+    "genitive_subj_predicate_agreement_gender": "Вчера директора не была в школе.",
+    "clause_subj_predicate_agreement_gender": "Мальчику пришелся открыть эту дверь.",
+    "subj_predicate_agreement_gender_attractor": "Мальчик вчера принесла домой книгу.",
+    "noun_subj_predicate_agreement_person": "Завтра мальчик откроешь эту дверь.",
+    "genitive_subj_predicate_agreement_person": "Сегодня ничего не получаюсь у мальчика.",
+    "clause_subj_predicate_agreement_person": "Мальчику придусь открыть эту дверь.",
+}
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return Tools(Morphology(), Resources(suffixes={"нож": ["ик", "ищ", "ств"]}, prefixes={"чит": ["с", "пере"]}))
+
+
+def find(paradigm, sentence, tools):
+    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Candidate)]
+
+
+def test_there_are_45_rules_of_different_paradigms():
+    assert set(RULES) == set(BAD)
+    assert len(ALL) == len({rule.paradigm for rule in ALL}) == 45
+
+
+def test_phenomena_are_those_of_the_published_pairs(shared):
+    for rule in ALL:
+        row = pd.read_csv(shared / "benchmarks" / "rublimp" / f"{rule.paradigm}.csv", nrows=1).iloc[0]
+        assert (rule.phenomenon, rule.level) == (row["phenomenon"], row["level"])
+
+
+@pytest.mark.parametrize("paradigm", sorted(BAD))
+def test_the_bad_member_is_found(paradigm, tools):
+    found = find(paradigm, SENTENCES[f"{paradigm}-good"], tools)
+    assert BAD[paradigm] in [candidate.bad for candidate in found]
+    for candidate in found:
+        assert candidate.good != candidate.bad
+        assert len(candidate.good.split()) == len(candidate.bad.split())
+
+
+@pytest.mark.parametrize("paradigm", sorted(BAD))
+def test_a_sentence_without_the_construction_gives_nothing(paradigm, tools):
+    assert find(paradigm, SENTENCES[f"{paradigm}-none"], tools) == []
+
+
+@pytest.mark.parametrize("paradigm", ["add_new_suffix", "add_verb_prefix", "change_verb_prefixes_order",
+                                      "change_declension_ending", "change_verb_conjugation"])  # fmt: skip
+def test_words_that_are_formed_wrongly_are_no_words(paradigm, tools):
+    for candidate in find(paradigm, SENTENCES[f"{paradigm}-good"], tools):
+        assert not tools.morphology.is_known(candidate.columns["target_word"])
+
+
+def test_cases_that_a_preposition_allows_are_left_out(tools):
+    targets = {found.columns["target_value"] for found in
+               find("adposition_government", SENTENCES["adposition_government-good"], tools)}  # fmt: skip
+    assert targets == {"Dat", "Acc", "Ins", "Loc"}
+
+
+def test_gender_after_a_person_who_may_be_of_either(tools):
+    words = [Word(1, "Я", "я", "PRON", {"Case": "Nom", "Number": "Sing"}, 2, "nsubj", {}, 0, 1),
+             Word(2, "открыл", "открыть", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 2, 8)]  # fmt: skip
+    sentence = Sentence("x", "x", "Я открыл", words, "x")
+    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, tools)] == ["Я открыло"]
+
+
+def test_an_attractor_needs_a_verb_with_a_subject(tools):
+    words = [Word(1, "Принес", "принести", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 0, 6),
+             Word(2, "книги", "книга", "NOUN", {"Case": "Acc", "Number": "Plur"}, 1, "obj", {}, 7, 12)]  # fmt: skip
+    rule = RULES["subj_predicate_agreement_number_attractor"]
+    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), tools)) == ["the verb has no subject"]
+
+
+def test_suffixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
+    path = tmp_path / "suffix_root_concordance.csv.gz"
+    path.write_bytes(gzip.compress("root,suffixes\nнож_NOUN,\"['ик', 'ищ']\"\nнож_ADJF,['ев']\nлес_NOUN,[]\n".encode()))
+    assert read_resources(tmp_path).suffixes == {"нож": ["ик", "ищ", "ев"], "лес": []}
+    path.write_bytes(gzip.compress("root,suffixes\nнож_NOUN,exec('x')\n".encode()))
+    with pytest.raises(
+        UserError, match=r"suffix_root_concordance.csv.gz:2: expected a list of suffixes, as \['ик', 'ок'\]"
+    ):
+        read_resources(tmp_path)
+
+
+def test_prefixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
+    path = tmp_path / "prefix_root_concordance.csv.gz"
+    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,\"['с', 'пере']\"\n".encode()))
+    assert read_resources(tmp_path).prefixes == {"чит": ["с", "пере"]}
+    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,с\n".encode()))
+    with pytest.raises(UserError, match=r"prefix_root_concordance.csv.gz:2: expected a list of prefixes"):
+        read_resources(tmp_path)
+
+
+def test_the_checks_find_faults():
+    pairs = pd.DataFrame({"good": ["а б", "а б", "а б"], "bad": ["а в", "а", "а бё"], "source_word": ["б", "б", "г"],
+                          "target_word": ["в", "а", "бё"]})  # fmt: skip
+    assert [list(breaks(pairs)) for breaks in CHECKS.values()] == [
+        [False, True, False], [False, False, True], [False, False, True]]  # fmt: skip

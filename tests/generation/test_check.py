@@ -1,0 +1,53 @@
+import json
+import sys
+
+import pytest
+
+from generation.check import check_folder
+from ucurve import cli
+from ucurve.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def make(pairs, card="name: mine\nlanguage: eng\ncolumns: {paradigm: UID}\n", name="mine"):
+        (tmp_path / name).mkdir()
+        lines = [
+            json.dumps({"UID": uid, "phenomenon": "f", "sentence_good": good, "sentence_bad": bad})
+            for uid, good, bad in pairs
+        ]
+        (tmp_path / name / "pairs.jsonl").write_text("\n".join(lines))
+        if card:
+            (tmp_path / name / "card.yaml").write_text(card)
+        return tmp_path / name
+
+    return make
+
+
+def test_faults_of_all_pairs_are_counted_and_placed(folder, monkeypatch, capsys):
+    made = folder([("a", "x", "y"), ("a", "x", "z"), ("b", "x", "y"), ("b", "q", "q"), ("b", "y", "x")])
+    monkeypatch.setattr(sys, "argv", ["generate.py", f"check={made}"])
+    cli.run("generate")
+    text = capsys.readouterr().out
+    rows = {
+        line.split("  ")[0]: line.split()
+        for line in text.splitlines()
+        if line.startswith(("the two", "a good", "a pair", "no bad"))
+    }
+    assert rows["the two sentences differ"][-7:] == ["1", "5", "b:", "1,", "first", "pair", "3"]
+    assert rows["a good sentence stands once in its paradigm"][-7:] == ["1", "5", "a:", "1,", "first", "pair", "1"]
+    assert rows["a pair stands in one paradigm"][-7:] == ["1", "5", "b:", "1,", "first", "pair", "2"]
+    assert rows["no bad sentence is a good one of its paradigm"][-7:] == ["3", "5", "b:", "3,", "first", "pair", "2"]
+
+
+def test_a_published_benchmark_is_known_by_the_name_of_its_folder(shared):
+    text = check_folder(shared / "benchmarks" / "zhoblimp-excluded")
+    assert text.startswith("zhoblimp-excluded: 3,300 pairs")
+
+
+def test_folders_that_are_no_benchmark(folder, tmp_path):
+    with pytest.raises(UserError, match=r"benchmark: no folder .*mien.*Did you mean .*mine'"):
+        folder([("a", "x", "y")])
+        check_folder(tmp_path / "mien")
+    with pytest.raises(UserError, match=r"holds no card.yaml, and 'other' is not the name of a published benchmark"):
+        check_folder(folder([("a", "x", "y")], card="", name="other"))

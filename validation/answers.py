@@ -1,0 +1,127 @@
+"""``python -m validation.answers``: what people's answers to a questionnaire say about a benchmark."""
+
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from ucurve.cli import run
+from ucurve.config import check
+from ucurve.errors import UserError
+from ucurve.fields import STRICT, Seed, Share
+from validation.answer_files import BAD, GOOD, Columns
+from validation.items import ITEM
+from validation.judging.exclusion import Exclusion, judge_annotators
+from validation.judging.human_files import human_table, rating_tables
+from validation.judging.paradigms import Rule, find_rule, judge_items, judge_paradigms, people_skills
+from validation.judging.raters import judge_raters, rating_file
+from validation.loading import load_answers, load_items, load_ratings
+from validation.tables import (
+    Findings,
+    agreement_summary,
+    choice_lines,
+    rating_lines,
+    rating_summary,
+    write_folder,
+)
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _known_rule(name: str) -> str:
+    try:
+        find_rule(name)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class AnswerSettings:
+    """Which answers to read and how to judge them; conf/answers.yaml describes every key."""
+
+    answers: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
+    out: Path
+    items: Path | None = None
+    rule: Annotated[str, AfterValidator(_known_rule)]
+    limit: Share | None = None
+    seed: Seed = 0
+    exclude: Exclusion = field(default_factory=Exclusion)
+    columns: Columns = field(default_factory=Columns)
+
+
+def answers_command(given: dict[str, Any]) -> None:
+    """Judge people, items and paradigms, or people's ratings, print what was found and write the tables.
+
+    Raises:
+        UserError: when something that was given is missing, broken or not allowed, or no answer is left.
+    """
+    settings = check(AnswerSettings, given)
+    if settings.out.exists():
+        raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    print("\n".join(judge_answers(settings).lines))  # noqa: T201 - what came out
+
+
+def judge_answers(settings: AnswerSettings) -> Findings:
+    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced.
+
+    Raises:
+        UserError: as ``answers_command``.
+    """
+    findings = _judge_choices(settings) if settings.columns.rating is None else _judge_ratings(settings)
+    inputs = [*settings.answers, *([settings.items] if settings.items else [])]
+    write_folder(settings.out, findings, asdict(settings), inputs)
+    return findings
+
+
+def _judge_choices(settings: AnswerSettings) -> Findings:
+    items = load_items(settings.answers, settings.items, settings.columns)
+    answers = load_answers(settings.answers, settings.items, settings.columns, items)
+    annotators = judge_annotators(answers, settings.exclude)
+    counted = _counted(answers[answers["kind"] == ITEM], annotators)
+    judged = judge_items(counted)
+    rule = _rule(settings)
+    paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
+    annotators["skill"] = annotators["annotator"].map(people_skills(counted))
+    summary = agreement_summary(judged, paradigms, annotators)
+    tables = {
+        "annotators": annotators,
+        "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),
+        "paradigms": paradigms,
+        "human": human_table(paradigms),
+        **rating_tables(counted, items),
+    }
+    return Findings(tables, summary, choice_lines(annotators, paradigms, rule, summary))
+
+
+def _judge_ratings(settings: AnswerSettings) -> Findings:
+    ratings = load_ratings(settings.answers, settings.columns)
+    annotators = judge_raters(ratings, settings.exclude.item_seconds)
+    counted = _counted(ratings, annotators)
+    summary = rating_summary(counted, annotators)
+    return Findings(
+        {"annotators": annotators, "ratings": rating_file(counted)}, summary, rating_lines(annotators, summary)
+    )
+
+
+def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers of people who are not excluded."""
+    counted = answers[answers["annotator"].isin(annotators.loc[~annotators["excluded"], "annotator"])]
+    if counted.empty:
+        named = "; ".join(f"{row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded)
+        raise UserError(f"no answers are left: {named or 'nobody answered an item that is judged'}")
+    return counted
+
+
+def _rule(settings: AnswerSettings) -> Rule:
+    rule = find_rule(settings.rule)
+    return rule if settings.limit is None else Rule(rule.share, settings.limit, rule.words)
+
+
+if __name__ == "__main__":
+    run("answers")

@@ -1,0 +1,47 @@
+"""People's answers as the files that ``analyze.py`` takes: ``human=``, ``ratings=`` and ``rating_pairs=``."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from validation.answer_files import BAD, GOOD, NONE
+
+
+def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
+    """Return the file for ``human=``: a line for each paradigm, also for those that the rule drops.
+
+    Args:
+        paradigms: of ``validation.judging.paradigms.judge_paradigms``.
+    """
+    return pd.DataFrame({
+        "UID": paradigms["paradigm"], "correct": paradigms["correct"], "total": paradigms["total"],
+        "acc": paradigms["accuracy"], "phenomenon": paradigms["phenomenon"],
+    })  # fmt: skip
+
+
+def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the files for ``ratings=`` and ``rating_pairs=``, by name; none where the items have no sentences.
+
+    A choice rates the chosen sentence 1 and the other 0, so that the mean over raters grows with the share of people
+    who chose a sentence. The answer ``none`` rates neither.
+
+    Args:
+        answers: ``item``, ``annotator`` and ``choice``, of the people whose answers count.
+        items: ``item``, and the sentences ``good`` and ``bad``.
+    """
+    rated = answers[answers["choice"] != NONE]
+    sentences = items[items["item"].isin(rated["item"]) & (items[GOOD] != "") & (items[BAD] != "")]
+    if sentences.empty:
+        return {}
+    chose = rated.assign(chose=(rated["choice"] == GOOD).astype(int))
+    chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
+    chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
+    ratings = pd.concat(list(_sides(chosen.loc[sentences["item"]], sentences)), ignore_index=True)
+    return {"ratings": ratings, "rating_pairs": sentences[[GOOD, BAD]]}
+
+
+def _sides(chosen: pd.DataFrame, sentences: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    for side, ratings in ((GOOD, chosen), (BAD, 1 - chosen)):
+        table = ratings.reset_index(drop=True)
+        table.insert(0, "sentence", sentences[side].to_numpy())
+        yield table

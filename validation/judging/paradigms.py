@@ -1,0 +1,184 @@
+"""What people's answers say about each paradigm: accuracy with intervals, agreement, and whether it is kept."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from pydantic.dataclasses import dataclass
+
+from eval.metrics.levels import Array
+from ucurve.errors import unknown_name
+from ucurve.fields import STRICT
+from ucurve.yaml_files import read_yaml
+from validation.answer_files import CHOICES, GOOD
+from validation.judging.aggregation import (
+    Votes,
+    code_votes,
+    converged_dawid_skene,
+    dawid_skene,
+    vote_shares,
+    wawa,
+    worker_skills,
+)
+from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+
+TIE = "tie"
+_SAMPLES = 1000
+_BOUNDS = (2.5, 97.5)  # percentiles of a 95 % interval
+_RULES = Path(__file__).parent / "rules.yaml"
+
+
+@dataclass(frozen=True, config=STRICT)
+class Rule:
+    """A rule by which a paradigm is kept: a share is at least a limit.
+
+    Attributes:
+        share: the column of ``judge_paradigms`` that is compared.
+        words: what the share is, for people.
+    """
+
+    share: str
+    limit: float
+    words: str
+
+
+def find_rule(name: str) -> Rule:
+    """Return a rule of rules.yaml.
+
+    Raises:
+        UserError: when there is none of the name.
+    """
+    rules = load_rules()
+    if name not in rules:
+        raise unknown_name("rule", name, rules)
+    return rules[name]
+
+
+def load_rules() -> dict[str, Rule]:
+    """Return the rules of rules.yaml, by name."""
+    return read_yaml(_RULES, dict[str, Rule])
+
+
+def judge_items(answers: pd.DataFrame) -> pd.DataFrame:
+    """Find the label of each item that was judged.
+
+    Args:
+        answers: ``item``, ``annotator`` and ``choice``, of the people whose answers count.
+
+    Returns:
+        ``item``; ``good``, ``bad`` and ``none`` (votes); ``majority`` (the choice with the most votes, or ``TIE``);
+        ``dawid_skene`` and ``p_good`` (the most probable choice and the probability of ``good``);
+        ``p_good_converged`` (of ``converged_dawid_skene``); ``wawa`` (the choice with the most votes, weighted by the
+        voters' skills).
+    """
+    votes = code_votes(answers)
+    counts = votes.table(vote_counts(votes)).reindex(columns=list(CHOICES), fill_value=0.0).astype(int)
+    most = counts.max(axis=1)
+    majority = counts.idxmax(axis=1).where(counts.eq(most, axis=0).sum(axis=1) == 1, TIE)
+    probabilities = votes.table(dawid_skene(votes))
+    return counts.assign(
+        majority=majority,
+        dawid_skene=probabilities.idxmax(axis=1),
+        p_good=_of_good(probabilities),
+        p_good_converged=_of_good(votes.table(converged_dawid_skene(votes))),
+        wawa=votes.table(wawa(votes)).idxmax(axis=1),
+    ).reset_index()
+
+
+def people_skills(answers: pd.DataFrame) -> pd.Series:
+    """Return the WAWA skill of each person whose answers count, by name."""
+    votes = code_votes(answers)
+    return pd.Series(worker_skills(votes), index=list(votes.people), name="skill")
+
+
+def vote_counts(votes: Votes) -> Array:
+    """Count the votes, float64[items, labels]."""
+    return vote_shares(votes) * np.bincount(votes.item)[:, None]
+
+
+def judge_paradigms(
+    answers: pd.DataFrame, judged: pd.DataFrame, items: pd.DataFrame, rule: Rule, seed: int
+) -> pd.DataFrame:
+    """Summarize the answers of each paradigm and decide whether it is kept.
+
+    Args:
+        answers: ``item``, ``annotator``, ``choice`` and ``paradigm``, of the people whose answers count.
+        judged: of ``judge_items``.
+        items: ``item``, ``paradigm`` and ``phenomenon``.
+        seed: of the resampled intervals.
+
+    Returns:
+        ``paradigm``, ``phenomenon``, ``items``, ``annotators``, ``correct`` and ``total`` (answers); ``accuracy`` with
+        ``low`` and ``high`` (Wilson's 95 % interval, which takes all answers as independent) and with
+        ``clustered_low`` and ``clustered_high`` (of ``clustered_interval``); ``majority_good`` and ``plausible`` (share
+        of items whose majority, and whose label of Dawid-Skene, is good); ``wawa`` (share of the votes that equal the
+        label of Dawid-Skene, mean over items, as in RuBLiMP); ``raw``, ``kappa`` and ``alpha``; ``keep`` and
+        ``reason``.
+    """
+    named = judged.merge(items[["item", "paradigm", "phenomenon"]], on="item")
+    labeled = answers.merge(judged[["item", "dawid_skene"]], on="item")
+    agrees = (labeled["choice"] == labeled["dawid_skene"]).groupby(labeled["item"]).mean()
+    rows = []
+    for name, group in named.groupby("paradigm", sort=True):
+        own = answers[answers["paradigm"] == name]
+        rows.append(_paradigm_row(str(name), group, own, agrees, seed))
+    table = pd.DataFrame(rows)
+    keep = table[rule.share] >= rule.limit - 1e-9  # 4 / 5 is not quite .8 in every sum
+    sign = keep.map({True: "at least", False: "below"})
+    reasons = [
+        f"{share:.1%} of {rule.words}, {word} {rule.limit:.0%}"
+        for share, word in zip(table[rule.share], sign, strict=True)
+    ]
+    return table.assign(keep=keep, reason=reasons)
+
+
+def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
+    """Return a 95 % percentile interval of the share of right answers that draws people and items again.
+
+    Answers to one item resemble each other, and so do answers of one person; items and people are drawn independently
+    of each other (the pigeonhole bootstrap, Owen 2007), which gives rather too wide an interval than too narrow a one.
+
+    Args:
+        answers: ``item``, ``annotator`` and ``choice``.
+    """
+    right = (answers["choice"] == GOOD).astype(float).rename("right")
+    table = pd.concat([answers[["item", "annotator"]], right], axis=1)
+    matrix = table.pivot_table(index="item", columns="annotator", values="right").to_numpy(np.float64)
+    given = ~np.isnan(matrix)
+    random = np.random.default_rng(seed)
+    rows, columns = (random.multinomial(size, np.full(size, 1 / size), _SAMPLES) for size in matrix.shape)
+    correct = ((rows @ np.where(given, matrix, 0.0)) * columns).sum(axis=1)
+    total = ((rows @ given.astype(float)) * columns).sum(axis=1)
+    low, high = np.percentile(correct[total > 0] / total[total > 0], _BOUNDS)
+    return float(low), float(high)
+
+
+def wilson_interval(right: float, total: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(right, total, method="wilson")
+    return float(low), float(high)
+
+
+def _paradigm_row(
+    name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees: pd.Series, seed: int
+) -> dict[str, object]:
+    counts = judged[list(CHOICES)].to_numpy(np.float64)
+    correct, total = int(counts[:, 0].sum()), int(counts.sum())
+    low, high = wilson_interval(correct, total)
+    clustered_low, clustered_high = clustered_interval(answers, seed)
+    return {
+        "paradigm": name, "phenomenon": judged["phenomenon"].iloc[0], "items": len(judged),
+        "annotators": int(answers["annotator"].nunique()), "correct": correct, "total": total,
+        "accuracy": correct / total, "low": low, "high": high,
+        "clustered_low": clustered_low, "clustered_high": clustered_high,
+        "majority_good": float((judged["majority"] == GOOD).mean()),
+        "plausible": float((judged["dawid_skene"] == GOOD).mean()),
+        "wawa": float(agrees[judged["item"]].mean()),
+        "raw": raw_agreement(counts), "kappa": fleiss_kappa(counts), "alpha": krippendorff_alpha(counts),
+    }  # fmt: skip
+
+
+def _of_good(probabilities: pd.DataFrame) -> pd.Series:
+    return probabilities[GOOD] if GOOD in probabilities else pd.Series(0.0, index=probabilities.index)

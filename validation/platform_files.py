@@ -1,0 +1,150 @@
+"""Answers of people, as PCIbex and Label Studio export them from questionnaires made here."""
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from ucurve.errors import UserError
+from ucurve.storage.files import LINE_END, read_json, read_utf8
+from validation.answer_files import BAD, CHOICES, GOOD, NONE, Answer, parse_seconds
+
+_COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
+_TRIAL = "Order number of item"
+_PERSON = "annotator"
+_TIME = "EventTime"
+_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
+_SIDES = ("first", "second")
+_Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
+
+
+def is_pcibex(path: Path) -> bool:
+    """Tell a results file of PCIbex by the comment it begins with."""
+    return read_utf8(path).lstrip().startswith("#")
+
+
+def read_pcibex(path: Path) -> list[Answer]:
+    """Read the results file of a PCIbex farm; what other elements of the experiment logged is passed over.
+
+    Comments name the columns of the lines below them, and may name others further down. Of several choices in one trial
+    the last stands.
+
+    Raises:
+        UserError: naming file and line of what is missing, empty or not allowed.
+    """
+    starts: dict[_Trial, float] = {}
+    chosen: dict[_Trial, Answer] = {}
+    for place, row in _pcibex_rows(path):
+        trial = (row.get("Results reception time", ""), row[_PERSON].strip(), row[_TRIAL])
+        kind, parameter, value = row["PennElementType"], row["Parameter"], row["Value"]
+        if (kind, parameter, value) == ("PennController", "_Trial_", "Start"):
+            starts[trial] = _milliseconds(row[_TIME], place)
+        elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
+            seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000
+            chosen[trial] = _pcibex_answer(row, seconds, place)
+    answers = list(chosen.values())
+    if not answers:
+        raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
+    return answers
+
+
+def read_label_studio(path: Path) -> list[Answer]:
+    """Read the JSON export of Label Studio; a task that was skipped, or left without a choice, is answered ``none``.
+
+    Raises:
+        UserError: naming the file, the task and what is missing in it or not allowed.
+    """
+    tasks = read_json(path)
+    if not isinstance(tasks, list):
+        raise UserError(f"{path}: a list of tasks is expected, as in the JSON export of Label Studio")
+    answers = [
+        answer for number, task in enumerate(tasks, start=1) for answer in _task_answers(task, f"{path}: task {number}")
+    ]
+    if not answers:
+        raise UserError(f"{path}: no task has annotations; nothing was answered")
+    return answers
+
+
+def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    columns: list[str] = []
+    for number, line in enumerate(LINE_END.split(read_utf8(path)), start=1):
+        place = f"{path}:{number}"
+        named = _COLUMN.fullmatch(line)
+        if named:
+            columns = [*columns[: int(named[1]) - 1], named[2]]
+        elif line.strip() and not line.startswith("#"):
+            row = dict(zip(columns, map(unquote, _cells(line, place)), strict=False))
+            for name in _ASKED:
+                if name not in row:
+                    raise UserError(f"{place}: no column {name!r}; the comments above name {', '.join(columns)}")
+            if row["PennElementType"] in ("PennController", "Selector") and row.get(_PERSON):
+                yield place, row
+
+
+def _cells(line: str, place: str) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:
+        raise UserError(f"{place}: not a line of CSV ({error})") from error
+
+
+def _pcibex_answer(row: Mapping[str, str], seconds: float, place: str) -> Answer:
+    item = row.get("item", "").strip()
+    if not item:
+        raise UserError(f"{place}: 'item' is missing or empty")
+    choice = _allowed(row["Value"], CHOICES, place)
+    return Answer(row[_PERSON].strip(), item, choice, seconds, row.get("page", ""), math.nan, place)
+
+
+def _task_answers(task: Any, place: str) -> Iterator[Answer]:
+    data = _member(task, "data", dict, place)
+    item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
+    for annotation in _member(task, "annotations", list, place):
+        yield Answer(
+            _annotator(annotation, place),
+            str(item),
+            _side_choice(annotation, good_first, place),
+            parse_seconds(str(annotation.get("lead_time") or ""), place),
+            str(data.get("page", "")),
+            math.nan,
+            place,
+        )
+
+
+def _side_choice(annotation: Mapping[str, Any], good_first: bool, place: str) -> str:
+    results = annotation.get("result")
+    if annotation.get("was_cancelled") or not results:
+        return NONE
+    try:
+        chosen = results[0]["value"]["choices"][0]
+    except (KeyError, IndexError, TypeError) as error:
+        raise UserError(f"{place}: its result holds no choice") from error
+    return GOOD if (_allowed(chosen, _SIDES, place) == "first") == good_first else BAD
+
+
+def _annotator(annotation: Any, place: str) -> str:
+    person = _member(annotation, "completed_by", (int, str, dict), place)
+    return str(_member(person, "email", str, place) if isinstance(person, dict) else person)
+
+
+def _member(value: Any, name: str, kind: type | tuple[type, ...], place: str) -> Any:
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, kind):
+        raise UserError(f"{place}: no {name!r}, or not of the kind that Label Studio exports")
+    return found
+
+
+def _allowed(text: str, allowed: tuple[str, ...], place: str) -> str:
+    if text not in allowed:
+        raise UserError(f"{place}: the choice {text!r} is not allowed; allowed: {', '.join(allowed)}")
+    return text
+
+
+def _milliseconds(text: str, place: str) -> float:
+    seconds = parse_seconds(text, place)
+    if math.isnan(seconds):
+        raise UserError(f"{place}: {_TIME!r} is empty")
+    return seconds

@@ -1,0 +1,130 @@
+"""Latin-square lists: who sees which pair, on which page, with which member first."""
+
+import csv
+import io
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from validation.questionnaire.questions import Question
+
+COLUMNS = (
+    "item", "kind", "benchmark", "paradigm", "phenomenon", "pair", "list", "page", "position", "good_first", "good",
+    "bad",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A question as one list shows it.
+
+    Attributes:
+        list: from 1.
+        page: from 1, the pages of training included.
+        position: in the list, from 1.
+        good_first: whether the good sentence is the first, which is the left or upper one.
+    """
+
+    question: Question
+    list: int
+    page: int
+    position: int
+    good_first: bool
+
+    @property
+    def members(self) -> tuple[str, str]:
+        """The two sentences in the order in which they are shown."""
+        both = self.question.good, self.question.bad
+        return both if self.good_first else both[::-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """How questions are laid out.
+
+    Attributes:
+        lists: how many there are, a multiple of ``shares``.
+        shares: parts of the items; list ``n`` shows part ``(n - 1) % shares``.
+        pairs_per_page: items and controls on a page.
+        catch_per_page: catch trials on a page, beside them.
+    """
+
+    lists: int
+    shares: int
+    pairs_per_page: int
+    catch_per_page: int
+    seed: int
+
+    def catch_trials(self, items: int, controls: int) -> int:
+        """Return how many catch trials the longest list has."""
+        asked = math.ceil(items / self.shares) + math.ceil(controls / self.shares)
+        return math.ceil(asked / self.pairs_per_page) * self.catch_per_page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """All that is asked, by kind; items and controls stand paradigm by paradigm."""
+
+    items: Sequence[Question]
+    controls: Sequence[Question]
+    catch: Sequence[Question]
+    training: Sequence[Question]
+
+
+def make_lists(questions: Questions, design: Design) -> list[Trial]:
+    """Lay out all lists.
+
+    Each list shows the training, then each item of its share once in an order of its own. Of the items of a list, and
+    of each paradigm's in it, as many have the good sentence first as second, or one more or less. An item has the other
+    member first in the next list of the same share, so that over an even number of these lists it has each member
+    first equally often.
+    """
+    return [trial for number in range(1, design.lists + 1) for trial in _make_list(questions, design, number)]
+
+
+def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
+    turn, share = divmod(number - 1, design.shares)
+    chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
+    items, controls = ([*of[share :: design.shares]] for of in (questions.items, questions.controls))
+    training = list(questions.training)
+    catch = list(questions.catch)
+    first = _counterbalance([items, controls, training, catch], turn)
+    asked = chance.sample([*items, *controls], len(items) + len(controls))
+    pages = _chunks(training, design.pairs_per_page)
+    for place, chunk in enumerate(_chunks(asked, design.pairs_per_page)):
+        caught = catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]
+        pages.append(_mix(chunk, caught, chance))
+    placed = [(page, question) for page, chunk in enumerate(pages, start=1) for question in chunk]
+    return [
+        Trial(question, number, page, position, first[question.item])
+        for position, (page, question) in enumerate(placed, start=1)
+    ]
+
+
+def _counterbalance(kinds: Sequence[Sequence[Question]], turn: int) -> dict[str, bool]:
+    """Say of each item whether its good sentence is first: every other one, and the others in the next turn."""
+    return {question.item: (place + turn) % 2 == 0 for of in kinds for place, question in enumerate(of)}
+
+
+def _chunks(questions: Sequence[Question], size: int) -> list[list[Question]]:
+    return [list(questions[start : start + size]) for start in range(0, len(questions), size)]
+
+
+def _mix(chunk: list[Question], caught: list[Question], chance: random.Random) -> list[Question]:
+    """Put the catch trials of a page at random places in it; the others keep their order."""
+    mixed = list(chunk)
+    for question in caught:
+        mixed.insert(chance.randint(0, len(mixed)), question)
+    return mixed
+
+
+def items_table(trials: Sequence[Trial]) -> str:
+    """Write the key that answers are read back against: CSV, one line for each trial of each list."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for trial in trials:
+        about = vars(trial.question) | vars(trial) | {"good_first": "true" if trial.good_first else "false"}
+        writer.writerow({name: about[name] for name in COLUMNS})
+    return text.getvalue()

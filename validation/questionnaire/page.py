@@ -1,0 +1,84 @@
+"""The questionnaire as one page that needs no server: jsPsych, the pairs and the texts stand in it."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ucurve.storage.files import read_utf8
+from validation.questionnaire.lists import Trial
+from validation.questionnaire.wording import Wording
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
+    keep_trailing_newline=True,
+)  # fmt: skip
+_IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+def write_page(
+    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], *, name: str,
+    min_seconds: float, post: str | None,
+) -> str:  # fmt: skip
+    """Write the page.
+
+    Args:
+        scripts: of jsPsych, in the order of loading.
+        name: of the questionnaire; answers carry it, and what a browser keeps is kept under it.
+        min_seconds: shortest time on a page.
+        post: address that the answers are sent to; None sends nothing, and the page's policy then forbids every
+            request.
+    """
+    questions = {trial.question.item: [trial.question.good, trial.question.bad] for trial in trials}
+    data = {
+        "name": name,
+        "wording": asdict(wording) | {"instructions": wording.paragraphs},
+        "minSeconds": min_seconds,
+        "post": post,
+        "questions": questions,
+        "lists": _lists(trials),
+    }
+    return _TEMPLATES.get_template("page.html").render(
+        title=wording.title,
+        language=wording.tag,
+        connect=_origin(post) if post else "'none'",
+        style=_file("page.css"),
+        scripts=[_inline(script) for script in scripts],
+        data=json.dumps(data, ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT),
+        script=_file("page.js"),
+    )
+
+
+def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, Any]]]]:
+    """Return the pages of each list, and the trials of each page."""
+    lists: dict[int, dict[int, list[dict[str, Any]]]] = {}
+    for trial in trials:
+        shown = {
+            "item": trial.question.item,
+            "kind": trial.question.kind,
+            "position": trial.position,
+            "goodFirst": trial.good_first,
+        }
+        lists.setdefault(trial.list, {}).setdefault(trial.page, []).append(shown)
+    return {number: list(pages.values()) for number, pages in lists.items()}
+
+
+def _file(name: str) -> str:
+    return read_utf8(Path(__file__).parent / "templates" / name)
+
+
+def _inline(script: str) -> str:
+    """Make a script stand in a page: it must not end the element early, nor name a file that is not there."""
+    return (
+        re.sub(r"(?m)^//# sourceMappingURL=.*$", "", script).replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    )
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,81 @@
+"""The questionnaire as files for platforms that other people run: PCIbex Farm and Label Studio."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from validation.questionnaire.lists import Trial
+from validation.questionnaire.wording import Wording
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
+    keep_trailing_newline=True,
+)  # fmt: skip
+_FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
+
+
+def farm_table(trials: Sequence[Trial]) -> str:
+    """Write the table of PCIbex Farm, which gives each person the lines of one list."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_FARM_COLUMNS)
+    for trial in trials:
+        asked = trial.question
+        first = "true" if trial.good_first else "false"
+        about = (asked.item, asked.kind, trial.list, trial.page, trial.position, first)
+        writer.writerow((*about, asked.good, asked.bad))
+    return text.getvalue()
+
+
+def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
+    """Write the script ``main.js`` of PCIbex Farm.
+
+    Args:
+        training: whether the table has pairs of training.
+        seconds: shortest time on a pair.
+    """
+    texts = {
+        "title": wording.title,
+        "instructions": wording.paragraphs,
+        "begin": wording.begin,
+        "training": wording.training,
+        "trainingOver": wording.training_over,
+        "next": wording.next,
+        "right": wording.right,
+        "wrong": wording.wrong,
+        "thanks": wording.thanks,
+        "sent": wording.sent,
+    }
+    return _TEMPLATES.get_template("pcibex.js").render(
+        texts=json.dumps(texts, ensure_ascii=False, indent=2),
+        milliseconds=round(1000 * seconds),
+        training=json.dumps(training),
+    )
+
+
+def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Return the tasks of Label Studio."""
+    return [{"data": _task(trial)} for trial in trials]
+
+
+def _task(trial: Trial) -> dict[str, Any]:
+    first, second = trial.members
+    return {
+        "item": trial.question.item,
+        "kind": trial.question.kind,
+        "list": trial.list,
+        "page": trial.page,
+        "position": trial.position,
+        "good_first": trial.good_first,
+        "first": first,
+        "second": second,
+    }
+
+
+def label_studio_config(wording: Wording) -> str:
+    """Write the labeling interface of Label Studio."""
+    return _TEMPLATES.get_template("labelstudio.xml").render(title=wording.title)

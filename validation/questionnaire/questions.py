@@ -1,0 +1,191 @@
+"""Which pairs people are asked about: a sample of each paradigm, catch trials, controls and training."""
+
+import random
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from eval.benchmarks.custom import CustomBenchmark, custom_card
+from eval.benchmarks.load import load_benchmark
+from eval.pairs import identical
+from ucurve.errors import UserError
+from ucurve.progress import say
+from validation.questionnaire.spoiling import misspell, scramble
+
+Kind = Literal["item", "catch", "control", "training"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A pair that people are asked about.
+
+    Attributes:
+        item: its name, the same in all lists.
+        pair: its number in the benchmark; None where it is not from there as it stands.
+    """
+
+    item: str
+    kind: Kind
+    good: str
+    bad: str
+    benchmark: str = ""
+    paradigm: str = ""
+    phenomenon: str = ""
+    pair: int | None = None
+
+
+class Pool:
+    """The pairs of a benchmark that a questionnaire has not taken yet; a good sentence is taken once at most.
+
+    Args:
+        pairs: the pair table without the pairs that may not be asked.
+        seed: the same one takes the same pairs.
+    """
+
+    def __init__(self, pairs: pd.DataFrame, seed: int) -> None:
+        """Put the pairs of each paradigm into a random order; the order depends on the paradigm's name and the seed."""
+        self._seed = seed
+        self._left: dict[str, list[Question]] = {}
+        self._used: set[str] = set()
+        for paradigm, rows in pairs.groupby("paradigm", sort=False):
+            questions = [_question(row) for row in rows.to_dict("records")]
+            random.Random(f"{seed}/pool/{paradigm}").shuffle(questions)  # noqa: S311 - a sample, no secret
+            self._left[str(paradigm)] = questions
+
+    @property
+    def paradigms(self) -> list[str]:
+        """The names of the paradigms, in the order of the benchmark."""
+        return list(self._left)
+
+    def take(self, paradigm: str, count: int) -> list[Question]:
+        """Take at most so many pairs of a paradigm."""
+        taken: list[Question] = []
+        left = self._left[paradigm]
+        while left and len(taken) < count:
+            question = left.pop(0)
+            if question.good not in self._used:
+                self._used.add(question.good)
+                taken.append(question)
+        return taken
+
+    def take_anywhere(self, count: int, what: str) -> list[Question]:
+        """Take so many pairs, one of each paradigm in turn; the seed draws the order of the paradigms.
+
+        Args:
+            what: they are for, for the message when there are too few.
+
+        Raises:
+            UserError: when there are fewer.
+        """
+        turns = random.Random(f"{self._seed}/{len(self._used)}").sample(self.paradigms, len(self.paradigms))  # noqa: S311 - no secret
+        taken: list[Question] = []
+        while len(taken) < count:
+            before = len(taken)
+            for paradigm in turns[: count - before]:
+                taken += self.take(paradigm, 1)
+            turns = [paradigm for paradigm in turns if self._left[paradigm]]
+            if not turns and len(taken) < count:
+                raise UserError(
+                    f"the benchmark has {len(taken)} pairs left for {count} {what}; take fewer pairs of each paradigm "
+                    "(per_paradigm=), or give a file of pairs"
+                )
+        return taken
+
+
+def _question(row: dict[Hashable, Any]) -> Question:
+    texts = {name: str(row[name]) for name in ("benchmark", "paradigm", "phenomenon", "good", "bad")}
+    return Question(item="", kind="item", pair=int(row["pair"]), **texts)
+
+
+def draw_items(pool: Pool, per_paradigm: int) -> list[Question]:
+    """Take the items of every paradigm; one that has fewer gives all it has, which is logged."""
+    drawn: list[Question] = []
+    for paradigm in pool.paradigms:
+        taken = pool.take(paradigm, per_paradigm)
+        if len(taken) < per_paradigm:
+            say(f"{paradigm}: only {len(taken)} pairs with different good sentences")
+        drawn += taken
+    return list(_named(drawn, "item"))
+
+
+def find_training(pool: Pool, training: int | Path) -> list[Question]:
+    """Take pairs for training from the benchmark, or all pairs of a file.
+
+    Raises:
+        UserError: when the benchmark has too few pairs, or as ``read_pairs``.
+    """
+    if isinstance(training, Path):
+        return list(_named(read_pairs(training, "training"), "training"))
+    return list(_named(pool.take_anywhere(training, "pairs of training (training=)"), "training"))
+
+
+def find_controls(pool: Pool, controls: int | Path, seed: int) -> list[Question]:
+    """Make so many controls for each paradigm, with a word that does not exist, or take all pairs of a file.
+
+    Raises:
+        UserError: when a paradigm has too few pairs, or as ``read_pairs``.
+    """
+    if isinstance(controls, Path):
+        return list(_named(read_pairs(controls, "controls"), "control"))
+    made: list[Question] = []
+    for paradigm in pool.paradigms:
+        taken = pool.take(paradigm, controls)
+        if len(taken) < controls:
+            raise UserError(
+                f"controls={controls}: paradigm {paradigm!r} has only {len(taken)} pairs left; take fewer pairs of "
+                "each paradigm (per_paradigm=), or give a file of pairs"
+            )
+        made += [_spoiled(question, misspell(question.good, seed)) for question in taken]
+    return list(_named(made, "control"))
+
+
+def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Question]:
+    """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled.
+
+    Raises:
+        UserError: when the benchmark or the file has too few pairs, or as ``read_pairs``.
+    """
+    if catch is None:
+        taken = pool.take_anywhere(count, "catch trials")
+        made = [_spoiled(question, scramble(question.good, seed)) for question in taken]
+        return [replace(question, paradigm="", phenomenon="") for question in _named(made, "catch")]
+    pairs = read_pairs(catch, "catch")
+    if len(pairs) < count:
+        raise UserError(
+            f"catch: {catch} has {len(pairs)} pairs, and a list needs {count}, one for each catch trial; "
+            "give more pairs, or fewer catch trials (catch_per_page=)"
+        )
+    return list(_named(pairs[:count], "catch"))
+
+
+def read_pairs(path: Path, setting: str) -> list[Question]:
+    """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``.
+
+    Args:
+        setting: the key it was given for, for messages.
+
+    Raises:
+        UserError: when the file is missing or broken, or the members of a pair are equal.
+    """
+    if not path.is_file():
+        raise UserError(f"{setting}: no file {path}")
+    try:
+        table = load_benchmark(replace(custom_card(CustomBenchmark(path=path, name=setting)), where="columns"))
+    except UserError as error:
+        raise UserError(f"{setting}: {error}") from error
+    for number in table["pair"][identical(table)]:
+        raise UserError(f"{setting}: {path}: both sentences of pair {number + 1} are {table['good'][number]!r}")
+    texts = zip(table["good"], table["bad"], strict=True)
+    return [Question(item="", kind="item", good=good, bad=bad) for good, bad in texts]
+
+
+def _spoiled(question: Question, bad: str) -> Question:
+    return replace(question, bad=bad, pair=None, benchmark="")
+
+
+def _named(questions: list[Question], kind: Kind) -> Iterator[Question]:
+    for number, question in enumerate(questions, start=1):
+        yield replace(question, kind=kind, item=f"{kind}-{number:03}")

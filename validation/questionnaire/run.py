@@ -1,0 +1,175 @@
+"""The command ``python -m validation.questionnaire``: from a benchmark to a questionnaire for people."""
+
+import hashlib
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator
+from pydantic.dataclasses import dataclass
+
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import find_benchmark
+from eval.pairs import data_hash, in_accuracies
+from ucurve.config import check
+from ucurve.errors import UserError, unknown_name
+from ucurve.fields import STRICT, Folder, Seed, Texts, as_tuple
+from ucurve.provenance import versions
+from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
+from validation.questionnaire.lists import Design, Questions, Trial, items_table, make_lists
+from validation.questionnaire.packages import read_scripts
+from validation.questionnaire.page import write_page
+from validation.questionnaire.platforms import farm_script, farm_table, label_studio_config, label_studio_tasks
+from validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
+from validation.questionnaire.wording import Wording, find_wording
+
+Format = Literal["jspsych", "pcibex", "labelstudio"]
+Formats = Annotated[tuple[Format, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+CountOrFile = NonNegativeInt | Path
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class QuestionnaireSettings:
+    """What to ask and how; conf/questionnaire.yaml describes every key."""
+
+    benchmark: Folder
+    out: Path
+    formats: Formats
+    benchmark_root: Path | None = None
+    per_paradigm: PositiveInt = 5
+    paradigms: Texts = ()
+    lists: PositiveInt = 2
+    shares: PositiveInt = 1
+    pairs_per_page: PositiveInt = 5
+    catch_per_page: NonNegativeInt = 1
+    catch: Path | None = None
+    controls: CountOrFile = 0
+    training: CountOrFile = 10
+    min_seconds: Annotated[float, Field(ge=0, le=3600)] = 25
+    instructions: Path | None = None
+    post: Annotated[str, Field(pattern=r"^https?://[^\s/'\";,]+[^\s'\";,]*$")] | None = None
+    jspsych: Path | None = None
+    jspsych_cache: Path = Path("cache/jspsych")
+    seed: Seed = 0
+
+    @field_validator("shares")
+    @classmethod
+    def _divides_lists(cls, shares: int, info: Any) -> int:
+        lists = info.data.get("lists", shares)
+        if lists % shares:
+            raise ValueError(f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists")
+        return shares
+
+
+def questionnaire_command(given: dict[str, Any]) -> None:
+    """Make a questionnaire and say what is in it.
+
+    Raises:
+        UserError: when the folder is there, the benchmark or a file is missing or broken, or there are too few pairs.
+        RunError: when the packages of jsPsych cannot be fetched.
+    """
+    settings = check(QuestionnaireSettings, given)
+    trials = make_questionnaire(settings)
+    counts = Counter(trial.question.kind for trial in trials if trial.list == 1)
+    print(  # noqa: T201 - what came out
+        f"{settings.out}: {settings.lists} lists; list 1 has {counts['item']} items, {counts['catch']} catch trials, "
+        f"{counts['control']} controls and {counts['training']} pairs of training on "
+        f"{max(trial.page for trial in trials if trial.list == 1)} pages"
+    )
+
+
+def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
+    """Make a questionnaire, write it into its folder and return its trials.
+
+    Raises:
+        UserError: as ``questionnaire_command``.
+        RunError: as ``questionnaire_command``.
+    """
+    if settings.out.is_file() or (settings.out.is_dir() and any(settings.out.iterdir())):
+        raise UserError(f"out={settings.out} exists already; name a folder that does not")
+    scripts = read_scripts(settings.jspsych, settings.jspsych_cache) if "jspsych" in settings.formats else []
+    pairs = load_benchmark(find_benchmark(settings.benchmark), settings.benchmark_root)
+    asked = _only(pairs, settings.paradigms)
+    wording = find_wording(str(asked["language"].iloc[0]), settings.instructions)
+    trials = _lay_out(asked, settings)
+    about = _describe(settings, pairs, trials)
+    with new_folder(settings.out) as folder:
+        write_text(folder / "items.csv", items_table(trials))
+        write_json(folder / "questionnaire.json", about)
+        if "jspsych" in settings.formats:
+            page = write_page(
+                trials, wording, scripts, name=about["id"],
+                min_seconds=settings.min_seconds, post=settings.post,
+            )  # fmt: skip
+            write_text(folder / "index.html", page)
+        if "pcibex" in settings.formats:
+            _write_farm(folder / "pcibex", trials, wording, settings)
+        if "labelstudio" in settings.formats:
+            _write_label_studio(folder / "labelstudio", trials, wording)
+    return trials
+
+
+def _only(pairs: pd.DataFrame, paradigms: tuple[str, ...]) -> pd.DataFrame:
+    """Keep the pairs that count, of the paradigms that are asked for."""
+    names = pairs["paradigm"].unique().tolist()
+    for name in paradigms:
+        if name not in names:
+            raise unknown_name("paradigm", name, names, "paradigms")
+    kept = pairs[in_accuracies(pairs) & pairs["paradigm"].isin(list(paradigms) or names)]
+    if kept.empty:
+        raise UserError("benchmark: none of its pairs counts, or both sentences of every pair are equal")
+    return kept
+
+
+def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial]:
+    pool = Pool(pairs, settings.seed)
+    items = draw_items(pool, settings.per_paradigm)
+    if len(items) < settings.shares:
+        raise UserError(f"shares={settings.shares}: there are only {len(items)} items, and each share needs one")
+    training = find_training(pool, settings.training)
+    controls = find_controls(pool, settings.controls, settings.seed)
+    design = Design(
+        lists=settings.lists, shares=settings.shares, pairs_per_page=settings.pairs_per_page,
+        catch_per_page=settings.catch_per_page, seed=settings.seed,
+    )  # fmt: skip
+    catch = find_catch(pool, settings.catch, design.catch_trials(len(items), len(controls)), settings.seed)
+    return make_lists(Questions(items=items, controls=controls, catch=catch, training=training), design)
+
+
+def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list[Trial]) -> dict[str, Any]:
+    """Return what questionnaire.json holds; its ``id`` stands in the answers of the page."""
+    given = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in vars(settings).items()
+        if not name.startswith("_") and name not in ("jspsych", "jspsych_cache", "out")
+    }
+    table = items_table(trials)
+    kinds = {trial.question.item: trial.question.kind for trial in trials}
+    return {
+        "id": sha256_json({"items": table, "settings": given})[:16],
+        "settings": given,
+        "counts": dict(Counter(kinds.values())),
+        "benchmark": str(pairs["benchmark"].iloc[0]),
+        "data_hash": data_hash(pairs),
+        "items_sha256": hashlib.sha256(table.encode()).hexdigest(),
+        "versions": versions(),
+    }
+
+
+def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: QuestionnaireSettings) -> None:
+    """Write what PCIbex Farm takes; it shows one pair at a time, so the time of a page is divided by its pairs."""
+    folder.mkdir()
+    write_text(folder / "pairs.csv", farm_table(trials))
+    seconds = settings.min_seconds / (settings.pairs_per_page + settings.catch_per_page)
+    training = any(trial.question.kind == "training" for trial in trials)
+    write_text(folder / "main.js", farm_script(wording, seconds, training=training))
+
+
+def _write_label_studio(folder: Path, trials: list[Trial], wording: Wording) -> None:
+    folder.mkdir()
+    write_text(folder / "config.xml", label_studio_config(wording))
+    for number, own in groupby(trials, lambda trial: trial.list):  # they stand list by list
+        tasks = label_studio_tasks(list(own))
+        write_json(folder / f"list-{number}.json", tasks)

@@ -1,0 +1,140 @@
+"""The folder of tables that is written, and the tables that are printed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ucurve.config import plain
+from ucurve.provenance import code_revision, versions
+from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
+from ucurve.text_table import format_table
+from validation.answer_files import CHOICES
+from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+from validation.judging.paradigms import Rule, wilson_interval
+from validation.judging.raters import rating_agreement
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is written and printed.
+
+    Attributes:
+        tables: the csv files, by name.
+        summary: of ``summary.json``.
+        lines: what is printed.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    summary: Mapping[str, Any]
+    lines: Sequence[str]
+
+
+def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
+    """Summarize all answers that count; what is not defined is None."""
+    counts = judged[list(CHOICES)].to_numpy(dtype="float64")
+    correct, total = int(paradigms["correct"].sum()), int(paradigms["total"].sum())
+    low, high = wilson_interval(correct, total)
+    return {
+        "annotators": len(annotators), "excluded": int(annotators["excluded"].sum()),
+        "items": len(judged), "answers": total, "correct": correct, "accuracy": correct / total,
+        "wilson_low": low, "wilson_high": high,
+        "raw": _or_none(raw_agreement(counts)), "fleiss_kappa": _or_none(fleiss_kappa(counts)),
+        "krippendorff_alpha": _or_none(krippendorff_alpha(counts)),
+        "paradigms": len(paradigms), "dropped": paradigms.loc[~paradigms["keep"], "paradigm"].tolist(),
+        "lowest_agreement": paradigms.nsmallest(3, "raw")["paradigm"].tolist(),
+    }  # fmt: skip
+
+
+def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
+    """Summarize all ratings that count; what is not defined is None."""
+    return {
+        "annotators": len(annotators), "excluded": int(annotators["excluded"].sum()),
+        "sentences": int(ratings["item"].nunique()), "ratings": len(ratings),
+        "krippendorff_alpha_interval": _or_none(rating_agreement(ratings)),
+    }  # fmt: skip
+
+
+def write_folder(folder: Path, findings: Findings, settings: Mapping[str, Any], inputs: Sequence[Path]) -> None:
+    """Write each table as csv, and ``summary.json`` with what they were made from; all of it or nothing."""
+    record = {
+        **findings.summary,
+        "settings": plain(dict(settings)),
+        "inputs": {str(path): sha256_file(path) for path in inputs},
+        "versions": versions(),
+        "code": code_revision(),
+    }
+    with new_folder(folder) as temporary, disk_faults():
+        for name, table in findings.tables.items():
+            table.to_csv(temporary / f"{name}.csv", index=False, lineterminator="\n")
+        write_json(temporary / "summary.json", record)
+
+
+def choice_lines(
+    annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Mapping[str, Any]
+) -> list[str]:
+    """Say who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
+    ordered = paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
+    return [
+        *_people_lines(annotators),
+        "",
+        format_table([_printed(row, rule) for row in ordered]),
+        "",
+        f"rule: the share of {rule.words}; a paradigm is kept from {rule.limit:.0%}",
+        "95 %: Wilson, all answers as independent; clustered: items and people drawn again",
+        f"all: {summary['correct']:,} of {summary['answers']:,} answers right, {_percent(summary['accuracy'])} %; "
+        f"agreement {_percent(summary['raw'])} %, kappa {_number(summary['fleiss_kappa'])}, alpha "
+        f"{_number(summary['krippendorff_alpha'])}",
+        f"lowest agreement: {', '.join(summary['lowest_agreement'])}",
+        f"dropped: {', '.join(summary['dropped']) or 'none'}",
+    ]
+
+
+def rating_lines(annotators: pd.DataFrame, summary: Mapping[str, Any]) -> list[str]:
+    """Say who is excluded, how each person's ratings go with the others', the lowest first, and the agreement."""
+    rows = [
+        {
+            "annotator": row["annotator"], "sentences": str(row["answers"]), "mean": _number(row["mean"]),
+            "spread": _number(row["spread"]), "r with others": _number(row["others"]),
+        }
+        for row in annotators.sort_values(["others", "annotator"]).to_dict("records")
+    ]  # fmt: skip
+    return [
+        *_people_lines(annotators),
+        "",
+        format_table(rows),
+        "",
+        f"all: {summary['ratings']:,} ratings of {summary['sentences']:,} sentences, alpha for numbers "
+        f"{_number(summary['krippendorff_alpha_interval'])}",
+    ]
+
+
+def _people_lines(annotators: pd.DataFrame) -> list[str]:
+    excluded = [f"  {row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded]
+    kept = len(annotators) - len(excluded)
+    return [f"{kept} of {len(annotators)} people count" + ("; excluded:" if excluded else ""), *excluded]
+
+
+def _printed(row: Mapping[Any, Any], rule: Rule) -> dict[str, str]:
+    return {
+        "paradigm": row["paradigm"], "items": str(row["items"]), "answers": str(row["total"]),
+        "right %": _percent(row["accuracy"]), "95 %": f"{_percent(row['low'])}-{_percent(row['high'])}",
+        "clustered": f"{_percent(row['clustered_low'])}-{_percent(row['clustered_high'])}",
+        "agreement %": _percent(row["raw"]), "alpha": _number(row["alpha"]), "wawa %": _percent(row["wawa"]),
+        "rule %": _percent(row[rule.share]), "kept": "yes" if row["keep"] else "no",
+    }  # fmt: skip
+
+
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None or math.isnan(share) else f"{100 * share:.1f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
