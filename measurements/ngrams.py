@@ -29,10 +29,11 @@ from eval.scoring.ngram.seen import SeenNgrams
 from eval.scoring.text.sentences import encode
 from measurements.processes import peak, run_alone
 from train.corpus.corpus import Corpus, CorpusSettings
-from train.data.order import Batches, DataOrder
-from train.data.store import build_token_store, open_store
+from train.data.store import build_token_store
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.tokens.order import Batches, DataOrder
+from ucurve.tokens.store import open_store
 
 SIZES = {"char": None, "word": 6000, "bpe": 6000}
 LENGTH, SEQUENCES = 128, 64  # of a batch

@@ -17,6 +17,7 @@ ORDER = {
         "fields processes progress provenance text_table",
         "storage config",
         "huggingface cli yaml_files",
+        "tokens",
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks"],
     "ucurve.huggingface": [

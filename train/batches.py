@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal, TextIO
 from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from train.replay import SeenBatches, SeenSequence, open_batches, run_settings
+from train.replay import SeenBatches, SeenSequence, open_batches
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.storage.files import new_file
+from ucurve.tokens.run import RunTokens
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -39,7 +40,7 @@ def batches_command(values: dict[str, Any]) -> None:
     """
     settings = check(BatchesSettings, values)
     _check_steps(settings)
-    steps = run_settings(Path(settings.run)).steps
+    steps = RunTokens.of(Path(settings.run)).steps
     if settings.to > steps:
         raise UserError(f"to={settings.to}: {settings.run} has {steps} steps")
     batches = open_batches(Path(settings.run), settings.cache, settings.data_path)

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from train.config import RunSettings
 from train.corpus.corpus import Corpus, CorpusSettings, pin_corpus
 from train.corpus.file_hashes import recall_hashes
-from train.data.store import StreamSize, build_token_store, find_stream_size, save_unigram_counts
+from train.data.store import build_token_store, find_stream_size, save_unigram_counts
 from train.grid.cells import Cell, grid_cells
 from train.grid.costs import format_costs, list_costs
 from train.plan import Plan, describe_plan, make_plan
@@ -30,6 +30,7 @@ from train.training_tokens import enable_ngrams
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
 from ucurve.text_table import format_table
+from ucurve.tokens.store import StreamSize
 
 
 def train_command(composed: Sequence[Composed]) -> None:

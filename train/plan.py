@@ -5,11 +5,11 @@ from typing import Any
 
 from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunSettings, config_sha256
-from train.data.store import StreamSize
 from train.model.architectures import ARCHITECTURES
 from train.model.precision import Precision, describe_precision
 from train.model.shape import Parameters, flops_6nd
 from train.optim import learning_rate
+from ucurve.tokens.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns

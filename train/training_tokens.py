@@ -13,7 +13,7 @@ from eval.scoring.ngram.training_tokens import provide_training_tokens
 from ucurve.errors import UserError
 
 if TYPE_CHECKING:
-    from train.data.order import Batches
+    from ucurve.tokens.order import Batches
 
 
 def score_command(values: dict[str, Any]) -> None:
@@ -67,24 +67,14 @@ class RunTokens:
 
     @cached_property
     def _key(self) -> dict[str, Any]:
-        from train.replay import run_settings
-        from train.run_folder.records import read_record
-        from ucurve.storage.run_folder import RECORD
+        from ucurve.tokens.run import RunTokens as Said
 
-        settings, record = run_settings(self._run), read_record(self._run)
-        if record is None:
-            raise UserError(f"{self._run / RECORD}: missing; it records which data the run is trained on")
-        return {
-            "data_sha256": record["data_sha256"],
-            "data_seed": settings.seeds.data,
-            "sequence_length": settings.batch.length,
-            "batch_sequences": settings.batch.sequences,
-        }
+        return Said.of(self._run).key()
 
     @cached_property
     def _batches(self) -> "Batches":
-        from train.data.order import Batches
         from train.replay import open_batches
+        from ucurve.tokens.order import Batches
 
         try:
             opened = open_batches(self._run)

@@ -1,9 +1,9 @@
 from train.cli import plan_text
 from train.config import read_settings
-from train.data.store import StreamSize
 from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan
 from train.run.prepare import prepare
 from ucurve.config import compose
+from ucurve.tokens.store import StreamSize
 
 
 def described(*overrides, vocabulary):

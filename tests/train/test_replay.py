@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from train.batches import batches_command
-from train.data.order import Batches
 from train.replay import open_batches
 from train.run.run import train_cell
 from train.run_folder.config_file import stored_config_sha256
@@ -20,6 +19,7 @@ from ucurve.errors import UserError
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import read_run_record, replacing
 from ucurve.storage.sealed import RECORD
+from ucurve.tokens.order import Batches
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_other_mistakes(run, capsys, tmp_path):
         batches_command({"run": str(run), "to": 3})
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("sequences: 8", "sequences: 4"))
-    with pytest.raises(UserError, match=r"config\.yaml is not the configuration that run\.json was written with"):
+    with pytest.raises(UserError, match=r"config\.yaml: its hash is not run\.json's; restore it"):
         show(run, capsys, 0, 1)
     (run / "run.json").unlink()
     with pytest.raises(UserError, match=r"run\.json: missing; it records which data"):

@@ -11,10 +11,11 @@ from pathlib import Path
 from train.config import RunSettings, with_tokens
 from train.corpus.corpus import Corpus
 from train.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
-from train.data.store import StreamSize, TokenStore, epoch_tokens
+from train.data.store import epoch_tokens
 from train.run_folder.config_file import recall_tokens
 from ucurve.errors import UserError
 from ucurve.fields import format_words
+from ucurve.tokens.store import StreamSize, TokenStore
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from train.config import RunSettings
 from train.corpus.corpus import Corpus, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
-from train.data.order import Batches, DataOrder
-from train.data.store import TokenStore, build_token_store, check_budget, save_unigram_counts
+from train.data.store import build_token_store, check_budget, save_unigram_counts
 from train.plan import Plan, make_plan
 from train.run.budget import WordBudget, settle_budget
 from train.run.tracking import check_tracker
@@ -22,6 +21,8 @@ from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, FILES, TOKENIZER, own_faults
+from ucurve.tokens.order import Batches, DataOrder
+from ucurve.tokens.store import TokenStore
 
 
 @dataclass(frozen=True)

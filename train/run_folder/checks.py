@@ -5,12 +5,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from train.config import RunSettings, config_sha256, differing_keys, pick_identity
-from train.data.store import TokenStore
 from train.run_folder.config_file import read_configuration, recall_tokens
 from train.run_folder.records import read_record
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT_FACTS, read_run_record
+from ucurve.tokens.store import TokenStore
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 

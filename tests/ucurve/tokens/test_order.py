@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from train.data.order import DataOrder
+from ucurve.tokens.order import DataOrder
 
 
 @given(st.integers(1, 3000), st.integers(0, 5))

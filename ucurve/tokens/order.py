@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from train.data.store import TokenStore
+from ucurve.tokens.store import TokenStore
 
 _ROUNDS = 8
 

@@ -1,0 +1,107 @@
+"""Which tokens a run is trained on, and in which order, as its folder says."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import NonNegativeInt, PositiveInt
+from pydantic.dataclasses import dataclass as checked
+
+from ucurve.errors import UserError, missing_folder
+from ucurve.storage.files import read_json_or_empty
+from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, own_faults, read_run_record, refuse_faults
+from ucurve.tokens.order import Batches, DataOrder
+from ucurve.tokens.store import INDEX, TokenStore, is_complete_store, open_store
+from ucurve.yaml_files import read_yaml
+
+
+@checked(frozen=True)
+class _Batch:
+    sequences: PositiveInt
+    length: PositiveInt
+
+
+@checked(frozen=True)
+class _Seeds:
+    data: NonNegativeInt
+
+
+@checked(frozen=True)
+class _Paths:
+    cache: str
+
+
+@checked(frozen=True)
+class _Configuration:
+    """The keys of ``config.yaml`` that decide on the order of the tokens and on where they lie."""
+
+    tokens: PositiveInt
+    batch: _Batch
+    seeds: _Seeds
+    paths: _Paths
+
+
+@dataclass(frozen=True)
+class RunTokens:
+    """What a run folder says of the tokens that the run is trained on.
+
+    Attributes:
+        data_sha256: of the token stream.
+        seed: of the order.
+        length: tokens of a training sequence.
+        sequences: in a global batch.
+        tokens: the budget of the run.
+        cache: the run's own folder of token streams.
+    """
+
+    run: Path
+    data_sha256: str
+    seed: int
+    length: int
+    sequences: int
+    tokens: int
+    cache: Path
+
+    @staticmethod
+    def of(run: Path) -> "RunTokens":
+        """Read what the folder of a run says.
+
+        Raises:
+            UserError: when there is no such folder, or it holds no run.
+            DamagedError: when its configuration or tokenizer is not what was written.
+        """
+        if not run.is_dir():
+            raise missing_folder("run", run)
+        record = read_run_record(run)
+        data_sha256 = record.get("data_sha256")
+        if not isinstance(data_sha256, str):
+            raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
+        refuse_faults(own_faults(run, record, [CONFIGURATION, TOKENIZER]), "restore it from a copy")
+        found = read_yaml(run / CONFIGURATION, _Configuration)
+        batch, cache = found.batch, Path(found.paths.cache).expanduser()
+        return RunTokens(run, data_sha256, found.seeds.data, batch.length, batch.sequences, found.tokens, cache)
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps: whole global batches in the token budget."""
+        return self.tokens // (self.length * self.sequences)
+
+    def key(self) -> dict[str, object]:
+        """Return what the tokens up to a step depend on, as a JSON object."""
+        return {
+            "data_sha256": self.data_sha256,
+            "data_seed": self.seed,
+            "sequence_length": self.length,
+            "batch_sequences": self.sequences,
+        }
+
+    def find_stream(self, cache: Path | None = None) -> TokenStore | None:
+        """Open the token stream in a folder of them, by default the run's own, if it is there byte for byte."""
+        for path in sorted((cache or self.cache).glob(f"tokens-*/{INDEX}")):
+            index = read_json_or_empty(path)
+            if index.get("sha256") == self.data_sha256 and is_complete_store(path.parent, index.get("key", "")):
+                return open_store(path.parent)
+        return None
+
+    def batches(self, store: TokenStore) -> Batches:
+        """Return the global batches that the run takes from its token stream."""
+        return Batches(store, DataOrder.over(store.sha256, self.seed, self.length, store.length), self.sequences)

@@ -1,0 +1,155 @@
+"""The token stream of a corpus as it lies in the cache: shards, memory-mapped and checked by their hash."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.storage.files import read_json_object, read_json_or_empty, sha256_file, sha256_json
+
+INDEX, TOKEN_BYTES, HELD_OUT_TOKENS, DOCUMENTS = "index.json", "token_bytes.npy", "held_out.npy", "documents.bin"
+_READ_AT_ONCE = 2**24
+
+
+@dataclass(frozen=True)
+class StreamSize:
+    """The size of a token stream.
+
+    Attributes:
+        length: tokens in the stream.
+    """
+
+    documents: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutTokens:
+    """The held-out text as tokens, every document preceded by the end-of-document token.
+
+    Attributes:
+        ids: shape [tokens].
+        facts: ``source`` of the text, its ``documents``, ``bytes`` and ``tokens``, the ``sha256`` of the ids' file, and
+            ``left_out``: documents that were not taken because they stand in the training text too.
+    """
+
+    ids: NDArray[np.int64]
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStore:
+    """A token stream on disk. Every document is preceded by the end-of-document token.
+
+    Attributes:
+        length: tokens in the stream.
+        sha256: hex SHA-256 of the stream: all ids as little-endian integers of 2 bytes, or 4 when the vocabulary has
+            more than 65,536 tokens.
+        token_bytes: UTF-8 bytes that each token stands for, 0 for special tokens; shape [vocabulary].
+        unigram_counts: how often each token occurs in the stream; shape [vocabulary].
+        held_out: text that is not in the stream; None where none is held out.
+    """
+
+    length: int
+    documents: int
+    sha256: str
+    token_bytes: NDArray[np.int32]
+    unigram_counts: NDArray[np.int64]
+    held_out: HeldOutTokens | None
+    _shards: tuple[NDArray[Any], ...]
+    _document_starts: NDArray[np.int64]
+
+    @property
+    def size(self) -> StreamSize:
+        """Documents and tokens."""
+        return StreamSize(self.documents, self.length)
+
+    def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards.
+
+        Raises:
+            IndexError: when a window does not lie within the stream.
+        """
+        positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
+        if positions.size and (positions.min() < 0 or positions.max() >= self.length):
+            raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")
+        ends = np.cumsum([len(shard) for shard in self._shards])
+        owners = np.searchsorted(ends, positions, side="right")
+        gathered = np.empty(positions.shape, dtype=np.int64)
+        for owner in np.unique(owners):
+            mask = owners == owner
+            shard = self._shards[owner]
+            gathered[mask] = shard[positions[mask] - (ends[owner] - len(shard))]
+        return gathered
+
+    def find_document(self, position: int) -> int:
+        """Return the 0-based index of the document that holds the token at ``position``.
+
+        Raises:
+            IndexError: when the position is not in the stream.
+        """
+        if not 0 <= position < self.length:
+            raise IndexError(f"position {position} is not in the stream of {self.length} tokens")
+        return int(np.searchsorted(self._document_starts, position, side="right")) - 1
+
+
+def is_complete_store(folder: Path, key: str) -> bool:
+    """Tell whether a folder holds the stream of ``key``, byte for byte as it was written."""
+    try:
+        index = _read_index(folder, key)
+        same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
+        return same and _stream_hash(folder, index) == index["sha256"]
+    except (OSError, ValueError):
+        return False
+
+
+def looks_complete(folder: Path, key: str) -> bool:
+    """Tell whether a folder holds the stream of ``key`` by its index and the sizes of its files."""
+    try:
+        index = _read_index(folder, key)
+        item = np.dtype(index["dtype"]).itemsize
+        whole = [(folder / shard["file"]).stat().st_size == shard["tokens"] * item for shard in index["shards"]]
+        return all(whole) and all((folder / name).is_file() for name in index["files"])
+    except (OSError, ValueError):
+        return False
+
+
+def _read_index(folder: Path, key: str) -> dict[str, Any]:
+    """Read the index of the stream of ``key``.
+
+    Raises:
+        ValueError: when it is not as it was written, or of another stream.
+    """
+    index = read_json_or_empty(folder / INDEX)
+    if index.pop("index_sha256", None) != sha256_json(index) or index["key"] != key:
+        raise ValueError(f"{folder / INDEX} is not the index of {key}")
+    return index
+
+
+def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for shard in index["shards"]:
+        with (folder / shard["file"]).open("rb") as file:
+            while part := file.read(_READ_AT_ONCE):
+                digest.update(part)
+    return digest.hexdigest()
+
+
+def open_store(folder: Path) -> TokenStore:
+    """Open the token store that a complete folder holds."""
+    index = read_json_object(folder / INDEX)
+    facts = index.get("held_out")
+    return TokenStore(
+        length=index["length"],
+        documents=index["documents"],
+        sha256=index["sha256"],
+        token_bytes=np.load(folder / TOKEN_BYTES),
+        unigram_counts=np.load(folder / UNIGRAM_COUNTS),
+        held_out=facts and HeldOutTokens(np.load(folder / HELD_OUT_TOKENS).astype(np.int64), facts),
+        _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
+        _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
+    )
