@@ -40,7 +40,12 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 
 def identifiers(node: ast.AST) -> Iterator[str]:
-    """The names that a node of the tree has itself: of variables, arguments, attributes, functions, modules."""
+    """The names that a node of the tree has itself: of variables, arguments, attributes, functions, modules.
+
+    The folder of a maker of pairs has the name of its source, so that who imports it names it.
+    """
+    if isinstance(node, ast.ImportFrom) and str(node.module).startswith("generation."):
+        return
     for field, value in ast.iter_fields(node):
         if not isinstance(node, ast.Constant) and field != "type_comment":
             yield from (part for part in (value if isinstance(value, list) else [value]) if isinstance(part, str))
