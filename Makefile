@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
-CODE := ucurve train eval generation validation analysis launch workbench tokenizers measurements tests train.py score.py analyze.py verify.py generate.py
+CODE := ucurve train eval generation validation analysis launch workbench tokenizers measurements studies tests train.py score.py analyze.py verify.py generate.py
 
 .PHONY: demo notebooks docs test long lint types unit format install clean
 
@@ -14,7 +14,7 @@ demo: install
 
 # On the demo's runs, or wherever the first cell of each notebook says.
 notebooks: install
-	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute analysis/notebooks/*.ipynb
+	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute analysis/notebooks/*.ipynb studies/*/*.ipynb
 
 # The site, in site/; a warning or a broken link is an error. NO_MKDOCS_2_WARNING hides an announcement of the theme.
 docs: $(DOCS_INSTALLED)

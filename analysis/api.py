@@ -38,8 +38,6 @@ from analysis.scaling.section import loss_scaling_sections as scaling_of_study
 from analysis.shape.section import read_shapes
 from analysis.shape.section import shape_sections as shape_parts
 from analysis.summary import headline, missing, provenance
-from analysis.tokenizer_study.page import write_study
-from analysis.tokenizer_study.tables import study_tables
 from ucurve.config import check
 
 __all__ = [
@@ -47,7 +45,7 @@ __all__ = [
     "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline",
     "length_bias_parts", "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing",
     "ngram_parts", "open_study", "overall", "provenance", "read_shapes", "scaling_of_benchmark",
-    "scaling_of_study", "score_frame", "shape_parts", "study_tables", "write_study",
+    "scaling_of_study", "score_frame", "shape_parts",
 ]  # fmt: skip
 
 

@@ -64,7 +64,6 @@ ORDER = {
         "items tokens",
         "curves shape scaling linking models",
         "paradigms pairs languages ngrams change_points summary",
-        "tokenizer_study",
         "api sections",
         "run",
     ],

@@ -70,10 +70,6 @@ COMMANDS = {
         "draw learning curves and write the report",
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
-    "tokenizer_study": Command(
-        "analysis.tokenizer_study.page.tokenizer_study_command",
-        "make the page of a study of tokenizers, with the numbers behind it",
-    ),
     "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
     "generate": Command("generation.run.generate_command", "make minimal pairs, or check them"),
     "answers": Command("validation.answers.answers_command", "judge pairs by what people answered about them"),

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.runs import Run
-from analysis.tokenizer_study.seeds import difference_over_seeds, mean_over_seeds, p_of_difference
 from eval.metrics.significance import holm
+from studies.tokenizers.seeds import difference_over_seeds, mean_over_seeds, p_of_difference
 
 Array = npt.NDArray[np.float64]
 LEVEL_STEP = 0.25  # bits per byte between the levels at which accuracies are compared

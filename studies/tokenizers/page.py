@@ -1,34 +1,20 @@
 """The page of the study: every number on it is in one of its CSV files."""
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
 from analysis.linking.tables import SPLITS
-from analysis.tokenizer_study.dips import one_order_of_each
-from analysis.tokenizer_study.figures import draw_study
-from analysis.tokenizer_study.tables import study_tables
-from ucurve.config import check
+from studies.tokenizers.dips import one_order_of_each
+from studies.tokenizers.figures import draw_study
 from ucurve.storage.files import write_text
 
 MISSING = "–"
 _DIGITS = 6  # significant ones in the CSV files; more would differ between machines
-
-
-def tokenizer_study_command(values: dict[str, Any]) -> None:
-    """Make the page of the runs that a composed configuration names, and print where it is."""
-    settings = check(AnalyzeSettings, values)
-    study = read_study(find_runs(settings.runs), settings)
-    sys.stdout.write(f"page: {write_study(study_tables(study), Path(settings.out))}\n")
 
 
 def write_study(tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
@@ -52,7 +38,7 @@ def study_page(docs: Path) -> str:
     What people wrote about them stands in ``docs/data/study_findings.jinja``, with the numbers as places to fill from
     the same files; without that file the page has the tables alone.
     """
-    loaders = PackageLoader("analysis.tokenizer_study"), FileSystemLoader(docs / "data")
+    loaders = FileSystemLoader(Path(__file__).parent / "templates"), FileSystemLoader(docs / "data")
     environment = SandboxedEnvironment(
         loader=ChoiceLoader(loaders), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
@@ -94,7 +80,7 @@ def _count(value: float) -> str:
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k" if value >= 1e4 else f"{value:,.0f}"
 
 
-def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float = 1.0) -> str:
+def _interval(row: Mapping[str, float], name: str, digits: int = 2, scale: float = 1.0) -> str:
     """Write a number with its interval: ``name`` with ``low`` and ``high``, or ``name_low`` and ``name_high``."""
     low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
     if _missing(row[name]):
@@ -103,7 +89,7 @@ def _interval(row: Mapping[str, Any], name: str, digits: int = 2, scale: float =
     return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _splits(row: Mapping[str, Any], whose: str, digits: int = 1) -> str:
+def _splits(row: Mapping[str, float], whose: str, digits: int = 1) -> str:
     values = [row[f"{whose}_{split}"] for split in SPLITS]
     return MISSING if all(map(_missing, values)) else " / ".join(_percent(value, digits) for value in values)
 

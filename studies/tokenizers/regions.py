@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from analysis.data.study import BenchmarkScores
-from analysis.tokenizer_study.seeds import mean_over_seeds
 from analysis.tokens.table import region_rows
+from studies.tokenizers.seeds import mean_over_seeds
 
 _PARTS = ("margin", "margin_critical", "margin_after")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources
+from pathlib import Path
 
 import pandas as pd
 
@@ -16,8 +16,8 @@ from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
 from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
 from analysis.shape.tables import Shapes
-from analysis.tokenizer_study.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
-from analysis.tokenizer_study.at_equal_loss import (
+from studies.tokenizers.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
+from studies.tokenizers.at_equal_loss import (
     accuracy_at_levels,
     differences_at_levels,
     first_learners,
@@ -25,10 +25,10 @@ from analysis.tokenizer_study.at_equal_loss import (
     runs_at_levels,
     tokenizer_of,
 )
-from analysis.tokenizer_study.dips import LinkingShapes, account_for_dips, dip_table, linking_shapes, named_orders
-from analysis.tokenizer_study.regions import critical_regions
-from analysis.tokenizer_study.seeds import mean_over_seeds, of_all_runs
-from analysis.tokenizer_study.single_pairs import pair_table, seed_agreement
+from studies.tokenizers.dips import LinkingShapes, account_for_dips, dip_table, linking_shapes, named_orders
+from studies.tokenizers.regions import critical_regions
+from studies.tokenizers.seeds import mean_over_seeds, of_all_runs
+from studies.tokenizers.single_pairs import pair_table, seed_agreement
 from ucurve.errors import UserError
 from ucurve.processes import map_in_processes
 
@@ -241,6 +241,6 @@ def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:
     """
     wide = cells.pivot(index="linking", columns="tokenizer", values=[*SPLITS, "accuracy", "delta_acc"])
     wide.columns = wide.columns.map(lambda one: f"{one[1]}_{one[0]}")
-    with resources.files("analysis.tokenizer_study").joinpath("table5.csv").open(encoding="utf-8") as file:
-        table = wide.reset_index().merge(pd.read_csv(file), on="linking", how="left")
+    published = pd.read_csv(Path(__file__).parent / "table5.csv", encoding="utf-8")
+    table = wide.reset_index().merge(published, on="linking", how="left")
     return order_by_linking(table.assign(line=""), "line", after=()).drop(columns="line", errors="ignore")

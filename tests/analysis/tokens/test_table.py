@@ -7,7 +7,6 @@ from scipy.stats import ttest_1samp
 
 from analysis.api import open_study
 from analysis.sections import make_sections
-from analysis.tokenizer_study.regions import critical_regions
 from analysis.tokens.section import token_sections
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Sentences
@@ -15,6 +14,7 @@ from eval.scoring.text.words import number_words
 from eval.store.checksums import new_summed_file
 from eval.store.scores import Key, pairs_path, score_path
 from eval.store.tokens import keep_sentences, record_tokens, token_path, write_tokens
+from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.sealed import KEY

@@ -3,19 +3,20 @@
 import pytest
 
 from analysis.ngrams.scores import read_beside_ngrams
-from analysis.tokenizer_study.dips import ALL_RUNS, account_for_dips, dip_table, linking_shapes, named_orders
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
+from studies.tokenizers.dips import ALL_RUNS, account_for_dips, dip_table, linking_shapes, named_orders
 from tests.analysis.ngrams.ngram_runs import make_learners
 from tests.analysis.studies import scored_of
+from tests.analysis.synthetic import run_maker
 
 RUNS = 3
 
 
 @pytest.fixture
-def scored(make_run, tmp_path):
+def scored(tmp_path):
     """Three runs with two dips: binding follows the bigram, agreement falls on other pairs."""
     learners = {"binding": FOLLOWERS[0], "agreement": OTHERS[0]}
-    make_learners(make_run, learners, seeds=RUNS, items=600, orders=(1, 2, 3), tokenizer="char")
+    make_learners(run_maker(tmp_path), learners, seeds=RUNS, items=600, orders=(1, 2, 3), tokenizer="char")
     return scored_of(tmp_path)
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from jinja2.exceptions import SecurityError
 
-from analysis.tokenizer_study.page import study_page
+from studies.tokenizers.__main__ import main
+from studies.tokenizers.page import study_page
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import run_maker, score_row
-from ucurve.cli import run
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 LEARNED = {"char": 8, "word": 64}  # the step from which passive is right: char learns it first
@@ -44,15 +44,15 @@ def runs(tmp_path_factory):
 
 
 def make_page(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["tokenizer_study", *map(str, arguments)])
-    run("tokenizer_study")
+    monkeypatch.setattr(sys, "argv", ["tokenizers", *map(str, arguments)])
+    main()
 
 
 @pytest.fixture(scope="module")
 def docs(runs, tmp_path_factory):
     out = tmp_path_factory.mktemp("docs")
     with pytest.MonkeyPatch.context() as patch:
-        make_page(patch, f"runs={runs}/*", f"out={out}")
+        make_page(patch, "--runs", f"{runs}/*", "--out", out)
     return out
 
 
@@ -98,14 +98,14 @@ def test_what_ends_below_chance_and_stays_there_is_called_wrong_and_nothing_else
 
 
 def test_two_seeds_are_counted_too(tmp_path, monkeypatch):
-    make_page(monkeypatch, f"runs={make_runs(tmp_path, seeds=2)}/*", f"out={tmp_path}")
+    make_page(monkeypatch, "--runs", f"{make_runs(tmp_path, seeds=2)}/*", "--out", tmp_path)
     table = pd.read_csv(tmp_path / "data/study_below_chance.csv", keep_default_na=False)
     assert set(table.loc[table["phenomenon"] == "binding", "below"]) == {"stable and wrong (2 runs: indicative)"}
     assert "| `char` | 3 | 1 | 0 | 3 | 1 | 0 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
 def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monkeypatch):
-    make_page(monkeypatch, f"runs={make_runs(tmp_path, steps=(0, 1, 2))}/*", f"out={tmp_path}")
+    make_page(monkeypatch, "--runs", f"{make_runs(tmp_path, steps=(0, 1, 2))}/*", "--out", tmp_path)
     assert "| 5.50 | `char` | 3 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
@@ -114,7 +114,7 @@ def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(tmp_p
     for run_folder in folder.glob("*-char-*"):
         shutil.rmtree(run_folder)
     short = make_runs(tmp_path / "short", steps=(0, 1, 2))
-    make_page(monkeypatch, f"runs=[{short}/*-char-*,{folder}/*]", f"out={tmp_path}")
+    make_page(monkeypatch, "--runs", f"{short}/*-char-*", f"{folder}/*", "--out", tmp_path)
     page = (tmp_path / "study.md").read_text(encoding="utf-8")
     assert re.search(r"\| passive \| – \(0 of 3\) \| [0-9.]+ \(3 of 3\) \| – \| – % \|", page)
     assert re.search(r"\| binding \| – \| [0-9.]+, stable and wrong \|", page)
@@ -125,7 +125,7 @@ def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_
     for run_folder in folder.glob("*-word-*"):
         shutil.rmtree(run_folder)
     shorter = make_runs(tmp_path / "shorter", steps=STEPS[:-1])
-    make_page(monkeypatch, f"runs=[{folder}/*,{shorter}/*-word-*]", f"out={tmp_path}")
+    make_page(monkeypatch, "--runs", f"{folder}/*", f"{shorter}/*-word-*", "--out", tmp_path)
     kappas = pd.read_csv(tmp_path / "data/study_seed_agreement.csv").query("phenomenon == 'all'")
     last = kappas.sort_values("step").groupby("tokenizer")["kappa"].last()
     page = (tmp_path / "study.md").read_text(encoding="utf-8")
@@ -191,7 +191,7 @@ def test_the_committed_page_is_made_of_the_committed_files():
 def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
     run_maker(tmp_path)(bits={1: 5.0, 2: 4.0}, planned=[1, 2])
     with pytest.raises(SystemExit, match="2"):
-        make_page(monkeypatch, f"runs={tmp_path}/runs/*", f"out={tmp_path / 'docs'}")
+        make_page(monkeypatch, "--runs", f"{tmp_path}/runs/*", "--out", tmp_path / "docs")
     assert "no run has a score" in capsys.readouterr().err
     assert not (tmp_path / "docs").exists()
 
@@ -209,5 +209,5 @@ def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
 def test_runs_without_what_the_study_needs_are_named(tmp_path, monkeypatch, capsys, settings, message):
     run_maker(tmp_path)([score_row(step, 0.5) for step in (1, 2)], **settings)
     with pytest.raises(SystemExit, match="2"):
-        make_page(monkeypatch, f"runs={tmp_path}/runs/*", f"out={tmp_path / 'docs'}")
+        make_page(monkeypatch, "--runs", f"{tmp_path}/runs/*", "--out", tmp_path / "docs")
     assert message in capsys.readouterr().err

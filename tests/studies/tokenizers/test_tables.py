@@ -10,16 +10,16 @@ from scipy.stats import ttest_1samp, ttest_ind
 
 from analysis.data.runs import Run
 from analysis.shape.tables import Shapes
-from analysis.tokenizer_study.alpha import alpha_changes, alpha_over_seeds
-from analysis.tokenizer_study.at_equal_loss import (
+from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
+from studies.tokenizers.at_equal_loss import (
     differences_at_levels,
     first_learners,
     onsets_in_bits,
     shared_levels,
     tokens_at_bits,
 )
-from analysis.tokenizer_study.dips import LinkingShapes, dip_table, named_orders
-from analysis.tokenizer_study.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
+from studies.tokenizers.dips import LinkingShapes, dip_table, named_orders
+from studies.tokenizers.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
 
