@@ -16,8 +16,8 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.custom import CustomBenchmark
+from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
-from eval.benchmarks.unpacking import UNPACKED
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.fitting import FitSettings

@@ -11,10 +11,10 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.columns import BAD, GOOD, Columns
 from eval.benchmarks.expressions import check_expression
+from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
+from eval.benchmarks.files.tables import Quotes
 from eval.benchmarks.layouts import Either, Sentences
-from eval.benchmarks.patterns import Patterns, matching_files, refuse_outside
 from eval.benchmarks.ratings.section import Ratings
-from eval.benchmarks.tables import Quotes
 from eval.linking import parse_linking
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts

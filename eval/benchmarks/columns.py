@@ -21,11 +21,11 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Discriminator, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
+from eval.benchmarks.files.tables import Record, written
 from eval.pairs import COUNTED, SET, UNNAMED, named, parse_region
 from ucurve.errors import UserError, did_you_mean
 from ucurve.fields import STRICT
 
-Record = dict[str, Any]
 Shape = Callable[[Record, Mapping[str, Any], str], list[Record]]
 GOOD, BAD = "sentence_good", "sentence_bad"
 CONTEXTS = ("condition", "condition_good", "condition_bad")
@@ -241,13 +241,6 @@ def _look_up(name: str, row: _Row) -> Any:
         held = ", ".join(row.published)
         raise UserError(f"{row.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, row.published)}")
     return row.get(name)
-
-
-def written(value: Any) -> str:
-    """Return a value as text: nothing as the empty text, a whole number without a decimal point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
 
 
 def _protected(record: Record, made: Record) -> Record:

@@ -7,9 +7,9 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import Benchmark, check_name
 from eval.benchmarks.columns import Columns
-from eval.benchmarks.files import KNOWN_SUFFIXES
+from eval.benchmarks.files.source_file import KNOWN_SUFFIXES
+from eval.benchmarks.files.tables import Quotes
 from eval.benchmarks.registry import benchmark_names
-from eval.benchmarks.tables import Quotes
 from ucurve.errors import UserError, nearest
 
 

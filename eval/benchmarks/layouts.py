@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.columns import BAD, GOOD, written
+from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.expressions import check_expression, search
-from eval.benchmarks.readers import Row
+from eval.benchmarks.files.readers import Row
+from eval.benchmarks.files.tables import written
 from ucurve.errors import UserError, did_you_mean
 from ucurve.fields import STRICT, Texts
 

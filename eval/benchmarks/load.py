@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from eval.benchmarks.card import Benchmark
-from eval.benchmarks.columns import BAD, GOOD, make_shape, may_be_missing, text_columns, used_columns, written
+from eval.benchmarks.columns import BAD, GOOD, make_shape, may_be_missing, text_columns, used_columns
 from eval.benchmarks.expressions import groups
+from eval.benchmarks.files.readers import Row
+from eval.benchmarks.files.tables import written
+from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.layouts import mark_blocks, pair_either, pair_sentences
-from eval.benchmarks.readers import Row
 from eval.benchmarks.registry import find_benchmark
 from eval.benchmarks.sources import pin, read_published
-from eval.benchmarks.unpacking import UNPACKED
 from eval.pairs import COUNTED, SET, Keys, counted, pair_table
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say

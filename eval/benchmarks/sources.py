@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from eval.benchmarks.card import Benchmark
-from eval.benchmarks.files import source_files
-from eval.benchmarks.readers import Row, read_rows
-from eval.benchmarks.tables import TableForm
-from eval.benchmarks.unpacking import UNPACKED
+from eval.benchmarks.files.readers import Row, read_rows
+from eval.benchmarks.files.source_file import source_files
+from eval.benchmarks.files.tables import TableForm
+from eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.errors import UserError, missing_folder, nearest
 from ucurve.huggingface.pretrained import data_set_parts, load_rows
 from ucurve.huggingface.revisions import find_commit

@@ -9,10 +9,10 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from eval.benchmarks.card import Benchmark
+from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.load import fingerprint, load_benchmark
 from eval.benchmarks.ratings.load import load_ratings, rating_files
 from eval.benchmarks.registry import card_of
-from eval.benchmarks.unpacking import UNPACKED
 from eval.models.model_info import ModelInfo
 from eval.pairs import data_hash, full_name
 from eval.scoring.ngram.scorers import Ngram

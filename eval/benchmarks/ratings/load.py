@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from eval.benchmarks.card import Benchmark
-from eval.benchmarks.columns import written
-from eval.benchmarks.files import source_files
+from eval.benchmarks.files.readers import Row, read_rows
+from eval.benchmarks.files.source_file import source_files
+from eval.benchmarks.files.tables import TableForm, written
+from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.ratings.section import Choices, Judgments, Raters
 from eval.benchmarks.ratings.survey import read_survey
-from eval.benchmarks.readers import Row, read_rows
-from eval.benchmarks.tables import TableForm
-from eval.benchmarks.unpacking import UNPACKED
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eval.benchmarks.files import source_files
-from eval.benchmarks.workbooks import Sheet, read_sheets
+from eval.benchmarks.files.source_file import source_files
+from eval.benchmarks.files.workbooks import Sheet, read_sheets
 from ucurve.errors import UserError
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from eval.benchmarks import expressions
 from eval.benchmarks.custom import CustomBenchmark, custom_card
+from eval.benchmarks.files.tables import MOST_COLUMNS
 from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.tables import MOST_COLUMNS
 from eval.run import load_benchmarks
 from eval.settings import ScoreCommand
 from ucurve.config import check, compose

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from eval.benchmarks import tables
 from eval.benchmarks.custom import CustomBenchmark, custom_card
+from eval.benchmarks.files import tables
 from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
 

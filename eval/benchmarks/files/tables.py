@@ -59,6 +59,13 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     return records
 
 
+def written(value: Any) -> str:
+    """Return a value as text: nothing as the empty text, a whole number without a decimal point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
 def without_blank(rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
     """Leave out rows without text."""
     return (row for row in rows if any(field.strip() for field in row[1]))

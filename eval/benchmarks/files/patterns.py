@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from eval.benchmarks.files import FORMS, as_text, form_of, is_hidden, may_hold_pairs
+from eval.benchmarks.files.source_file import FORMS, as_text, form_of, is_hidden, may_hold_pairs
 from ucurve.errors import UserError
 from ucurve.fields import as_tuple
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from eval.benchmarks.columns import written
-from eval.benchmarks.files import SourceFile
-from eval.benchmarks.tables import (
+from eval.benchmarks.files.source_file import SourceFile
+from eval.benchmarks.files.tables import (
     MOST_COLUMNS,
     Record,
     TableForm,
@@ -17,8 +16,9 @@ from eval.benchmarks.tables import (
     table_records,
     too_many_columns,
     without_blank,
+    written,
 )
-from eval.benchmarks.workbooks import read_sheets
+from eval.benchmarks.files.workbooks import read_sheets
 from eval.pairs import parse_json, parse_json_lines
 from ucurve.errors import UserError
 

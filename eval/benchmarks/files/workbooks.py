@@ -5,7 +5,7 @@ import zipfile
 import zlib
 from typing import Any
 
-from eval.benchmarks.files import SourceFile
+from eval.benchmarks.files.source_file import SourceFile
 from ucurve.errors import UserError
 
 Sheet = list[tuple[Any, ...]]
