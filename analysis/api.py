@@ -9,47 +9,41 @@
     drawings[0].save("learning_curves.pdf")
     study.curve(by="phenomenon")  # the same as a chart to point at, zoom and choose in
 
-Frames are pandas' own. A ``Drawing`` shows itself in a notebook, and so does a ``Part`` of the report; any part of the
-report can be had alone, e.g. ``display(*scaling_of_benchmark(scored))``.
+Frames are pandas' own. A ``Drawing`` shows itself in a notebook, and so does a ``ReportSection``; every section of
+the report can be made alone, e.g. ``display(*accuracy_scaling_sections(scored))``.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
-from analysis.change_points.section import change_sections as change_parts
+from analysis.change_points.section import change_sections
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.curves.notebook import NotebookScores as Scored
-from analysis.curves.notebook import NotebookStudy as Study
-from analysis.curves.notebook import with_charts
+from analysis.curves.notebook import NotebookScores, NotebookStudy, with_charts
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
-from analysis.linking.length_bias import length_bias_sections as length_bias_parts
+from analysis.linking.length_bias import length_bias_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.ngrams.section import ngram_sections as ngram_parts
+from analysis.ngrams.section import ngram_sections
 from analysis.plotting.figures import Drawing
-from analysis.report.html import ReportSection as Part
-from analysis.scaling.section import accuracy_by_bits_sections as bits_of_benchmark
-from analysis.scaling.section import accuracy_scaling_sections as scaling_of_benchmark
-from analysis.scaling.section import loss_scaling_sections as scaling_of_study
-from analysis.shape.section import read_shapes
-from analysis.shape.section import shape_sections as shape_parts
+from analysis.report.html import ReportSection
+from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from analysis.shape.section import read_shapes, shape_sections
 from analysis.summary import headline, missing, provenance
 from ucurve.config import check
 
 __all__ = [
-    "Drawing", "Part", "Run", "Scored", "Study", "bits_of_benchmark", "change_parts", "curve_table",
-    "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs", "flops_table", "headline",
-    "length_bias_parts", "linking_by_line", "linking_by_run", "loss_table", "metric_frame", "missing",
-    "ngram_parts", "open_study", "overall", "provenance", "read_shapes", "scaling_of_benchmark",
-    "scaling_of_study", "score_frame", "shape_parts",
+    "Drawing", "NotebookScores", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections",
+    "accuracy_scaling_sections", "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves",
+    "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_sections", "linking_by_line",
+    "linking_by_run", "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections",
+    "open_study", "overall", "provenance", "read_shapes", "score_frame", "shape_sections",
 ]  # fmt: skip
 
 
-def open_study(runs: str | Iterable[str], **settings: Any) -> Study:
+def open_study(runs: str | Iterable[str], **settings: object) -> NotebookStudy:
     """Read run folders for analysis.
 
     Args:

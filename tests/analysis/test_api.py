@@ -45,11 +45,11 @@ def test_a_drawing_shows_itself_and_saves_itself(make_run: MakeRun, tmp_path: Pa
         drawing.save(tmp_path / "a.gif")
 
 
-def test_a_part_of_the_report_shows_itself(make_run: MakeRun, tmp_path: Path) -> None:
+def test_a_section_of_the_report_shows_itself(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(_rows())
     (scored,) = open_study(f"{tmp_path}/runs/*").benchmarks()
-    (part,) = analysis.api.scaling_of_benchmark(scored)
-    page = Page(part._repr_html_())
+    (section,) = analysis.api.accuracy_scaling_sections(scored)
+    page = Page(section._repr_html_())
     assert page.tables[0][0][:3] == ["Fitted to", "Line", "Points"]
     assert "button" not in [tag for tag, _ in page.tags]
 
