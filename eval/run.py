@@ -1,13 +1,12 @@
 """Scoring as a command and as a hook."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
 from eval.benchmarks.custom import custom_card
 from eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
 from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
@@ -18,18 +17,16 @@ from eval.store.scores import StoredScores, check_out
 from eval.sweep.cache import SweepCache
 from eval.watch import watch_runs
 from ucurve.config import check
-from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.errors import RunError, UcurveError, UserError, missing_folder
 from ucurve.progress import say
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
-def score_command(values: dict[str, Any]) -> None:
-    """Score what a composed configuration asks for.
 
-    Raises:
-        UserError: as ``execute``, or when the configuration is not well formed.
-        RunError: as ``execute``.
-    """
+def score_command(values: dict[str, object]) -> None:
+    """Do what a composed configuration asks ``score.py`` for (``execute``)."""
     execute(check(ScoreCommand, values))
 
 
@@ -46,62 +43,63 @@ def execute(command: ScoreCommand) -> None:
         print(list_benchmarks())  # noqa: T201 - what the command is for
     elif command.check:
         report_data(command)
-    elif command.model is not None and command.out is not None:
-        score_model(command.model, command.out, command, command.revisions, command.revision_steps)
     elif command.run is not None and command.watch:
         score_as_they_appear(command.run, command)
-    elif command.run is not None:
-        score_runs(find_runs(command.run), command, command.run_steps)
+    else:
+        score_asked(command)
+
+
+def score_asked(command: ScoreCommand) -> list[StoredScores]:
+    """Score the run, the runs or the model of a command, and return where every score is."""
+    if command.run is not None:
+        return score_runs(find_runs(command.run), command, command.run_steps)
+    assert command.model is not None and command.out is not None
+    return score_model(command.model, command.out, command, command.revisions, command.revision_steps)
 
 
 def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
     """Score each run as ``score_run`` does; one that cannot be scored stops none of the others.
 
-    Returns:
-        What ``score_run`` returns, of all runs.
-
     Raises:
         UserError: at the end, with all errors of runs that were not scored.
         RunError: likewise, when one of them is not the user's mistake.
     """
-    scored: list[StoredScores] = []
-    cache = SweepCache()
-    failures = []
-    for run in runs:
-        try:
-            scored += score_run(run, settings, steps, cache)
-        except (UserError, RunError) as error:
-            if len(runs) == 1:
-                raise
-            say(f"{run}: {error}")
-            failures.append((run, error))
-    if failures:
-        kind = UserError if all(isinstance(error, UserError) for _, error in failures) else RunError
-        lines = "".join(f"\n  {run}: {error}" for run, error in failures)
-        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
-    return scored
+    return _score_each(((run, steps) for run in runs), settings, SweepCache(), alone=len(runs) == 1)
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
     """Score the checkpoints of runs that are trained at the same time, until all runs have ended (``watch_runs``).
 
     Raises:
-        UserError: when there is no such run, or as ``score_run``.
-        RunError: when a run has failed, or as ``score_run``; of several runs, one stops none of the others.
+        UserError: when there is no such run, or as ``score_runs``.
+        RunError: when a run has failed, or as ``score_runs``.
     """
     cache = SweepCache()
     load_benchmarks(settings, cache)  # a mistake shows before the first checkpoint
-    failures: dict[Path, str] = {}
-    for run, steps in watch_runs(pattern):
+    _score_each(watch_runs(pattern), settings, cache, alone=not has_magic(pattern))
+
+
+def _score_each(
+    asked: Iterable[tuple[Path, Sequence[int] | None]], settings: ScoreSettings, cache: SweepCache, alone: bool
+) -> list[StoredScores]:
+    """Score steps of runs; the error of a run that is scored ``alone`` is raised as it is."""
+    scored: list[StoredScores] = []
+    runs: set[Path] = set()
+    failures: dict[Path, UcurveError] = {}
+    for run, steps in asked:
+        runs.add(run)
         try:
-            score_run(run, settings, steps, cache)
+            scored += score_run(run, settings, steps, cache)
         except (UserError, RunError) as error:
-            if not has_magic(pattern):
+            if alone:
                 raise
             say(f"{run}: {error}")
-            failures[run] = str(error)
+            failures[run] = error
     if failures:
-        raise RunError("not all was scored:" + "".join(f"\n  {run}: {error}" for run, error in failures.items()))
+        kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
+        lines = "".join(f"\n  {run}: {error}" for run, error in failures.items())
+        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
+    return scored
 
 
 def report_data(command: ScoreCommand) -> None:
@@ -128,9 +126,9 @@ def report_data(command: ScoreCommand) -> None:
 
 
 def find_runs(pattern: str) -> list[Path]:
-    """Return the run folders a path or a pattern such as ``runs/14m-*`` stands for, sorted.
+    """Return the run folders of a path or a pattern such as ``runs/14m-*``, sorted.
 
-    A run of a pattern that has no checkpoint yet is skipped, and a message is logged.
+    Of several runs, those without a checkpoint yet are left out, with a message.
 
     Raises:
         UserError: when there is none.
@@ -157,17 +155,12 @@ def score_run(
     cache: SweepCache | None = None,
     crew: Crew | None = None,
 ) -> list[StoredScores]:
-    """Score checkpoints of a run on the benchmarks of the settings and refresh ``eval/accuracy.csv``.
-
-    A score whose key matches is not computed again.
+    """Score checkpoints of a run on the benchmarks of the settings, unless scores of the same key are stored.
 
     Args:
         steps: the checkpoints; None for all.
         cache: what a process that scores again and again keeps.
         crew: the processes that score together, each of which calls this.
-
-    Returns:
-        Where every score is, by step, benchmark and scorer.
 
     Raises:
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
@@ -193,9 +186,6 @@ def score_model(
         revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
         steps: steps of revisions whose names do not say them.
 
-    Returns:
-        Where every score is, by step, benchmark and scorer.
-
     Raises:
         UserError: as ``score_run``, or ``out`` is not a folder for this model's scores.
         RunError: as ``score_run``.
@@ -213,7 +203,9 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
         UserError: when one is missing or broken.
     """
     tables, cache, subset = [], cache or SweepCache(), settings.pairs_kept()
-    for card in choose_cards(settings):
+    own = [use_card(custom_card(settings.custom))] if CUSTOM in settings.benchmarks else []
+    named = [own[0].name if name == CUSTOM else name for name in settings.benchmarks]
+    for card in expand_benchmarks(named, settings.benchmark_root):
         root, revision = settings.benchmark_root, settings.revision(card.name)
         pairs = cache.benchmark(card, root, revision, settings.benchmark_unpacked)
         if subset is not None:
@@ -223,23 +215,13 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
     return tables
 
 
-def choose_cards(settings: ScoreSettings) -> tuple[Benchmark, ...]:
-    """Return the cards of the benchmarks of the settings, families expanded.
+def check_benchmarks(
+    settings: ScoreSettings, tokenizer: "PreTrainedTokenizerBase", context: int, cache: SweepCache | None = None
+) -> None:
+    """Check that benchmarks and their ratings exist and are complete, and that ``context`` tokens hold each sentence.
 
     Raises:
-        UserError: as ``expand_benchmarks`` and ``custom_card``.
-    """
-    own = [use_card(custom_card(settings.custom))] if CUSTOM in settings.benchmarks else []
-    named = [own[0].name if name == CUSTOM else name for name in settings.benchmarks]
-    return expand_benchmarks(named, settings.benchmark_root)
-
-
-def check_benchmarks(settings: ScoreSettings, tokenizer: Any, context: int, cache: SweepCache | None = None) -> None:
-    """Check that every benchmark and what people judged of it is there and whole, and that its sentences fit.
-
-    Raises:
-        UserError: naming the benchmark and, for a sentence that does not fit, the pair; or the token that sentences are
-            to be scored after, when the tokenizer of the run does not have it.
+        UserError: naming the benchmark and the pair that does not fit, or a start token that the tokenizer lacks.
     """
     from eval.models.folder import start_token
     from eval.scoring.text.sentences import check_length, encode

@@ -1,7 +1,8 @@
 """What may be asked of scoring, checked at the border."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, get_args
+from typing import Annotated, Protocol, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -48,15 +49,19 @@ def _with(usual: tuple[Value, ...], further: Value | None) -> tuple[Value, ...]:
     return usual if further is None or further in usual else (*usual, further)
 
 
-def _named(find: Any) -> Any:
-    """Turn the error of a search by name into one that pydantic reports with its place."""
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def _named(find: Callable[[str], _Named]) -> AfterValidator:
+    """Check a name by a search for it; pydantic reports the error with its place."""
 
     def check(name: str) -> str:
         try:
-            found = find(name)
+            return find(name).name
         except UserError as error:
             raise ValueError(str(error)) from error
-        return str(found.name)
 
     return AfterValidator(check)
 
@@ -66,7 +71,7 @@ def _none_without(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: None if isinstance(value, dict) and value.get(key) is None else value)
 
 
-def _token_or_id(given: Any) -> Any:
+def _token_or_id(given: object) -> object:
     """Check what may precede every sentence; ``[CLS]`` on a command line is read as a list of one."""
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], str):
         return f"[{given[0]}]"
@@ -86,7 +91,7 @@ Linkings = Annotated[
 ]
 
 
-def _keys_as_text(given: Any) -> Any:
+def _keys_as_text(given: object) -> object:
     return {str(name): step for name, step in given.items()} if isinstance(given, dict) else given
 
 

@@ -13,13 +13,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -39,24 +36,6 @@ SIZES = {"char": None, "word": 6000, "bpe": 6000}
 LENGTH, SEQUENCES = 128, 64  # of a batch
 DOCUMENT = 600  # characters of a made document
 BILLIONS = 3  # tokens, of a large run
-
-
-@dataclass
-class MadeTokens:
-    """The tokens of a stream in the order of a training (``eval.scoring.ngram.training_tokens.TrainingTokens``)."""
-
-    batches: Batches
-
-    def key(self) -> dict[str, Any]:
-        """Return what tokens and order depend on."""
-        return {"data_sha256": self.batches.store.sha256}
-
-    def check(self) -> None:
-        """Do nothing, as the stream is open."""
-
-    def blocks(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
-        """Yield the sequences of some steps."""
-        return self.batches.between(after, to, tokens)
 
 
 def make_text(benchmark: str, root: Path, characters: int, file: Path) -> None:
@@ -80,7 +59,7 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
     pairs = load_benchmark(arguments.benchmark, arguments.root)
     sentences = encode(pairs, tokenizer)
     before, begun = peak(), time.perf_counter()
-    training, size = MadeTokens(Batches(store, order, SEQUENCES)), 1 + max(tokenizer.get_vocab().values())
+    training, size = Batches(store, order, SEQUENCES), 1 + max(tokenizer.get_vocab().values())
     seen = SeenNgrams(training, [sentences], tokenizer.eos_token_id, size, [tokenizer.eos_token_id])
     listed = time.perf_counter() - begun
     steps = arguments.tokens // (LENGTH * SEQUENCES)

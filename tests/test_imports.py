@@ -54,7 +54,7 @@ ORDER = {
         "engine plan",
         "run_folder",
         "run replay",
-        "verify grid training_tokens",
+        "verify grid",
         "cli batches",
     ],
     "analysis": [

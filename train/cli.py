@@ -26,7 +26,6 @@ from train.tokenizer.build import (
     pin_tokenizer,
 )
 from train.tokenizer.folder import read_statistics
-from train.training_tokens import enable_ngrams
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
 from ucurve.text_table import format_table
@@ -42,7 +41,6 @@ def train_command(composed: Sequence[Composed]) -> None:
         UserError: for a mistake in the configuration, before anything runs, or in the files that a single run names.
         RunError: when a single run cannot continue, or a cell of a grid failed.
     """
-    enable_ngrams()
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):

@@ -55,7 +55,7 @@ COMMANDS = {
         launched=True,
     ),
     "score": Command(
-        "train.training_tokens.score_command",
+        "eval.run.score_command",
         "score checkpoints of runs, or other models, on minimal pairs",
         kept="scores made so far are kept, the same command goes on",
     ),

@@ -1,14 +1,12 @@
 """The base classes of the ways to score: one object for one model and the pairs of one benchmark.
 
-A new way to score is a subclass in a folder beside ``causal``, ``masked`` and ``prompt``, and one line of the list in
-``eval.scoring.scorers``. Modules that define one do not import torch: a mistake in a command is reported before
-torch is loaded.
+Modules that define one do not import torch, so that a mistake in a command is reported before torch is loaded.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,14 +18,18 @@ from eval.models.folder import Kind, Start, StartToken, context_length, start_to
 from eval.models.model_info import ModelInfo, Unigrams
 from eval.models.unigram import unseen
 from eval.pairs import identical, in_accuracies
-from eval.scoring.loading import Device, Dtype, check_vocabulary, int8_method
+from eval.scoring.loading import Device, Dtype, Workspace, check_vocabulary, int8_method, load_model
 from eval.scoring.text.layout import TokenLayout, make_layout
 from eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
 from eval.scoring.text.spans import Part
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import RunError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 Columns = dict[str, np.ndarray[Any, Any]]
+Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
 Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
 
 
@@ -78,13 +80,14 @@ class ScorerSettings(Protocol):
 class Scorer(ABC):
     """A way to score, for one model and the pairs of one benchmark.
 
-    Making one checks all that can be checked without the weights and raises ``UserError``.
+    Making one checks what can be checked without the weights and raises ``UserError``.
 
     Attributes:
         name: in configurations, run folders and ``accuracy.csv``.
         kind: the kind of model it is for.
         part: what part of a sentence counts.
         linking: linking functions of its own.
+        loads: the kind of what ``load`` returns.
         fits_parameters: whether parameters of linking functions can be fitted to its scores.
         shared: whether several processes can share the work on a score (``eval.scoring.sharing``).
         revision: of the way it scores; part of every key.
@@ -97,6 +100,7 @@ class Scorer(ABC):
     part: ClassVar[Part] = "whole"
     linking: ClassVar[tuple[str, ...]] = ()
     fits_parameters: ClassVar[bool] = True
+    loads: ClassVar[str] = "model"
     shared: ClassVar[bool] = False
     revision: ClassVar[int] = 2
 
@@ -109,29 +113,45 @@ class Scorer(ABC):
 
     @classmethod
     def linkings(cls, usual: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the linking functions for its scores when none is asked for by name."""
+        """Return the linking functions for its scores where the settings name none."""
         return (*usual, *cls.linking)
 
     @classmethod
     def columns(cls, unigrams: bool) -> set[str]:  # noqa: ARG003 - for those that have them
-        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        """Return the columns of each member of a pair, with or without unigram probabilities."""
         return {"lp", "n", "unk", "chars", "bytes"}
+
+    def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> Loaded:  # noqa: ARG002 - for n-grams
+        """Load what ``score`` takes, or return it if the workspace has it.
+
+        Args:
+            sentences: all that are going to be scored with what is loaded.
+
+        Raises:
+            UserError: as ``load_model``.
+        """
+        target, given = self.info.target, self.settings
+
+        def load() -> Loaded:
+            return load_model(target.folder, self.kind, given.dtype, given.device, target.weights)
+
+        return workspace.get(self.loads, target.folder, load, f"{self.loads} {target.folder.name}")
 
     @abstractmethod
     def score(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Score all pairs with the loaded model.
+        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object]]:
+        """Score all pairs with what ``load`` returns.
 
         Args:
-            batch_tokens: most tokens of one forward pass; changes no decision.
+            batch_tokens: most tokens of one forward pass.
             advance: called after each batch with the number of units done, of ``size``.
 
         Returns:
             One row per pair: ``pair``, then ``lp, n, unigram, unk, chars, bytes`` and columns of its own, each as
             ``_good`` and ``_bad``. ``lp`` is a natural log summed in float64, ``n`` counts scored tokens, ``unigram``
             is NaN without counts, ``chars`` and ``bytes`` (UTF-8) measure what is scored. And facts about the scores
-            for the reader of their key file.
+            for readers of the key file.
 
         Raises:
             RunError: when a score is not finite, naming the item.
@@ -142,8 +162,8 @@ class Scorer(ABC):
         return start_token(self.info.tokenizer, self.info.target.ours, self.settings.start())
 
     def longest_sentence(self) -> int | None:
-        """Return the most tokens of a sentence that the model can read; the last token of a sentence is not read."""
-        positions = context_length(self.info.config)
+        """Return the most tokens of a sentence that the model can read; None without a limit."""
+        positions = context_length(self.info.config)  # the last token of a sentence is not read
         return positions + 1 if positions is not None and self.start.rule == "none" else positions
 
     @property
@@ -156,7 +176,7 @@ class Scorer(ABC):
         """How many units there are to score: sentences, or chats."""
         return len(self.sentences.texts)
 
-    def key_settings(self) -> dict[str, Any]:
+    def key_settings(self) -> dict[str, object]:
         """Return the settings that scores depend on, as a JSON object."""
         common = {
             "scorer": self.name,
@@ -170,25 +190,22 @@ class Scorer(ABC):
         if self.settings.dtype == "int8":
             common["int8"] = int8_method(self.settings.device)
         common |= self.reading()
-        half = self.settings.dtype in ("bfloat16", "float16") or common.get("int8") == "LLM.int8"
-        if self.kind == "causal" and half:
-            common["log_softmax"] = "float32"  # it was of the model's dtype once
         unigrams = {"unigrams_sha256": self.unigrams.sha256, "add_k": self.unigrams.add_k}
         return {**common, **self.own_key_settings(), **unigrams}
 
-    def reading(self) -> dict[str, Any]:
-        """Return how sentences are read, for the key; nothing for the usual way, so that older keys stay valid."""
+    def reading(self) -> dict[str, object]:
+        """Return how sentences are read, for the key; nothing for the usual way."""
         return {"leading_space": True} if self.settings.leading_space else {}
 
-    def own_key_settings(self) -> dict[str, Any]:
+    def own_key_settings(self) -> dict[str, object]:
         """Return the part of ``key_settings`` that only this way to score has."""
         return {}
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> dict[str, object]:
         """Return facts about the sentences for the reader of the key file."""
         sentences = self.sentences
         first = sentences.tokens[sentences.starts[:-1]]
-        notes = {
+        notes: dict[str, object] = {
             "model": self.info.target.name,
             "start_token": self.start.text,
             "leading_space": _has_leading_space(self.info.tokenizer, sentences),
@@ -218,7 +235,7 @@ class TokenScorer(Scorer):
 
     @classmethod
     def columns(cls, unigrams: bool) -> set[str]:
-        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        """Return the columns of each member of a pair, with or without unigram probabilities."""
         return super().columns(unigrams) | ({"unigram"} if unigrams else set())
 
     @property
@@ -227,7 +244,7 @@ class TokenScorer(Scorer):
         return self.info.unigrams
 
     @abstractmethod
-    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:
+    def token_log_probabilities(self, model: Loaded, batch_tokens: int, advance: Advance | None) -> Scores:
         """Compute natural log probabilities, float64[tokens]; NaN where a token does not count and was not scored.
 
         Raises:
@@ -235,15 +252,15 @@ class TokenScorer(Scorer):
         """
 
     def score(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object]]:
         """Score all pairs by the sums over the tokens of their sentences."""
         return self.score_tokens(model, batch_tokens, advance)[:2]
 
     def score_tokens(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any], Scores]:
-        """Score all pairs, and return what was added up as well, from ``token_log_probabilities``."""
+        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object], Scores]:
+        """Score all pairs, and return the log probabilities of the tokens as well."""
         try:
             values = self.token_log_probabilities(model, batch_tokens, advance)
             columns = self.sentence_columns(values, model, batch_tokens)
@@ -256,19 +273,19 @@ class TokenScorer(Scorer):
 
     @property
     def same_tokens(self) -> int:
-        """How many pairs of the accuracies the tokenizer cannot tell apart; their members have the same score."""
+        """How many counted pairs have two sentences of the same tokens, and so of the same score."""
         return int((self.sentences.same_tokens() & in_accuracies(self.pairs).to_numpy()).sum())
 
-    def notes(self) -> dict[str, Any]:
-        """Return facts about the sentences, and how many pairs have the same tokens where some have."""
+    def notes(self) -> dict[str, object]:
+        """Return facts about the sentences, with the number of pairs that have the same tokens."""
         same = self.same_tokens
         return super().notes() | ({"pairs_with_the_same_tokens": same} if same else {})
 
     def token_layout(self) -> TokenLayout:
-        """Return what the tokens of the sentences are, made once for all models with one tokenizer."""
+        """Return the layout of the sentences' tokens, made once for all models with one tokenizer."""
         return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer))
 
-    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
+    def sentence_columns(self, values: Scores, model: Loaded, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
         """Compute what is stored of every sentence."""
         sentences, logs, unknown = self.sentences, self.unigrams.logs, self.info.tokenizer.unk_token_id
         texts = sentences.scored_texts()
@@ -298,7 +315,7 @@ class TokenScorer(Scorer):
             yield f"{tokens:,} tokens ({types:,} types) have no unigram count; they get that of the smoothing alone"
 
     def score_messages(self, scores: pd.DataFrame) -> Iterator[str]:
-        """Warn of a foreign model that does no better than a uniform guess, as with a tokenizer that is not its own."""
+        """Warn of a foreign model that is no better than a uniform guess, as with the tokenizer of another model."""
         target, vocabulary = self.info.target, len(self.info.tokenizer)
         if target.ours or target.step == 0 or self.part != "whole":
             return
@@ -311,7 +328,7 @@ class TokenScorer(Scorer):
             )
 
 
-def _chat_start(tokenizer: Any, token: str) -> Iterator[str]:
+def _chat_start(tokenizer: "PreTrainedTokenizerBase", token: str) -> Iterator[str]:
     """Warn of a start token that belongs to the messages of a chat, and name the one between documents."""
     if not delimits_messages(tokenizer, token):
         return
@@ -323,8 +340,8 @@ def _chat_start(tokenizer: Any, token: str) -> Iterator[str]:
     )
 
 
-def _has_leading_space(tokenizer: Any, sentences: Sentences) -> bool:
-    """Say whether the tokenizer puts the mark of a space at the beginning of a sentence that has none there."""
+def _has_leading_space(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> bool:
+    """Tell whether the tokenizer puts a space before a sentence that does not begin with one."""
     kinds, places = np.unique(sentences.tokens[sentences.starts[:-1]], return_inverse=True)
     pieces = tokenizer.convert_ids_to_tokens(kinds.tolist())
     marked = np.array([piece.startswith(WORD_MARKS) for piece in pieces])[places]

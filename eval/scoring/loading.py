@@ -3,11 +3,12 @@
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, cast
 
 from pydantic import AfterValidator
 
@@ -18,6 +19,10 @@ from ucurve.errors import UserError
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import Weights
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Loaded = TypeVar("Loaded")
 Dtype = Literal["float32", "bfloat16", "float16", "int8"]
 
 
@@ -31,7 +36,33 @@ Device = Annotated[str, AfterValidator(_known_device)]
 _CLASSES: dict[Kind, pretrained.ModelClass] = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
 
 
-def check_vocabulary(folder: Path, config: dict[str, Any], tokenizer: Any, sentences: Sentences) -> None:
+class Workspace:
+    """What scorers have loaded: of each kind, such as models, one thing at a time in memory.
+
+    Args:
+        made: counts what is loaded, by name.
+    """
+
+    def __init__(self, made: Counter[str]) -> None:
+        self._made = made
+        self._held: dict[str, tuple[Hashable, object]] = {}
+
+    def get(self, kind: str, key: Hashable, load: Callable[[], Loaded], name: str | None = None) -> Loaded:
+        """Return what is held of a kind if it has the key, else load it in its place."""
+        if kind not in self._held or self._held[kind][0] != key:
+            self.drop(kind)
+            self._made[name or kind] += 1
+            self._held[kind] = (key, load())
+        return cast(Loaded, self._held[kind][1])
+
+    def drop(self, kind: str) -> None:
+        """Free the memory of what is held of a kind."""
+        self._held.pop(kind, None)
+
+
+def check_vocabulary(
+    folder: Path, config: Mapping[str, object], tokenizer: "PreTrainedTokenizerBase", sentences: Sentences
+) -> None:
     """Refuse a tokenizer whose ids the model's embedding does not have.
 
     Raises:
@@ -51,7 +82,7 @@ def load_model(
     dtype: Dtype = "float32",
     device: Device = "auto",
     weights: Weights = "safetensors",
-) -> Any:
+) -> "PreTrainedModel":
     """Load a model from a local folder, in the given dtype regardless of the saved one, without dropout.
 
     Args:
@@ -59,9 +90,6 @@ def load_model(
         dtype: of weights and computation. ``int8`` quantizes the linear layers: on the processor by torch's dynamic
             quantization, on an accelerator by bitsandbytes (LLM.int8).
         device: ``auto`` takes the accelerator if there is one, ``spread`` divides the layers over all there are.
-
-    Returns:
-        A ``PreTrainedModel`` in evaluation mode.
 
     Raises:
         UserError: when it does not load, weights are missing or left over, the device or the quantization is not
@@ -78,16 +106,14 @@ def load_model(
     refuse_left_over(folder, report["unexpected_keys"], model.config)
     if device == "spread":
         _check_spread(folder, model)
-    model = model.eval()
-    if dtype == "int8" and place != "cpu":
-        return model
-    model = model if device == "spread" else model.to(place)
-    if kind == "causal":
-        _check_causal(folder, model)
-    return _quantize(model) if dtype == "int8" else model
+    on_device = dtype == "int8" and place != "cpu"  # bitsandbytes has quantized and placed it
+    ready: PreTrainedModel = model.eval() if on_device or device == "spread" else model.eval().to(place)
+    if kind == "causal" and not on_device:
+        _check_causal(folder, ready)
+    return _quantize(ready) if dtype == "int8" and not on_device else ready
 
 
-def _check_causal(folder: Path, model: Any) -> None:
+def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
     """Refuse a model whose predictions change with what follows, such as an encoder that is saved as a decoder."""
     import torch
 
@@ -129,7 +155,7 @@ def _device(device: Device) -> str:
     return device if number else f"cuda:{int(rank) % count if rank.isdecimal() else torch.cuda.current_device()}"
 
 
-def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, Any]:
+def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, object]:
     """Return where transformers puts weights while it loads them; without it, they are moved afterwards."""
     if device == "spread":
         if find_spec("accelerate") is None:
@@ -138,13 +164,13 @@ def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, Any]:
     return {"device_map": {"": place}} if dtype == "int8" and place != "cpu" else {}
 
 
-def _check_spread(folder: Path, model: Any) -> None:
+def _check_spread(folder: Path, model: "PreTrainedModel") -> None:
     """Refuse weights that were left outside the accelerators, which would be copied there for every batch."""
     if any(weights.is_meta for weights in model.parameters()):
         raise UserError(f"{folder}: device=spread: the memory of all accelerators does not hold the model")
 
 
-def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
+def _precision(dtype: Dtype, place: str) -> dict[str, object]:
     import torch
 
     if dtype != "int8":
@@ -156,17 +182,18 @@ def _precision(dtype: Dtype, place: str) -> dict[str, Any]:
     return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True)}
 
 
-def _quantize(model: Any) -> Any:
+def _quantize(model: "PreTrainedModel") -> "PreTrainedModel":
     import torch
 
     with warnings.catch_warnings():  # torch calls its own quantization old; a user can do nothing about that
         warnings.filterwarnings("ignore", "torch.ao.quantization is deprecated", DeprecationWarning)
         warnings.filterwarnings("ignore", "torch.quantize_per_tensor", UserWarning)
-        return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+        quantized: PreTrainedModel = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, torch.qint8)
+        return quantized
 
 
 @contextmanager
-def evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: "PreTrainedModel") -> Iterator[None]:
     """Switch dropout off, and put the model back into the mode it was in."""
     training = model.training
     model.eval()

@@ -1,7 +1,6 @@
 """The ways to score, by name."""
 
 from pathlib import Path
-from typing import Any
 
 from eval.models.folder import Kind
 from eval.scoring.base import Scorer
@@ -11,39 +10,27 @@ from eval.scoring.ngram.scorers import NGRAMS
 from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
 
-SCORERS: dict[str, type[Scorer]] = {
-    scorer.name: scorer
-    for scorer in (
-        Sentence,
-        Conditional,
-        Region,
-        MinK,
-        PseudoLogLikelihood,
-        WithinWords,
-        ConditionalWithinWords,
-        PseudoMinK,
-        Prompt,
-        *NGRAMS,
-    )
-}
-SEVERAL = {"ngram": tuple(scorer.name for scorer in NGRAMS)}  # names that stand for several ways
+_CAUSAL = (Sentence, Conditional, Region, MinK)
+_MASKED = (PseudoLogLikelihood, WithinWords, ConditionalWithinWords, PseudoMinK)
+SCORERS: dict[str, type[Scorer]] = {scorer.name: scorer for scorer in (*_CAUSAL, *_MASKED, Prompt, *NGRAMS)}
+GROUPS = {"ngram": tuple(scorer.name for scorer in NGRAMS)}  # names that stand for several ways
 
 
-def expand_scorers(names: Any) -> Any:
-    """Put the names of all that it stands for in the place of a name such as ``ngram``; what is no list stays."""
+def expand_scorers(names: object) -> object:
+    """Expand group names: ``ngram`` becomes ``ngram-1`` to ``ngram-5``. What is not a list is returned unchanged."""
     if not isinstance(names, list | tuple):
         return names
-    return tuple(one for name in names for one in (SEVERAL.get(name, (name,)) if isinstance(name, str) else (name,)))
+    return tuple(one for name in names for one in (GROUPS.get(name, (name,)) if isinstance(name, str) else (name,)))
 
 
 def find_scorer(name: str) -> type[Scorer]:
-    """Return a way to score.
+    """Return the way to score of a name.
 
     Raises:
-        UserError: when there is none of the name.
+        UserError: when there is none.
     """
     if name not in SCORERS:
-        raise unknown_name("scorer", name, (*SCORERS, *SEVERAL))
+        raise unknown_name("scorer", name, (*SCORERS, *GROUPS))
     return SCORERS[name]
 
 
@@ -54,7 +41,7 @@ def check_kind(scorer: type[Scorer], kind: Kind, folder: Path) -> None:
         UserError: naming the model and the ways that fit it.
     """
     if scorer.kind != kind:
-        fit = ", ".join(name for name, other in SCORERS.items() if other.kind == kind and other not in NGRAMS)
+        fit = ", ".join(name for name, other in SCORERS.items() if other.kind == kind and other.loads == "model")
         raise UserError(
             f"{folder}: a {kind} model by its config.json; the scorer {scorer.name!r} is for {scorer.kind} ones; "
             f"allowed here: {fit}"

@@ -1,18 +1,18 @@
-"""One score computed by several processes: each computes its share of the batches, and all numbers are put together.
+"""One score computed by several processes: each takes every n-th batch, and all numbers are put together.
 
-The processes cut the work into the same batches, and each takes every n-th of them. What goes through the model
-together is then the same as in one process, and so is every byte of the score.
+The batches are those of one process, so that every byte of the score is the same.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Batch = TypeVar("Batch")
+Value = TypeVar("Value")
 
 
 class Crew(Protocol):
@@ -26,14 +26,14 @@ class Crew(Protocol):
     def size(self) -> int:
         """How many processes there are."""
 
-    def gather(self, value: Any, error: BaseException | None = None) -> list[Any]:
+    def gather(self, value: Value, error: BaseException | None = None) -> list[Value]:
         """Return what every process gives; all call it at the same point.
 
         Raises:
             BaseException: in every process, when one of them gives an error.
         """
 
-    def broadcast(self, value: Any) -> Any:
+    def broadcast(self, value: Value) -> Value:
         """Return in every process the value of rank 0; all call it at the same point."""
 
     def check(self) -> None:
@@ -62,11 +62,7 @@ def agreeing(crew: Crew | None) -> Iterator[None]:
 
 @contextmanager
 def sharing(crew: Crew) -> Iterator[None]:
-    """Let this process compute its share of what is scored inside; all processes score the same.
-
-    An error before the numbers are put together is raised in all processes; memory that does not suffice in one does
-    not suffice in all.
-    """
+    """Let this process compute its share of what is scored inside; an error in one process is raised in all."""
     import torch
 
     share = _Share(crew)
@@ -85,7 +81,7 @@ def sharing(crew: Crew) -> Iterator[None]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let this process compute everything inside by itself, as all others do."""
+    """Let every process compute all that is inside by itself."""
     before = _current.set(None)
     try:
         yield
@@ -100,21 +96,16 @@ def own_batches(batches: Sequence[Batch]) -> Sequence[Batch]:
 
 
 def agreed(value: bool) -> bool:
-    """Tell whether all processes that share a score found the same to be true; all call this at the same point.
-
-    Raises:
-        OutOfMemoryError: torch's, when the memory of another process did not suffice.
-        BaseException: what another process raised.
-    """
+    """Tell whether all processes that share a score give True; all call this at the same point (``merge``)."""
     share = _current.get()
     return value if share is None else share.agree(value)
 
 
 def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Put together what the processes computed; each has NaN where others did.
+    """Put together what the processes computed; each has NaN where others computed.
 
     Raises:
-        OutOfMemoryError: torch's, when the memory of another process did not suffice.
+        OutOfMemoryError: torch's, when the memory of another process was full.
         BaseException: what another process raised.
     """
     share = _current.get()
@@ -143,7 +134,7 @@ class _Share:
             self._given = True
             self.crew.gather(None, error)
 
-    def _gather(self, value: Any) -> list[Any]:
+    def _gather(self, value: Value) -> list[Value]:
         import torch
 
         try:

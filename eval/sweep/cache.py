@@ -1,7 +1,7 @@
 """What a process keeps from one sweep to the next, so that a hook after each checkpoint does not make it again."""
 
 from collections import Counter, deque
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -15,13 +15,11 @@ from eval.benchmarks.ratings.load import load_ratings, rating_files
 from eval.benchmarks.registry import card_of
 from eval.models.model_info import ModelInfo
 from eval.pairs import data_hash, full_name
-from eval.scoring.ngram.scorers import Ngram
-from eval.scoring.ngram.seen import SeenNgrams
+from eval.scoring.loading import Workspace
 from eval.scoring.text.sentences import Sentences, encode
 from eval.scoring.text.spans import Part
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import encoding_sha256
-from ucurve.storage.files import sha256_json
 
 _BENCHMARKS = 128  # more than the languages of MultiBLiMP
 _TOKENIZERS = 8
@@ -32,6 +30,7 @@ class SweepCache:
     """Benchmarks, tokenizers and tokenized benchmarks, which are the same for every checkpoint of a run.
 
     Attributes:
+        workspace: what scorers have loaded.
         logged: messages about benchmarks that were logged and are not logged again.
         made: how many times what is kept was made, by what it is: ``pairs of blimp``, ``tokenizer``,
             ``sentences``, ``n-grams``, ``model step00000512``.
@@ -40,11 +39,11 @@ class SweepCache:
     def __init__(self) -> None:
         self.logged: set[str] = set()
         self.made: Counter[str] = Counter()
+        self.workspace = Workspace(self.made)
         self._pairs: dict[Hashable, pd.DataFrame] = {}
         self._ratings: dict[Hashable, pd.DataFrame | None] = {}
         self._tokenizers: dict[str, Any] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
-        self._ngrams: tuple[Hashable, SeenNgrams] | None = None  # of one run
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
 
     def benchmark(
@@ -105,19 +104,3 @@ class SweepCache:
             self._sentences[key] = sentences = encode(pairs, info.tokenizer, part, bare, leading_space)
             self._recent.append(sentences)
         return sentences
-
-    def seen_ngrams(self, scorer: Ngram, sentences: Collection[Sentences]) -> SeenNgrams:
-        """Count the n-grams of sentences up to the step of a scorer, or on from what is counted of the same run.
-
-        Args:
-            sentences: all that are going to be scored with the training tokens of the scorer.
-
-        Raises:
-            UserError: when the training tokens cannot be had.
-        """
-        key = (sha256_json(scorer.training.key()), scorer.start.id)
-        if self._ngrams is None or self._ngrams[0] != key or not self._ngrams[1].covers(sentences):
-            self._ngrams = None  # the counts of one run at a time in memory
-            self.made["n-grams"] += 1
-            self._ngrams = (key, scorer.seen_ngrams(sentences))
-        return self._ngrams[1].up_to(scorer.info.target.step)

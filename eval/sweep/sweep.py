@@ -15,9 +15,8 @@ from eval.metrics.fitting import fit
 from eval.metrics.ratings import read_ratings
 from eval.metrics.significance import statistics_table
 from eval.models.targets import Target
+from eval.scoring.base import Loaded
 from eval.scoring.batching import within_memory
-from eval.scoring.loading import load_model
-from eval.scoring.ngram.scorers import Ngram
 from eval.scoring.sharing import Crew, agreeing, sharing
 from eval.scoring.text.sentences import Scores, Sentences
 from eval.settings import ScoreSettings
@@ -96,8 +95,7 @@ class Sweep:
     settings: ScoreSettings
     cache: SweepCache = field(default_factory=SweepCache)
     crew: Crew | None = None
-    _loaded: tuple[Path, Any] | None = None
-    _counted: set[Sentences] = field(default_factory=set)  # the sentences whose n-grams are counted
+    _sentences: dict[str, set[Sentences]] = field(default_factory=dict)  # all that are scored with what is loaded
     _known: pd.DataFrame = field(default_factory=pd.DataFrame)  # rows of statistics.csv that need not be computed
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
@@ -116,15 +114,15 @@ class Sweep:
         """
         with agreeing(self.crew):
             jobs = self._prepare(targets)
-        if self.crew is None:
-            return self._score_jobs(targets, jobs)
-        if self.crew.rank > 0:
-            self._assist(self.crew, jobs)
-            return self._stored(jobs)
         try:
+            if self.crew is not None and self.crew.rank > 0:
+                self._assist(self.crew, jobs)
+                return self._stored(jobs)
             return self._score_jobs(targets, jobs)
         finally:
-            self.crew.broadcast(None)
+            self.cache.workspace.drop("model")  # its memory is for the training until the next checkpoint
+            if self.crew is not None and self.crew.rank == 0:
+                self.crew.broadcast(None)
 
     @property
     def _tokens(self) -> TokenStore:
@@ -138,6 +136,8 @@ class Sweep:
         jobs = [job for target in targets for job in prepare(target, self.benchmarks, self.settings, self.cache)]
         check_fit(jobs, self.settings, self.cache)
         check_tokens(jobs, self.settings)
+        for job in jobs:
+            self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
         return jobs
 
     def _score_jobs(self, targets: Sequence[Target], jobs: Sequence[Job]) -> list[StoredScores]:
@@ -148,7 +148,7 @@ class Sweep:
         due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
         outdated = {job.identity for job in due}
         lacking = [job for job in jobs if job.identity not in outdated and self._tokens.lacks(job)]
-        self._load_first(jobs, [*due, *lacking])
+        self._load_first([*due, *lacking])
         if self.settings.dtype != "float32":
             say(f"dtype={self.settings.dtype}: scores are coarser than float32, and more pairs may tie")
         for job in due:
@@ -176,7 +176,7 @@ class Sweep:
             identity, size = order
             with suppress(BaseException), sharing(crew):  # rank 0 raises the errors of all processes
                 job = by_identity[identity]
-                job.score(self._model(job), size, lambda _: crew.check())
+                job.score(self._load(job), size, lambda _: crew.check())
 
     def _current(self, statistics: pd.DataFrame) -> pd.DataFrame:
         """Return the stored statistics that this version has computed; those of an older one lack columns."""
@@ -201,24 +201,13 @@ class Sweep:
         for kind in TABLES:
             drop_scores(kind, self.folder, {job.identity for job in jobs})
 
-    def _load_first(self, jobs: Sequence[Job], due: Sequence[Job]) -> None:
-        """Load the first model and open the first training tokens that are due, so that what is wrong shows now."""
-        self._counted = {job.scorer.sentences for job in jobs if isinstance(job.scorer, Ngram)}
-        for job in {isinstance(job.scorer, Ngram): job for job in reversed(due)}.values():
-            self._model(job)
+    def _load_first(self, due: Sequence[Job]) -> None:
+        """Load the first of each kind that is due, such as a model, so that a mistake shows now."""
+        for job in {job.scorer.loads: job for job in reversed(due)}.values():
+            self._load(job)
 
-    def _model(self, job: Job) -> Any:
-        """Load a model, or return the one that was loaded last; n-grams are counted up to the step instead."""
-        if isinstance(job.scorer, Ngram):
-            return self.cache.seen_ngrams(job.scorer, self._counted)
-        target = job.target
-        if self._loaded is None or self._loaded[0] != target.folder:
-            self._loaded = None  # one model at a time in memory
-            self.cache.made[f"model {target.folder.name}"] += 1
-            given = self.settings
-            model = load_model(target.folder, job.scorer.kind, given.dtype, given.device, target.weights)
-            self._loaded = (target.folder, model)
-        return self._loaded[1]
+    def _load(self, job: Job) -> Loaded:
+        return job.scorer.load(self.cache.workspace, self._sentences[job.scorer.loads])
 
     def _score_all(self, jobs: Sequence[Job], claims: Claims) -> None:
         rows = RowBuffer(self.folder)
@@ -299,17 +288,17 @@ class Sweep:
         return scores.assign(rating=read_ratings(self.settings.fit.ratings)["rating"])
 
     def _compute(self, job: Job, bar: ProgressBar | None = None) -> tuple[pd.DataFrame, dict[str, Any], Scores | None]:
-        model = self._model(job)
+        loaded = self._load(job)
 
         def attempt(size: int) -> tuple[pd.DataFrame, dict[str, Any], Scores | None]:
             with self._together(job, size), _counting(job, bar, self.crew) as advance:
                 if self._tokens.wanted(job):
-                    return job.score_tokens(model, size, advance)
-                return (*job.score(model, size, advance), None)
+                    return job.score_tokens(loaded, size, advance)
+                return (*job.score(loaded, size, advance), None)
 
-        if isinstance(job.scorer, Ngram):
+        if job.scorer.loads != "model":
             return attempt(0)
-        return within_memory(self.settings.batch_tokens, model, attempt)
+        return within_memory(self.settings.batch_tokens, loaded, attempt)
 
     @contextmanager
     def _together(self, job: Job, size: int) -> Iterator[None]:

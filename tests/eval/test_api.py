@@ -12,7 +12,6 @@ from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.settings import ScoreCommand
 from eval.store.tables import ACCURACY, STATISTICS, read_table
-from eval.sweep import sweep
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -117,7 +116,7 @@ def test_a_model_with_a_place_for_its_scores(copy_model, asked, tmp_path, monkey
     out = tmp_path / "out"
     first = score(copy_model(), **asked, out=str(out))
     del first
-    monkeypatch.setattr(sweep, "load_model", lambda *_: pytest.fail("scored already"))
+    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: pytest.fail("scored already"))
     assert score(tmp_path / "model", **asked, out=out).at().folder == out
 
 

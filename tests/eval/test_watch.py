@@ -72,10 +72,11 @@ def test_a_run_that_cannot_be_scored_stops_none_of_the_others(tmp_path, monkeypa
         scored.append(run.name)
         if run.name == "a":
             raise RunError("a score is not finite")
+        return []
 
     monkeypatch.setattr("eval.run.score_run", score)
     monkeypatch.setattr(watch, "_LAST_LOOKS", 1)
-    with pytest.raises(RunError, match=r"not all was scored:\n  \S+/a: a score is not finite$"):
+    with pytest.raises(RunError, match=r"1 of 2 runs were not scored:\n  \S+/a: a score is not finite$"):
         score_as_they_appear(str(tmp_path / "*"), check(ScoreSettings, {"benchmarks": ["demo"]}))
     assert scored == ["a", "b"]
 

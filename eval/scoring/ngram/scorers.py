@@ -2,19 +2,21 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
+from eval.scoring.loading import Workspace
 from eval.scoring.ngram.seen import SeenNgrams
-from eval.scoring.ngram.training_tokens import open_training_tokens
 from eval.scoring.ngram.witten_bell import SMOOTHING
 from eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.run_folder import TOKENIZER
+from ucurve.tokens.order import Batches
+from ucurve.tokens.run import RunTokens
 
 
 class Ngram(TokenScorer):
@@ -25,6 +27,7 @@ class Ngram(TokenScorer):
     """
 
     order: ClassVar[int]
+    loads = "n-grams"
     fits_parameters = False
 
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
@@ -35,10 +38,10 @@ class Ngram(TokenScorer):
                 "which it saw them; it goes with run=RUN, not with model="
             )
         _check_tokenizer(info, run)
-        self.training = open_training_tokens(run)
+        self.training = RunTokens.of(run)
         super().__init__(info, pairs, settings, encode)
 
-    def key_settings(self) -> dict[str, Any]:
+    def key_settings(self) -> dict[str, object]:
         """Return what n-grams depend on: the training tokens up to the step, and not how a model is computed."""
         return {
             "scorer": self.name,
@@ -57,17 +60,32 @@ class Ngram(TokenScorer):
             "add_k": self.settings.add_k,
         }
 
-    def seen_ngrams(self, sentences: Collection[Sentences]) -> SeenNgrams:
-        """Return counts of the n-grams of sentences, those of this scorer among them, in none of the training tokens.
+    def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> SeenNgrams:
+        """Count n-grams up to the step, going on from an earlier step of the same training tokens.
 
         Raises:
-            UserError: when the training tokens cannot be had.
+            UserError: when the token stream is not in the run's cache.
         """
-        return SeenNgrams(self.training, sentences, self.start.id, self.info.vocabulary, self.info.special)
 
-    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:  # noqa: ARG002
-        """Score every token given the tokens before it; ``model`` is a ``SeenNgrams``."""
-        scores: Scores = model.log_probabilities(self.sentences, self.order, self.settings.add_k)
+        def list_all() -> SeenNgrams:
+            return SeenNgrams(self._batches(), sentences, self.start.id, self.info.vocabulary, self.info.special)
+
+        key = (*self.training.key().values(), self.start.id, frozenset(sentences))
+        return workspace.get(self.loads, key, list_all).up_to(self.info.target.step)
+
+    def _batches(self) -> Batches:
+        store = self.training.find_stream()
+        if store is None:
+            raise UserError(
+                f"scorer=ngram: {self.training.run}: its token stream is not in {self.training.cache} or damaged\n"
+                f"  python -m train.batches run={self.training.run} from=0 to=1 builds it again from the corpus; add "
+                "data_path=PATH where the corpus lies elsewhere now"
+            )
+        return self.training.batches(store)
+
+    def token_log_probabilities(self, model: SeenNgrams, batch_tokens: int, advance: Advance | None) -> Scores:  # noqa: ARG002
+        """Score every token given the tokens before it."""
+        scores = model.log_probabilities(self.sentences, self.order, self.settings.add_k)
         if advance is not None:
             advance(self.size)
         return scores

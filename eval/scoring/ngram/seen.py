@@ -7,10 +7,10 @@ import numpy as np
 
 from eval.scoring.ngram.counts import NgramCounts
 from eval.scoring.ngram.inventory import list_ngrams
-from eval.scoring.ngram.training_tokens import TrainingTokens
 from eval.scoring.ngram.witten_bell import log_probabilities
 from eval.scoring.text.sentences import Scores, Sentences
 from ucurve.progress import say
+from ucurve.tokens.order import Batches
 
 _BLOCK = 2**20  # tokens that are counted at once
 _SECONDS_BETWEEN_LINES = 10.0
@@ -21,24 +21,20 @@ class SeenNgrams:
 
     def __init__(
         self,
-        training: TrainingTokens,
+        training: Batches,
         sentences: Collection[Sentences],
         start: int | None,
         vocabulary: int,
         excluded: Collection[int],
     ) -> None:
-        """Count nothing yet.
+        """Number the n-grams; ``up_to`` counts them.
 
         Args:
             sentences: all that are going to be scored.
             start: the token that sentences are read after; None for none.
             vocabulary: one more than the largest token id.
             excluded: ids that no sentence is made of.
-
-        Raises:
-            UserError: when the training tokens cannot be had.
         """
-        training.check()
         self._training, self._excluded = training, excluded
         self._inventory = list_ngrams(sentences, start, vocabulary)
         self._counted = np.ones(vocabulary, dtype=bool)
@@ -50,16 +46,12 @@ class SeenNgrams:
         """How many different tokens after contexts are kept for the orders from 2 (``NgramCounts``)."""
         return self._counts.followers
 
-    def covers(self, sentences: Collection[Sentences]) -> bool:
-        """Tell whether the n-grams of all these sentences are counted."""
-        return self._inventory.sentences.keys() >= set(sentences)
-
     def up_to(self, step: int) -> "SeenNgrams":
         """Count on to a step; from the beginning where the step is behind what is counted."""
         if step < self._step:
             self._step, self._counts = 0, self._none()
         last_line = time.monotonic()
-        for block in self._training.blocks(self._step, step, _BLOCK):
+        for block in self._training.between(self._step, step, _BLOCK):
             self._counts.add(block)
             if time.monotonic() - last_line > _SECONDS_BETWEEN_LINES:
                 last_line = time.monotonic()

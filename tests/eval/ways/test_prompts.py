@@ -12,7 +12,6 @@ import torch
 from eval.benchmarks.custom import CustomBenchmark
 from eval.scoring.prompt.chats import ANSWER_TOKENS
 from eval.scoring.prompt.questions import WORDINGS
-from eval.sweep import sweep
 
 TEMPLATE = "{% for message in messages %}<user>{{ message.content }}{% endfor %}<reply>"
 PAIRS = 20
@@ -71,7 +70,7 @@ def test_scripted_model(chat, swedish, stored, monkeypatch, capsys):
             return f"Svar: {'AB'[right(question) == 'A']}."
         return "Jag vet inte" if number % 5 == 0 else right(question)
 
-    monkeypatch.setattr(sweep, "load_model", lambda *_: Speaker(chat.tokenizer, say))
+    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
     result = stored(chat, "own", "prompt", **swedish)
     table, invalid = result.table, np.arange(PAIRS) % 5 == 0
     assert table["grammaticality_good"].tolist() == (~invalid).astype(float).tolist()
@@ -99,7 +98,7 @@ def test_a_tenth_of_the_answers_may_be_invalid(chat, swedish, stored, monkeypatc
     def say(question):
         return right(question) if int(re.search(r"\d+", question)[0]) >= PAIRS // 10 else "Nej."
 
-    monkeypatch.setattr(sweep, "load_model", lambda *_: Speaker(chat.tokenizer, say))
+    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
     result = stored(chat, "own", "prompt", **swedish)
     assert result.facts["excluded"] is False
     assert result.table["grammaticality_good"].sum() == PAIRS - 2

@@ -11,7 +11,6 @@ from eval.models.folder import model_kind
 from eval.run import score_model
 from eval.scoring.loading import load_model
 from eval.settings import ScoreSettings
-from eval.sweep import sweep
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -28,7 +27,7 @@ def refused(tmp_path, monkeypatch):
         raise AssertionError("weights are loaded")
 
     def score(folder, *records, **settings):
-        monkeypatch.setattr(sweep, "load_model", no_model)
+        monkeypatch.setattr("eval.scoring.base.load_model", no_model)
         path, out = tmp_path / "own.jsonl", tmp_path / "refused"
         path.write_text("".join(json.dumps(record) + "\n" for record in records or (RECORD,)))
         columns = {"condition": "condition"} if any("condition" in record for record in records) else {}

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from eval.api import score as score_in_python
 from eval.models.targets import run_targets
-from eval.run import score_run
+from eval.run import score_command, score_run
 from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
@@ -17,11 +18,11 @@ from train.cli import train_command
 from train.config import read_settings
 from train.replay import open_batches
 from train.run.run import train_cell
-from train.training_tokens import RunTokens, enable_ngrams, score_command
 from train.verify import run_findings
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.tokens.order import Batches
 
 LETTERS = "天地玄黄宇宙洪荒天地"
 NGRAMS = [f"ngram-{order}" for order in range(1, 6)]
@@ -68,13 +69,13 @@ def score(root):
 @pytest.fixture
 def passes(monkeypatch):
     """The steps from which and to which training tokens were read."""
-    seen, read = [], RunTokens.blocks
+    seen, read = [], Batches.between
 
-    def blocks(self, after, to, tokens):
+    def between(self, after, to, tokens):
         seen.append((after, to))
         return read(self, after, to, tokens)
 
-    monkeypatch.setattr(RunTokens, "blocks", blocks)
+    monkeypatch.setattr(Batches, "between", between)
     return seen
 
 
@@ -142,7 +143,6 @@ def test_a_step_behind_the_last_one_is_counted_from_the_beginning(train, root):
     run = train()
     _, middle, last = steps_of(run)
     settings, cache = ScoreSettings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"), SweepCache()
-    enable_ngrams()
     for step in (last, middle):
         score_run(run, settings, steps=[step], cache=cache)
         check_prefix(run, step)
@@ -159,20 +159,20 @@ def test_a_training_scores_by_what_it_has_seen(overrides, root):
         check_prefix(run, step, ["zhoblimp"])
 
 
-def test_training_tokens_that_are_gone_are_named_with_what_makes_them_again(train, score, corpus, tmp_path):
+def test_training_tokens_that_are_gone_are_named_with_what_makes_them_again(train, score, root, tmp_path):
     run = train("schedule.count=2")
-    corpus.rename(tmp_path / "away")
     cache = (tmp_path / "cache").rename(tmp_path / "moved")
-    command = rf"python -m train.batches run={run} from=0 to=1 data_path=PATH"
+    command = rf"python -m train.batches run={run} from=0 to=1 builds it again"
     with pytest.raises(UserError, match=rf"^scorer=ngram: {run}: .* not in {tmp_path}/cache (.|\n)*{command}"):
         score(run)
     assert not (run / "eval").exists()
     cache.rename(tmp_path / "cache")
-    score(run, benchmarks=["zhoblimp"], scorer="ngram-3")
+    scored = score_in_python(run, benchmarks=["zhoblimp"], benchmark_root=root, scorer="ngram-3")
+    assert [one.scorer for one in scored.scores] == ["ngram-3", "ngram-3"]
     assert len(list((run / "eval/zhoblimp/ngram-3").glob("*.parquet"))) == 2
 
 
-def test_what_cannot_be_counted_is_refused(train, score, root, tmp_path, monkeypatch):
+def test_what_cannot_be_counted_is_refused(train, score, tmp_path):
     run = train("schedule.count=2")
     model, out = run / "checkpoints" / "step00000008", tmp_path / "alone"
     with pytest.raises(UserError, match=r"step00000008: the scorer 'ngram-1' counts .*run=RUN, not with model="):
@@ -185,8 +185,5 @@ def test_what_cannot_be_counted_is_refused(train, score, root, tmp_path, monkeyp
     ):
         score(run)
     file.write_bytes(whole)
-    monkeypatch.setattr("eval.scoring.ngram.training_tokens._provided", [])
-    with pytest.raises(UserError, match=r"or call train\.training_tokens\.enable_ngrams\(\) first"):
-        score_run(run, ScoreSettings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"))
     assert not out.exists()
     assert not (run / "eval").exists()
