@@ -10,14 +10,7 @@ from pathlib import Path
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
 from ucurve.storage.locks import is_being_written
-from ucurve.storage.run_folder import (
-    MANIFEST,
-    RECORD,
-    checkpoints,
-    match_folders,
-    parse_step,
-    read_run_record,
-)
+from ucurve.storage.run_folder import MANIFEST, RECORD, checkpoints, match_folders, parse_step, read_run_record
 
 _PAUSE = 5.0  # seconds between two looks at the folders
 _LAST_LOOKS = 12  # at runs of a pattern that have all ended: a grid may be about to begin with its next run
@@ -41,9 +34,9 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     noted: dict[Path, str] = {}
     looks, last_looks = 0, _LAST_LOOKS if has_magic(pattern) else 1
     while looks < last_looks:
-        standings = {run: _standing(run) for run in _find(pattern)}  # before their checkpoints are listed
+        statuses = {run: _status(run) for run in _find(pattern)}  # before their checkpoints are listed
         idle = True
-        for run in standings:
+        for run in statuses:
             new = _whole_checkpoints(run) - seen[run]
             if new:
                 idle = False
@@ -52,14 +45,14 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
         if not idle:
             looks = 0
             continue
-        looks = looks + 1 if all(standing in _ENDED for standing in standings.values()) else 0
-        for run, standing in standings.items():
-            if standing not in _ENDED and noted.get(run) != standing:
-                noted[run] = standing
-                say(f"{run}: {standing}; waiting for its checkpoints")
+        looks = looks + 1 if all(status in _ENDED for status in statuses.values()) else 0
+        for run, status in statuses.items():
+            if status not in _ENDED and noted.get(run) != status:
+                noted[run] = status
+                say(f"{run}: {status}; waiting for its checkpoints")
         if looks < last_looks:
             time.sleep(_PAUSE)
-    failed = [str(run) for run, standing in standings.items() if standing == "failed"]
+    failed = [str(run) for run, status in statuses.items() if status == "failed"]
     if failed:
         raise RunError(f"the checkpoints so far are scored, but training has failed: {', '.join(failed)}")
 
@@ -71,7 +64,7 @@ def _find(pattern: str) -> list[Path]:
     return runs
 
 
-def _standing(run: Path) -> str:
+def _status(run: Path) -> str:
     """Return the status of a run; one whose process was killed is interrupted, whatever its record says."""
     status = str(read_run_record(run).get("status", "running"))
     return "interrupted" if status == "running" and not is_being_written(run) else status

@@ -27,12 +27,9 @@ class SeenNgrams:
         vocabulary: int,
         excluded: Collection[int],
     ) -> None:
-        """Number the n-grams; ``up_to`` counts them.
+        """Number the n-grams of sentences; ``up_to`` counts them. Arguments as of ``list_ngrams``.
 
         Args:
-            sentences: all that are going to be scored.
-            start: the token that sentences are read after; None for none.
-            vocabulary: one more than the largest token id.
             excluded: ids that no sentence is made of.
         """
         self._training, self._excluded = training, excluded
@@ -43,7 +40,7 @@ class SeenNgrams:
 
     @property
     def followers(self) -> tuple[int, ...]:
-        """How many different tokens after contexts are kept for the orders from 2 (``NgramCounts``)."""
+        """As of ``NgramCounts``."""
         return self._counts.followers
 
     def up_to(self, step: int) -> "SeenNgrams":
