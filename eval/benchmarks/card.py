@@ -15,12 +15,14 @@ from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outs
 from eval.benchmarks.files.tables import Quotes
 from eval.benchmarks.layouts import Either, Sentences
 from eval.benchmarks.ratings.section import Ratings
+from eval.benchmarks.rows import find_rows
 from eval.linking import parse_linking
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
 from ucurve.yaml_files import read_yaml
 
 CARD_FILE = "card.yaml"
+DEMO = "demo"  # its pairs are made by the program where no files are given
 CARD_SUFFIXES = (".yaml", ".yml")
 _LANGUAGE = re.compile(r"[a-z]{3}")
 Line = dict[str, Texts]
@@ -73,21 +75,6 @@ class Language(Expected):
         return None if code is None else check_name(code)  # it stands in the names of files
 
 
-@dataclass(frozen=True, config=STRICT, kw_only=True)
-class Blocks:
-    """Rows that follow each other and have one value in a column are a block.
-
-    The column ``block`` is ``last`` in the last block of each value and ``earlier`` in those before.
-
-    Attributes:
-        of: the column.
-        mark_first: names of columns that are true in the first so many rows of each block.
-    """
-
-    of: str
-    mark_first: dict[str, int] = field(default_factory=dict)
-
-
 def check_name(name: str) -> str:
     """Return a name that a benchmark can have.
 
@@ -127,16 +114,14 @@ class Card:
         header: columns of tables that are published without a header.
         header_unless: a regular expression that matches a field of a row of data, so that a first row without it is a
             header.
-        lines: what the two lines of a pair are, in text files that hold nothing else.
+        rows: ``MODULE:FUNCTION`` of this package, for files that the other keys cannot describe
+            (``eval.benchmarks.rows``).
         sentences: how a row for each sentence becomes pairs.
         either: how two sentences and a label become a pair.
         each: column maps, one for each pair that a row holds.
         columns: the column map (``eval.benchmarks.columns``).
         omit: patterns of published columns that are left out.
-        blocks: how the order of rows is used.
-        same: published columns that hold the same text.
         not_counted: lines of columns and patterns; a pair that fits a line counts in no aggregate.
-        generated: whether its pairs are made by the embedded demo, where no files are given.
         form: how the files are written, in words.
         scorer: the default way to score with a causal model.
         masked_scorer: the default way to score with a masked model.
@@ -163,16 +148,13 @@ class Card:
     quotes: Quotes | None = None
     header: Texts = ()
     header_unless: str | None = None
-    lines: tuple[Literal["good", "bad"], Literal["good", "bad"]] | None = None
+    rows: str | None = None
     sentences: Sentences | None = None
     either: Either | None = None
     each: tuple[Columns, ...] = ()
     columns: Columns = field(default_factory=dict)
     omit: Texts = ()
-    blocks: Blocks | None = None
-    same: tuple[str, ...] = ()
     not_counted: tuple[Line, ...] = ()
-    generated: bool = False
     form: str = ""
     scorer: str = "sentence"
     masked_scorer: str = "pll"
@@ -205,6 +187,13 @@ class Card:
             raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
         return delimiter
 
+    @field_validator("rows")
+    @classmethod
+    def _a_function_of_rows(cls, name: str | None) -> str | None:
+        if name is not None:
+            find_rows(name)
+        return name
+
     @field_validator("linking")
     @classmethod
     def _a_linking_function(cls, name: str | None) -> str | None:
@@ -227,10 +216,8 @@ class Card:
         for language in (self.language, *self.languages):
             if language is not None and not _LANGUAGE.fullmatch(language):
                 raise ValueError(f"language: {language!r} is no code of ISO 639-3, such as eng")
-        if sum(value is not None for value in (self.lines, self.sentences, self.either)) > 1:
-            raise ValueError("give at most one of lines, sentences and either")
-        if self.lines is not None and set(self.lines) != {"good", "bad"}:
-            raise ValueError(f"lines: one is good and the other bad, not {list(self.lines)}")
+        if self.sentences is not None and self.either is not None:
+            raise ValueError("give at most one of sentences and either")
         return self
 
 

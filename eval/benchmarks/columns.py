@@ -4,8 +4,7 @@ A column of the pair table is one of these, as the card says it:
 
 - the name of a published column: ``UID``
 - a pattern: ``{prefix} {target}``
-- a mapping: ``{of: COLUMN, map: {GLOB: VALUE}}``, ``{of: COLUMN, number: true}``, ``{first_of: [A, B]}`` or
-  ``{text: CONSTANT}``
+- a mapping: ``{of: COLUMN, map: {GLOB: VALUE}}``, ``{first_of: [A, B]}`` or ``{text: CONSTANT}``
 
 Besides the published columns there are ``file`` and ``folder`` (the names that hold the record), the groups of
 ``file_names``, ``language`` and ``code``, and the columns that the card has named above.
@@ -43,16 +42,14 @@ class Derived:
     """A column that is made of others.
 
     Attributes:
-        of: the column, or the pattern, that ``map`` and ``number`` are about.
+        of: the column, or the pattern, that ``map`` is about.
         map: patterns as in file names, and what a value becomes that the first of them matches; others stay.
-        number: whether digits become a number.
         first_of: columns of which the first that is there and not empty is taken.
         text: the same text for all pairs.
     """
 
     of: str | None = None
     map: dict[str, str] = field(default_factory=dict)
-    number: bool = False
     first_of: tuple[str, ...] = ()
     text: str | None = None
 
@@ -60,8 +57,8 @@ class Derived:
     def _one_source(self) -> "Derived":
         if [self.of is not None, bool(self.first_of), self.text is not None].count(True) != 1:
             raise ValueError("give exactly one of of, first_of and text")
-        if (self.map or self.number) and self.of is None:
-            raise ValueError("map and number go with of")
+        if self.map and self.of is None:
+            raise ValueError("map goes with of")
         return self
 
 
@@ -230,8 +227,6 @@ def _value(source: Column, row: _Row) -> Any:
         return next((found for name in source.first_of if (found := row.get(name)) not in (None, "")), None)
     assert source.of is not None
     value = _value(source.of, row)
-    if source.number:
-        return int(value) if isinstance(value, str) and value.isdigit() else value
     text = written(value)
     return next((new for pattern, new in source.map.items() if fnmatchcase(text, pattern)), value)
 

@@ -1,8 +1,7 @@
-"""From rows that are not one pair each to rows that are: a row for each sentence, two sentences and a label, blocks."""
+"""From rows that are not one pair each to rows that are: a row for each sentence, two sentences and a label."""
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -12,7 +11,7 @@ from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.expressions import check_expression, search
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import written
-from ucurve.errors import UserError, did_you_mean
+from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
 
 
@@ -83,7 +82,7 @@ def _groups(rows: list[Row], layout: Sentences) -> Iterator[list[tuple[Row, bool
     if layout.item is not None:
         by_item: dict[str, list[tuple[Row, bool]]] = {}
         for row in rows:
-            item = written(_value(row, layout.item))
+            item = written(row.value(layout.item))
             by_item.setdefault(item, []).append((row, _is_good(row, layout)))
         yield from by_item.values()
     elif layout.grammatical is None:
@@ -102,7 +101,7 @@ def _groups(rows: list[Row], layout: Sentences) -> Iterator[list[tuple[Row, bool
 
 def _is_good(row: Row, layout: Sentences) -> bool:
     assert layout.grammatical is not None
-    label = written(_value(row, layout.grammatical))
+    label = written(row.value(layout.grammatical))
     if label not in (*layout.good, *layout.bad):
         allowed = ", ".join(map(repr, (*layout.good, *layout.bad)))
         raise UserError(f"{row.place}: {layout.grammatical!r} is {label!r}; allowed: {allowed}")
@@ -142,7 +141,7 @@ def _joined(good: Row, bad: Row, layout: Sentences) -> dict[str, Any]:
 
 def _sentence_column(row: Row, sentence: str | LastMatching) -> str:
     if isinstance(sentence, str):
-        _value(row, sentence)
+        row.value(sentence)
         return sentence
     fields = row.record.items()
     found = [name for name, value in fields if search(sentence.last_matching, written(value), row.place)]
@@ -162,38 +161,12 @@ def pair_either(rows: list[Row], layout: Either) -> list[Row]:
     """
     pairs = []
     for row in rows:
-        label = written(_value(row, layout.label))
+        label = written(row.value(layout.label))
         if label not in (*layout.a_good, *layout.b_good):
             allowed = ", ".join(map(repr, (*layout.a_good, *layout.b_good)))
             raise UserError(f"{row.place}: {layout.label!r} is {label!r}; allowed: {allowed}")
-        a, b = _value(row, layout.a), _value(row, layout.b)
+        a, b = row.value(layout.a), row.value(layout.b)
         good, bad = (a, b) if label in layout.a_good else (b, a)
         rest = {name: value for name, value in row.record.items() if name not in (layout.a, layout.b)}
         pairs.append(row._replace(record={GOOD: good, BAD: bad} | rest))
     return pairs
-
-
-def mark_blocks(rows: Iterable[Row], of: str, mark_first: Mapping[str, int]) -> list[Row]:
-    """Add ``block`` to rows, ``last`` or ``earlier``, and the marks of the first rows of each block.
-
-    Raises:
-        UserError: when a row has no such column.
-    """
-    blocks = [(key, list(block)) for key, block in itertools.groupby(rows, lambda row: written(_value(row, of)))]
-    left = Counter(key for key, _ in blocks)
-    marked = []
-    for key, block in blocks:
-        left[key] -= 1
-        name = "earlier" if left[key] else "last"
-        for place, row in enumerate(block):
-            marks = {mark: place < size for mark, size in mark_first.items()}
-            marked.append(row._replace(record=row.record | {"block": name} | marks))
-    return marked
-
-
-def _value(row: Row, name: str) -> Any:
-    if name not in row.record:
-        raise UserError(
-            f"{row.place}: no key {name!r}; the keys are {', '.join(row.record)}.{did_you_mean(name, row.record)}"
-        )
-    return row.record[name]

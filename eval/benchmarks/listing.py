@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from eval.benchmarks.card import Benchmark, Expected
+from eval.benchmarks.card import DEMO, Benchmark, Expected
 from eval.benchmarks.registry import published_cards
 from ucurve.text_table import format_table
 
@@ -82,7 +82,7 @@ def source(card: Benchmark) -> str:
     """Return where the pairs come from: a data set of the hub, files, or the program itself."""
     if card.hub is not None:
         return card.hub.name
-    return "generated" if card.generated else "files"
+    return "generated" if card.name == DEMO else "files"
 
 
 def location(card: Benchmark) -> str:

@@ -17,14 +17,17 @@ from eval.benchmarks.expressions import groups
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import written
 from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.layouts import mark_blocks, pair_either, pair_sentences
+from eval.benchmarks.layouts import pair_either, pair_sentences
 from eval.benchmarks.registry import find_benchmark
+from eval.benchmarks.rows import find_rows
 from eval.benchmarks.sources import pin, read_published
 from eval.pairs import COUNTED, SET, Keys, counted, pair_table
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
 
 Fingerprint = tuple[tuple[Path, int, int], ...]
+_CONTEXTS = {"condition_good", "condition_bad", "target"}
+_TWO_CONTEXTS = {member: f"{{condition_{member}}} {{target}}" for member in ("good", "bad")}
 _KEYS = Keys("paradigm", "phenomenon", "good", "bad")
 
 
@@ -99,12 +102,8 @@ def _text_columns(card: Benchmark) -> set[str]:
 
 def _lay_out(rows: list[Row], card: Benchmark) -> list[Row]:
     """Turn rows into rows of one pair each."""
-    for row in rows:
-        if len({written(row.record.get(name)) for name in card.same}) > 1:
-            held = ", ".join(repr(row.record.get(name)) for name in card.same)
-            raise UserError(f"{row.place}: the same text is expected in {', '.join(card.same)}, not {held}")
-    if card.blocks is not None:
-        rows = mark_blocks(rows, card.blocks.of, card.blocks.mark_first)
+    if card.rows is not None:
+        rows = find_rows(card.rows)(rows)
     if card.sentences is not None:
         return pair_sentences(rows, card.sentences)
     return rows if card.either is None else pair_either(rows, card.either)
@@ -131,16 +130,7 @@ def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterato
 
 def _maps(card: Benchmark) -> list[dict[str, Any]]:
     maps = [{**card.columns, **columns} for columns in card.each or ({},)]
-    return [_unnamed_sentences(card, columns) | columns for columns in maps]
-
-
-def _unnamed_sentences(card: Benchmark, columns: dict[str, Any]) -> dict[str, Any]:
-    """Return what the two sentences are where the card does not name them."""
-    if card.lines is not None:
-        return {"good": "good", "bad": "bad"}
-    if {"condition_good", "condition_bad", "target"} <= columns.keys():
-        return {member: f"{{condition_{member}}} {{target}}" for member in ("good", "bad")}
-    return {}
+    return [_TWO_CONTEXTS | columns if columns.keys() >= _CONTEXTS else columns for columns in maps]
 
 
 def _groups(card: Benchmark, row: Row) -> dict[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
-from eval.benchmarks.card import Benchmark
+from eval.benchmarks.card import DEMO, Benchmark
 from eval.benchmarks.files.readers import Row, read_rows
 from eval.benchmarks.files.source_file import source_files
 from eval.benchmarks.files.tables import TableForm
@@ -28,13 +28,13 @@ def read_published(
     Raises:
         UserError: when files are missing or broken, there is no row, or the hub cannot be reached.
     """
-    if card.generated and _without_folder(card, root):
+    if card.name == DEMO and _without_folder(card, root):
         from eval.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", record) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:
         return _from_hub(card)
-    form = TableForm(card.delimiter, card.header or None, card.header_unless, card.lines, card.quotes)
+    form = TableForm(card.delimiter, card.header or None, card.header_unless, card.quotes)
     rows = read_rows(source_files(find_files(card, root), unpacked), form, text)
     if not rows:
         raise UserError(f"benchmark {card.name!r} has no pairs in {card.home(root)}/{' or '.join(card.files)}")

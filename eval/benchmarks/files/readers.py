@@ -20,7 +20,7 @@ from eval.benchmarks.files.tables import (
 )
 from eval.benchmarks.files.workbooks import read_sheets
 from eval.pairs import parse_json, parse_json_lines
-from ucurve.errors import UserError
+from ucurve.errors import UserError, did_you_mean
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -51,9 +51,16 @@ class Row(NamedTuple):
     record: Record
     set: str = ""
 
+    def value(self, name: str) -> object:
+        """Return what a column holds, which must be there."""
+        if name not in self.record:
+            held = ", ".join(self.record)
+            raise UserError(f"{self.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, self.record)}")
+        return self.record[name]
+
 
 def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str] = ()) -> list[Row]:
-    """Read the rows of files: JSON lines, JSON arrays, tables, parquet, xlsx, and text with two lines a pair.
+    """Read the rows of files: JSON lines, JSON arrays, tables, parquet and xlsx.
 
     A column of integers, of numbers or of truth values over all tables becomes such, with None where a field is empty.
     Of a JSON array of arrays, the columns are the places of the values, as ``0.1``.
@@ -63,8 +70,7 @@ def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str]
 
     Raises:
         UserError: naming the file that is empty, and file and line of what is not UTF-8 or not of the form, of two
-            columns of one name, of too many columns, of a row that has not as many fields as the header, and of a line
-            without its partner.
+            columns of one name, of too many columns, and of a row that has not as many fields as the header.
     """
     rows: list[Row] = []
     of_tables: list[Row] = []
@@ -96,8 +102,6 @@ def _records(file: SourceFile, form: TableForm) -> list[tuple[str, Record]]:
             return parse_json_lines(content, file.place)
         case ".json":
             return list(_json(content, text, file.place))
-        case ".txt" if form.lines is not None:
-            return list(_two_lines(text, file.place, form.lines))
     return table_records(text, file.place, file.suffix, form)
 
 
@@ -118,14 +122,6 @@ def decode(data: bytes, place: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UserError(f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)") from error
-
-
-def _two_lines(text: str, name: str, order: tuple[str, str]) -> Iterator[tuple[str, Record]]:
-    lines = [(f"{name}:{number}", line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) % 2:
-        raise UserError(f"{lines[-1][0]}: a line without its partner; two lines, {' and '.join(order)}, make a pair")
-    for (place, first), (_, second) in zip(lines[::2], lines[1::2], strict=True):
-        yield place, dict(zip(order, (first, second), strict=True))
 
 
 def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:

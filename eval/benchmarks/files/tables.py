@@ -31,7 +31,6 @@ class TableForm:
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
     header_unless: str | None = None
-    lines: tuple[str, str] | None = None
     quotes: Quotes | None = None
 
 

@@ -88,7 +88,7 @@ def zstandard(content):
     return pa.compress(content.encode(), codec="zstd", asbytes=True)
 
 
-TWO_LINES = "lines: [bad, good]\n"
+TWO_LINES = "header: [text]\nquotes: text\nrows: eval.benchmarks.rows:bad_line_first\n"
 LONG = "sentences: {sentence: s, grammatical: ok, item: id}\n"
 LONG_ROWS = [(7, 1, GOOD[0]), (8, 0, BAD[1]), (7, 0, BAD[0]), (8, 1, GOOD[1])]
 EITHER = "either: {a: a, b: b, label: which, a_good: first, b_good: second}\n"
@@ -110,7 +110,7 @@ FORMS = {
         {"p.txt": "".join(f"{bad}\n{good}\n\n" for good, bad in zip(GOOD, BAD, strict=True))}, TWO_LINES,
     ),
     "two lines a pair, the good one first": (
-        {"p.txt": "".join(f"{good}\n{bad}\n" for good, bad in zip(GOOD, BAD, strict=True))}, "lines: [good, bad]\n",
+        {"p.txt": "".join(f"{good}\n{bad}\n" for good, bad in zip(GOOD, BAD, strict=True))}, "header: [text]\nquotes: text\nsentences: {sentence: text}\n",
     ),
     "gzip": ({"p.jsonl.gz": gzip.compress(lines().encode())}, ""),
     "zstandard": ({"p.csv.zst": zstandard(table())}, ""),
@@ -284,8 +284,8 @@ BROKEN = {
     "an empty sentence": ({"p.jsonl": lines([{"sentence_good": " ", "sentence_bad": "b"}])}, "", r"p\.jsonl:1: 'sentence_good' is empty"),
     "a region that stands twice": ({"p.jsonl": lines([{"sentence_good": "a a", "sentence_bad": "b", "r": "a"}])},
         "columns: {region_good: r}\n", r"p\.jsonl:1: the region 'a' stands 2 times in 'a a'; give FROM:TO instead"),
-    "another text where one is expected": ({"p.jsonl": lines([ROWS[0] | {"c": "x", "d": "y"}])}, "same: [c, d]\n",
-        r"p\.jsonl:1: the same text is expected in c, d, not 'x', 'y'"),
+    "another text where one is expected": ({"p.jsonl": lines([ROWS[0] | {"0.0": "x", "0.1": "y"}])}, "rows: eval.benchmarks.rows:same_condition\n",
+        r"p\.jsonl:1: the same text is expected in 0\.0, 0\.1, not 'x', 'y'"),
     "a context that is not the beginning": ({"p.jsonl": lines()}, "columns: {condition: sentence_bad}\n",
         r"p\.jsonl:1: the good sentence .* must start with its condition 'The cat sit\.' and go on"),
     "no file": ({}, "", r"benchmark 'own': no files of a form that is read in .*own"),
@@ -295,9 +295,16 @@ BROKEN = {
     "good and bad in one column": (
         {"p.jsonl": lines()}, "columns: {bad: sentence_good}\n", r"columns: good and bad are both 'sentence_good'"
     ),
-    "two ways at once": ({"p.jsonl": lines()}, TWO_LINES + LONG, r"give at most one of lines, sentences and either"),
+    "two ways at once": ({"p.jsonl": lines()}, EITHER + LONG, r"give at most one of sentences and either"),
     "a column made in two ways": ({"p.jsonl": lines()}, "columns: {paradigm: {of: a, text: b}}\n",
         r"give exactly one of of, first_of and text"),
+    "rows of another package": ({"p.jsonl": lines()}, "rows: os:system\n",
+        r"card\.yaml:3: rows: 'os:system': eval\.benchmarks\.MODULE:FUNCTION is expected, as eval.*; no other code is run"),
+    "rows of a path": ({"p.jsonl": lines()}, "rows: eval.benchmarks.../own/x:f\n", r"no other code is run"),
+    "rows of no module": ({"p.jsonl": lines()}, "rows: eval.benchmarks.rovs:f\n", r"there is no module eval\.benchmarks\.rovs"),
+    "rows by a function of another kind": ({"p.jsonl": lines()}, "rows: eval.benchmarks.rows:import_module\n",
+        r"eval\.benchmarks\.rows has no such function; it has bad_line_first, same_condition, "),
+    "rows without the column": ({"p.jsonl": lines()}, TWO_LINES.splitlines()[-1] + "\n", r"p\.jsonl:\d: no key 'text'; the keys are"),
     "an expression": ({"p.jsonl": lines()}, 'file_names: "("\n', r"card\.yaml:3: file_names: '\(' is no regular expression"),
     "not YAML": ({"p.jsonl": lines()}, "columns: {\n", r"card\.yaml:\d+: not YAML"),
 }  # fmt: skip
