@@ -154,7 +154,7 @@ def train_by_peer(run: Path) -> dict[str, Any]:
     from train.run_folder.config_file import load_settings
 
     settings, seen = load_settings(run), open_batches(run)
-    batches = np.array([[one.ids for one in seen.of_step(step + 1)] for step in range(seen.steps)])
+    batches = np.array([[one.ids for one in seen.of_step(step + 1)] for step in range(seen.run.steps)])
     device = choose_device(settings.engine.device)
     model = AutoModelForCausalLM.from_pretrained(run / "checkpoints" / "step00000000", dtype="float32").to(device)
     ends, losses = [time.perf_counter()], []

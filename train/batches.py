@@ -65,8 +65,9 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
     sequences = batches.between(settings.after, settings.to)
     if settings.format == "text":
         steps = f"steps {settings.after + 1:,} to {settings.to:,}"
-        size = f"{batches.sequences} x {batches.order.length} tokens each"
-        file.write(f"{batches.name}: {steps}, {size}; every sequence ends with its last target\n")
+        size = f"{batches.run.sequences} x {batches.run.length} tokens each"
+        name = batches.run.run.resolve().name
+        file.write(f"{name}: {steps}, {size}; every sequence ends with its last target\n")
         file.writelines(_format_sequence(seen, settings.ids) for seen in sequences)
         return
     names = [field.name for field in fields(SeenSequence) if settings.ids or field.name != "ids"]

@@ -12,7 +12,7 @@ from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.storage.run_folder import TOKENIZER
-from ucurve.tokens.order import DataOrder
+from ucurve.tokens.order import Batches
 from ucurve.tokens.run import RunTokens
 from ucurve.tokens.store import TokenStore
 
@@ -44,13 +44,10 @@ class SeenSequence:
 
 @dataclass(frozen=True)
 class SeenBatches:
-    """The batches of a run, each of ``sequences`` sequences, also those of steps that are still to be trained."""
+    """The batches of a run as text, also those of steps that are still to be trained."""
 
-    name: str
-    steps: int
-    sequences: int
-    order: DataOrder
-    store: TokenStore = field(repr=False)
+    run: RunTokens
+    batches: Batches = field(repr=False)
     tokenizer: "PreTrainedTokenizerBase" = field(repr=False)
 
     def between(self, after: int, to: int) -> Iterator[SeenSequence]:
@@ -60,19 +57,17 @@ class SeenBatches:
 
     def of_step(self, step: int) -> Iterator[SeenSequence]:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
-        starts = self.order.batch(step - 1, self.sequences)
-        windows = self.store.windows(starts, self.order.length + 1)
+        order, store, size = self.batches.order, self.batches.store, self.run.sequences
+        starts, windows = order.batch(step - 1, size), self.batches.of_step(step)
         for place, (start, ids) in enumerate(zip(starts.tolist(), windows.tolist(), strict=True)):
-            epoch = ((step - 1) * self.sequences + place) // self.order.sequences
-            first, last = (self.store.find_document(position) for position in (start, start + self.order.length))
+            epoch = ((step - 1) * size + place) // order.sequences
+            first, last = (store.find_document(position) for position in (start, start + order.length))
             text = str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
             yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, text)
 
 
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
-    """Open the batches of a run from its folder and its token stream.
-
-    Where the cache does not hold the stream, it is rebuilt from the corpus with the run's own tokenizer.
+    """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus.
 
     Args:
         cache: folder of the token streams; None for the run's own.
@@ -83,10 +78,7 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
     """
     seen = RunTokens.of(run)
     store = seen.find_stream(cache) or _rebuild(seen, cache or seen.cache, data_path)
-    batches = seen.batches(store)
-    return SeenBatches(
-        run.resolve().name, seen.steps, seen.sequences, batches.order, store, load_tokenizer(run / TOKENIZER)
-    )
+    return SeenBatches(seen, seen.batches(store), load_tokenizer(run / TOKENIZER))
 
 
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:

@@ -111,9 +111,9 @@ def test_a_million_steps_on_it_is_as_fast(run):
     batches = open_batches(run)
     seen = list(batches.between(999_999, 1_000_000))
     assert time.perf_counter() - started < 1
-    assert batches.steps == 2_000_000
-    assert [one.ids for one in seen] == Batches(batches.store, batches.order, 8).of_step(1_000_000).tolist()
-    assert seen[0].epoch == 999_999 * 8 // batches.order.sequences
+    assert batches.run.steps == 2_000_000
+    assert [one.ids for one in seen] == batches.batches.of_step(1_000_000).tolist()
+    assert seen[0].epoch == 999_999 * 8 // batches.batches.order.sequences
 
 
 def test_the_cache_is_enough_and_so_is_the_corpus(run, corpus, tmp_path, capsys):
