@@ -29,12 +29,15 @@ lint: install
 types: install
 	$(VENV)/bin/mypy
 
+# Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode.
+TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2
+
 unit: install
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
+	$(TESTS) --dist worksteal
 
 # What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
 long: install
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 -m long
+	$(TESTS) -m long
 
 format: install
 	$(RUFF) check --fix $(CODE)
