@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,8 +60,8 @@ def serve():
 
 
 @pytest.fixture(scope="session")
-def demo_run(tmp_path_factory):
-    """A run on the demo's corpus, of a few checkpoints and without scores."""
+def trained_run(tmp_path_factory):
+    """A run on the demo's corpus, of a few checkpoints and without scores; tests copy it."""
     folder = tmp_path_factory.mktemp("demo")
     command = [sys.executable, str(ROOT / "train.py"), "model=tiny", "tokens=100K", "tokenizer=char", "data=demo"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
@@ -70,11 +71,22 @@ def demo_run(tmp_path_factory):
     return run
 
 
+def copied(run, folder):
+    return Path(shutil.copytree(run, folder / "runs" / run.name))
+
+
+@pytest.fixture
+def demo_run(trained_run, tmp_path_factory):
+    """A run without scores, for one test alone."""
+    return copied(trained_run, tmp_path_factory.mktemp("demo"))
+
+
 @pytest.fixture(scope="session")
-def scored_run(demo_run):
+def scored_run(trained_run, tmp_path_factory):
     """The run, scored on the demo's pairs under several alphas."""
+    run = copied(trained_run, tmp_path_factory.mktemp("scored"))
     names = ",".join(["lp", *(f"slln_lp:{alpha}" for alpha in ALPHAS)])
-    command = [sys.executable, str(ROOT / "score.py"), f"run={demo_run}", "benchmarks=[demo]", f"linking=[{names}]"]
+    command = [sys.executable, str(ROOT / "score.py"), f"run={run}", "benchmarks=[demo]", f"linking=[{names}]"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=demo_run.parent, env=environment, capture_output=True, check=True)
-    return demo_run
+    subprocess.run(command, cwd=run.parents[1], env=environment, capture_output=True, check=True)
+    return run
