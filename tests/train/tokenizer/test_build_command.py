@@ -38,22 +38,6 @@ def test_builds_one_tokenizer_alone(tmp_path):
     assert (again.returncode, again.stdout, again.stderr) == (0, result.stdout, "")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["data.path=none.txt"], "error: data.path: no file or folder 'none.txt'"),
-        (["tokenizer=words", "data.path=x"], "error: unknown tokenizer 'words'"),
-        (["tokenizer=hub"], "tokenizer: path: no tokenizer given"),
-    ],
-)
-def test_mistake_exits_with_2_and_one_message(tmp_path, arguments, message):
-    result = build(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("group", ["data", "tokenizer"])
 def test_every_shipped_choice_is_composed_and_checked(group):
     for file in sorted((ROOT / "conf" / group).glob("*.yaml")):
