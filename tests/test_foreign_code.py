@@ -22,7 +22,17 @@ from ucurve.huggingface.pretrained import load_model, load_rows, load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "ucurve/huggingface/pretrained.py"
-SOURCES = ("ucurve", "train", "eval", "analysis", "launch", "benchmarks", "tokenizers/build.py")
+SOURCES = (
+    "ucurve",
+    "train",
+    "eval",
+    "generation",
+    "validation",
+    "analysis",
+    "launch",
+    "workbench",
+    "tokenizers/build.py",
+)
 
 CODE = "runs code that lies beside what it loads"
 PICKLE = "unpickles, which runs what the pickle says"

@@ -23,11 +23,9 @@ from ucurve.tokens.order import Batches
 
 
 @pytest.fixture
-def run(settings_of):
+def run(finished_run):
     """A finished run of 12 steps."""
-    settings = settings_of()
-    train_cell(settings)
-    return Path(settings.paths.runs) / settings.run_name
+    return finished_run()
 
 
 def lengthen(run, tokens):

@@ -18,10 +18,8 @@ from ucurve.storage.sealed import RECORD
 
 
 @pytest.fixture
-def finished(settings_of):
-    settings = settings_of("schedule.count=3")  # steps 0, 3 or so, and 12
-    train_cell(settings)
-    return Path(settings.paths.runs) / settings.run_name
+def finished(finished_run):
+    return finished_run("schedule.count=3")  # steps 0, 3 or so, and 12
 
 
 def folders(run):

@@ -21,14 +21,14 @@ from train.grid.worker import GridRun, Outcome, format_outcomes
 from train.run.run import train_cell
 from train.run_folder.records import RunRecord
 from ucurve.cli import run as run_command
-from ucurve.config import Composed, compose, plain, sweep
+from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
 
 
 @pytest.fixture
-def cells(overrides):
+def cells(overrides, values_of):
     """Four cells, which nobody trains unless told to."""
-    composed = [Composed(compose("train", cell), tuple(cell)) for cell in sweep("train", [*overrides, "seed=0,1,2,3"])]
+    composed = [Composed(values_of(cell), tuple(cell)) for cell in sweep("train", [*overrides, "seed=0,1,2,3"])]
     return grid_cells(composed)
 
 

@@ -29,10 +29,8 @@ def rows(run):
 
 
 @pytest.fixture
-def finished(settings_of):
-    settings = settings_of(SHARE)
-    train_cell(settings)
-    return settings.folder
+def finished(finished_run):
+    return finished_run(SHARE)
 
 
 def cut_after(monkeypatch, step):

@@ -35,10 +35,8 @@ def outcome(run):
 
 
 @pytest.fixture
-def alone(settings_of):
-    settings = settings_of("name=alone")
-    train_cell(settings)
-    return outcome(folder_of(settings))
+def alone(finished_run):
+    return outcome(finished_run("name=alone"))
 
 
 def signal_in_step(monkeypatch, number, wanted=4):

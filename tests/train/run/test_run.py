@@ -39,10 +39,8 @@ def losses(run):
 
 
 @pytest.fixture
-def finished(settings_of):
-    settings = settings_of()
-    train_cell(settings)
-    return Path(settings.paths.runs) / settings.run_name
+def finished(finished_run):
+    return finished_run()
 
 
 def test_a_finished_run_is_what_the_contract_says(finished):
