@@ -73,7 +73,7 @@ def test_the_line_as_typed_trains_and_scores_every_checkpoint(hub, typed):
     assert sorted(set(scored["step"])) == json.loads((run / "run.json").read_text())["checkpoint_steps"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_read_is_recorded(hub, typed):
     place, _ = typed
     run = place / "runs" / NAME
@@ -86,7 +86,7 @@ def test_what_was_read_is_recorded(hub, typed):
     assert scores["benchmark_commit"] == commit_of(hub, "datasets", BENCHMARK)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sentencepiece_model_alone_gives_the_ids_of_sentencepiece(hub, typed):
     place, _ = typed
     content = hub.repositories["models", TOKENIZER].commits[commit_of(hub, "models", TOKENIZER)]["tokenizer.model"]

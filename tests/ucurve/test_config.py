@@ -95,10 +95,10 @@ def test_other_arguments_are_left_as_they_are(argument):
     assert quoted_where_needed(argument) == argument
 
 
-@pytest.mark.parametrize("key", [field.name for field in dataclasses.fields(ScoreSettings)])
-def test_every_scoring_key_is_one_of_score_and_one_below_eval_in_train(key):
-    assert key in compose("score", [])
-    assert key in compose("train", ["tokens=1M"])["eval"]
+def test_every_scoring_key_is_one_of_score_and_one_below_eval_in_train():
+    keys = {field.name for field in dataclasses.fields(ScoreSettings)}
+    assert keys - set(compose("score", [])) == set()
+    assert keys - set(compose("train", ["tokens=1M"])["eval"]) == set()
 
 
 def test_one_default_of_scoring_serves_both_commands():

@@ -107,20 +107,24 @@ def stored_rows(library, seed, linking, **where):
     return rows.sort_values("step")
 
 
-@pytest.mark.parametrize("linking", NAMES)
-def test_accuracies_are_those_that_scoring_writes(library, linking):
+SPLITS, GROUPS = ("all", "equal", "good_longer", "bad_longer"), ("all", "phenomenon", "paradigm")
+SHOWN = [(name, "all", "paradigm") for name in NAMES]  # every function, and every way to show two of them
+SHOWN += [(name, split, by) for name in ("slln_lp", "morcela") for split in SPLITS for by in GROUPS]
+
+
+@pytest.mark.parametrize(("linking", "split", "by"), dict.fromkeys(SHOWN))
+def test_accuracies_are_those_that_scoring_writes(library, linking, split, by):
     label = library.runs()[0].label
-    for split in ("all", "equal", "good_longer", "bad_longer"):
-        for by, column in (("all", "phenomenon"), ("phenomenon", "phenomenon"), ("paradigm", "paradigm")):
-            found = curves(library, read_asked(ask(linking, by=by, split=split, runs=label)))
-            table = pd.DataFrame(found["rows"], columns=found["columns"])
-            for value, rows in table.groupby("value"):
-                where = {"paradigm": "all"} if column == "phenomenon" else {}
-                known = stored_rows(library, 0, linking, split=split, **where, **{column: value})
-                assert rows["step"].tolist() == known["step"].tolist()
-                np.testing.assert_array_equal(rows["n"].to_numpy(int), known["n"].to_numpy())
-                for ours, theirs in (("accuracy", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
-                    np.testing.assert_allclose(rows[ours].to_numpy(float), known[theirs], rtol=1e-12)
+    found = curves(library, read_asked(ask(linking, by=by, split=split, runs=label)))
+    table = pd.DataFrame(found["rows"], columns=found["columns"])
+    assert len(table)
+    where, column = ({}, "paradigm") if by == "paradigm" else ({"paradigm": "all"}, "phenomenon")
+    for value, rows in table.groupby("value"):
+        known = stored_rows(library, 0, linking, split=split, **where, **{column: value})
+        assert rows["step"].tolist() == known["step"].tolist()
+        np.testing.assert_array_equal(rows["n"].to_numpy(int), known["n"].to_numpy())
+        for ours, theirs in (("accuracy", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
+            np.testing.assert_allclose(rows[ours].to_numpy(float), known[theirs], rtol=1e-12)
 
 
 def test_a_line_of_two_seeds_is_their_mean_with_their_deviation(library):
