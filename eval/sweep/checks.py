@@ -24,8 +24,8 @@ def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], s
     """Check what configurations, pair tables and the files of settings tell, before a tokenizer or a model is loaded.
 
     Raises:
-        UserError: when a file is missing or broken, a scorer does not fit a model or the pairs, or a linking function
-            that was asked for can be had from no scores.
+        UserError: when a file is missing or broken, a scorer does not fit a model or the pairs, or no scores have what
+            a linking function reads that was asked for.
     """
     _check_counts(targets, settings)
     if settings.unigrams is not None:
@@ -62,19 +62,16 @@ def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
 
 
 def log_equal_revisions(jobs: Sequence[Job]) -> None:
-    """Warn about revisions that have the same weights, or a file of them: at most one is the checkpoint of its name.
-
-    Checkpoints of this suite may be equal, after steps with a learning rate of 0: their manifests vouch for the steps.
-    """
+    """Warn about revisions that have the same weights, or a file of them: at most one is the checkpoint of its name."""
     infos = {job.target.revision: job.scorer.info for job in jobs if job.target.revision is not None}
-    vouched = {revision for revision, info in infos.items() if info.target.ours}
+    ours = {revision for revision, info in infos.items() if info.target.ours}  # with a learning rate of 0 equal too
     equal = find_equal({revision: info.hashes[0] for revision, info in infos.items()})
     shared = find_shared_parts({revision: info.weight_parts for revision, info in infos.items()})
     for groups, same, verdict in (
         (equal, "the same weights", "they are one model and not several checkpoints, and the report says so"),
         (shared, "the same file of weights", "at most one of them can own that file; the others are of no step"),
     ):
-        doubtful = [group for group in groups if not vouched.issuperset(group)]
+        doubtful = [group for group in groups if not ours.issuperset(group)]
         if doubtful:
             say(
                 f"warning: {jobs[0].target.name}: of {len(infos)} revisions, these have {same}: "
@@ -83,14 +80,14 @@ def log_equal_revisions(jobs: Sequence[Job]) -> None:
 
 
 def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) -> None:
-    """Check that a linking function that was asked for can be had from the columns of some scorer."""
+    """Check that some scorer gives the columns of each linking function that was asked for."""
     for linking in map(parse_linking, settings.linking or ()):
         if not any(found.issuperset(linking.reads) for found in columns.values()):
             raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
 
 
 def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
-    """Say which linking functions are left out, of those that nobody asked for by name."""
+    """Log which of the usual linking functions are left out."""
     wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
     if missing and settings.linking is None:
@@ -121,7 +118,7 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache) -
 
 
 def _can_have(job: Job, linking: Linking) -> bool:
-    """Say whether the scores of a job have the columns that a linking function reads."""
+    """Tell whether the scores of a job have the columns that a linking function reads."""
     return job.columns.issuperset(linking.reads)
 
 

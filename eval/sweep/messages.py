@@ -1,9 +1,8 @@
-"""What scoring logs: one line for each score, and once for each benchmark what its numbers leave out."""
+"""What scoring logs: a line for each score, and once for each benchmark what its numbers leave out."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import pandas as pd
 
@@ -19,10 +18,10 @@ _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad lo
 
 
 def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
-    """Say how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
+    """Log how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
 
     Args:
-        said: lines that have been said and are not said again; the new ones are added.
+        said: lines that were logged before; the new ones are added.
     """
     for line in _describe_benchmarks(jobs):
         if line not in said:
@@ -48,7 +47,7 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
 def log_score(
     job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
 ) -> None:
-    """Say the overall accuracies of one score, as its card reports them: under a preset all its linking functions."""
+    """Log the overall accuracies of one score, as its card reports them; under a preset, of all linking functions."""
     reported = settings.reported(job.benchmark)
     aggregate = reported.overall
     names = list(dict.fromkeys(accuracies["linking"]))
@@ -57,8 +56,8 @@ def log_score(
     overall = accuracies[(accuracies[["phenomenon", "paradigm"]] == ["all", aggregate]).all(axis=1)]
     unknown = int((scores["unk_good"] + scores["unk_bad"]).sum()) if "unk_good" in scores else 0
     for name, rule in product(shown, rules):
-        rows = overall[(overall["linking"] == name) & (overall["ties_rule"] == rule)].to_dict("records")
-        splits = {str(row["split"]): row for row in rows}
+        rows = overall[(overall["linking"] == name) & (overall["ties_rule"] == rule)]
+        splits = {str(row["split"]): row for _, row in rows.iterrows()}
         row = splits["all"]
         say(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
@@ -71,17 +70,17 @@ def log_score(
         say(line)
 
 
-def _percent(row: Mapping[Hashable, Any], column: str) -> str:
+def _percent(row: pd.Series, column: str) -> str:
     return f"{100 * row[column]:.2f}"
 
 
-def _lengths(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
-    """Write the accuracies by length split; one that has no pairs is left out."""
+def _lengths(splits: Mapping[str, pd.Series]) -> str:
+    """Write the accuracies by length split, of those that have pairs."""
     return "".join(f", {text} {_percent(splits[name], 'accuracy')}" for name, text in _SPLITS.items() if name in splits)
 
 
 def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> str:
-    """Write Delta_acc and the differences it is made of with intervals; nothing where a length split has no pairs."""
+    """Write Delta_acc and its two differences with intervals; nothing where a length split has no pairs."""
     identity = ["linking", "ties_rule", "phenomenon", "paradigm"]
     rows = statistics[(statistics[identity] == [linking, rule, "all", aggregate]).all(axis=1)]
     if not len(rows) or math.isnan(rows["delta_acc"].iloc[0]):
@@ -96,14 +95,14 @@ def _bias(statistics: pd.DataFrame, linking: str, rule: str, aggregate: str) -> 
     )
 
 
-def _same_tokens(job: Job, row: Mapping[Hashable, Any]) -> str:
-    """Say how many pairs the tokenizer cannot tell apart, where there are any: chance or length decides them."""
+def _same_tokens(job: Job, row: pd.Series) -> str:
+    """Write how many pairs have the same tokens, where there are any: chance or length decides them."""
     same = job.scorer.same_tokens if isinstance(job.scorer, TokenScorer) else 0
     return f", {same:,} of {row['n']:,} pairs have the same tokens" if same else ""
 
 
-def _length_alone(splits: Mapping[str, Mapping[Hashable, Any]]) -> str:
-    """Say so where length decides every pair of unequal length: such a score shows nothing else."""
+def _length_alone(splits: Mapping[str, pd.Series]) -> str:
+    """Write that length decides every pair of unequal length, where it does."""
     if not {"good_longer", "bad_longer"} <= set(splits):
         return ""
     winner = winner_by_length(splits["good_longer"]["accuracy"], splits["bad_longer"]["accuracy"])
