@@ -13,7 +13,13 @@ from analysis.report.html import Column, ReportSection, TableView, interval_colu
 from eval.metrics.accuracy import PUBLISHED, winner_by_length
 from eval.store.reported import OVER_PAIRS
 from eval.store.tables import ACCURACY
+from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
+
+_OF_TRAINING = (
+    *("model", "parameters", "tokens", "tokenizer", "data", "seeds"),
+    *("configuration", "code", "versions", "hardware"),
+)
 
 Linkings = Mapping[tuple[str, str], str]
 
@@ -62,21 +68,24 @@ def headline_lines(table: pd.DataFrame) -> list[str]:
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate the settings, code and hardware of each run from its run.json; a missing value is an empty string."""
+    """Tabulate the settings, code and hardware of each run; nothing is known of a model that was not trained here."""
     rows = []
     for run in runs:
-        record, revision = run.record, str(run.record.get("code_revision") or "")
-        rows.append({
-            "run": run.label, "folder": str(run.folder), "status": run.status, "model": record.get("model", ""),
-            "parameters": run.parameters or "", "tokens": record.get("tokens_budget", ""),
-            "tokenizer": record.get("tokenizer", ""), "data": record.get("data", ""),
-            "seeds": _format_values(record.get("seeds") or {}),
-            "configuration": str(record.get("config_sha256", ""))[:12],
-            "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-            "versions": _format_values(record.get("versions") or {}),
-            "hardware": _format_values(record.get("hardware") or {}),
-        })  # fmt: skip
+        row: dict[str, object] = {"run": run.label, "folder": str(run.folder), "status": run.status}
+        row |= dict.fromkeys(_OF_TRAINING, "")
+        rows.append(row | (_describe_training(run.facts) if run.facts else {}))
     return pd.DataFrame(rows)
+
+
+def _describe_training(facts: RunFacts) -> dict[str, object]:
+    revision = facts.code_revision or ""
+    return {
+        "model": facts.model, "parameters": facts.parameters["total"], "tokens": facts.tokens_budget,
+        "tokenizer": facts.tokenizer, "data": facts.data, "seeds": _format_values(facts.seeds.model_dump()),
+        "configuration": facts.config_sha256[:12],
+        "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
+        "versions": _format_values(facts.versions), "hardware": _format_values(facts.hardware),
+    }  # fmt: skip
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linkings: Linkings) -> pd.DataFrame:
@@ -94,7 +103,7 @@ def missing(runs: Sequence[Run], scores: pd.DataFrame, linkings: Linkings) -> pd
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
-def _format_values(values: dict[str, object]) -> str:
+def _format_values(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,6 +13,7 @@ from eval.store.scores import PAIRS
 from eval.store.tables import TABLES, TableFile, read_table
 from eval.store.tokens import token_fault, token_path
 from ucurve.errors import DamagedError, UserError
+from ucurve.storage.facts import Manifest
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, REPORTED, SENTENCES, STEPS, parse_step
@@ -35,7 +35,7 @@ class Findings:
     unvouched: list[str] = field(default_factory=list)
 
 
-def verify_scores(folder: Path, manifests: Mapping[int, Mapping[str, Any]] | None = None) -> Findings:
+def verify_scores(folder: Path, manifests: Mapping[int, Manifest] | None = None) -> Findings:
     """Check what is stored below ``eval/``; nothing is wrong where nothing is stored.
 
     Args:
@@ -103,7 +103,7 @@ def _verify_score(
     folder: Path,
     path: Path,
     data_sha256: str | None,
-    manifests: Mapping[int, Mapping[str, Any]] | None,
+    manifests: Mapping[int, Manifest] | None,
     found: Findings,
 ) -> None:
     problem = score_fault(folder, path)
@@ -122,8 +122,8 @@ def _verify_score(
     expected = {} if data_sha256 is None else {"data_sha256": data_sha256}
     step = int(path.stem.removeprefix("step"))
     if manifests is not None and step in manifests:
-        files = manifests[step]["files"]
-        expected |= {"weights_sha256": manifests[step]["weights_sha256"], "config_sha256": files["config.json"]}
+        files = manifests[step].files
+        expected |= {"weights_sha256": manifests[step].weights_sha256, "config_sha256": files["config.json"]}
         if "tokenizer.json" in files:  # a tokenizer of many files is hashed apart
             expected["tokenizer_sha256"] = files["tokenizer.json"]
     elif manifests is not None and not (folder / CHECKPOINTS / path.stem).exists():

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
+from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import is_being_written
-from ucurve.storage.run_folder import MANIFEST, RECORD, checkpoints, match_folders, parse_step, read_run_record
+from ucurve.storage.run_folder import MANIFEST, RECORD, checkpoints, match_folders, parse_step
 
 _PAUSE = 5.0  # seconds between two looks at the folders
 _LAST_LOOKS = 12  # at runs of a pattern that have all ended: a grid may be about to begin with its next run
@@ -66,7 +67,8 @@ def _find(pattern: str) -> list[Path]:
 
 def _status(run: Path) -> str:
     """Return the status of a run; one whose process was killed is interrupted, whatever its record says."""
-    status = str(read_run_record(run).get("status", "running"))
+    facts = read_run_facts(run)
+    status = "running" if facts is None else facts.status
     return "interrupted" if status == "running" and not is_being_written(run) else status
 
 

@@ -18,9 +18,9 @@ from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.config import RunSettings
 from train.grid.failures import Failure, failure_file, read_failure
 from train.grid.worker import count_statuses
-from train.run_folder.records import read_record
 from ucurve.cli import run
 from ucurve.errors import UserError
+from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.locks import is_being_written
 from ucurve.storage.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
 
@@ -86,19 +86,19 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
     """Return the status of the run of one folder, without changing anything."""
     failure = read_failure(run)
     try:
-        record = read_record(run)
+        facts = read_run_facts(run)
     except UserError as error:
         return CellStatus(run.name, "failed", steps=steps, age=_seconds_since_last_write(run), reason=str(error))
-    if record is None:
+    if facts is None:
         status: Status = "running" if is_being_written(run) else "failed" if failure else "missing"
         return CellStatus(run.name, status, steps=steps, reason=failure.reason if failure else None)
-    status, reason = _find_status(run, record, failure)
+    status, reason = _find_status(run, facts, failure)
     last = _last_metrics(run)
     return CellStatus(
         cell=run.name,
         status=status,
         step=int(last["step"]) if last else 0,
-        steps=max(record.get("checkpoint_steps", []), default=steps),
+        steps=max(facts.checkpoint_steps, default=steps),
         loss=last.get("loss"),
         tokens_per_second=last.get("tokens_per_second"),
         age=_seconds_since_last_write(run),
@@ -111,14 +111,14 @@ def _planned_steps(settings: RunSettings) -> int | None:
     return None if settings.tokens is None else settings.steps
 
 
-def _find_status(run: Path, record: dict[str, Any], failure: Failure | None) -> tuple[Status, str | None]:
+def _find_status(run: Path, facts: RunFacts, failure: Failure | None) -> tuple[Status, str | None]:
     if is_being_written(run):
         return "running", None
     if failure is not None and failure_file(run).stat().st_mtime >= (run / RECORD).stat().st_mtime:
         return "failed", failure.reason
-    if record["status"] == "failed":
-        return "failed", str(record.get("error") or "").partition("\n")[0]
-    return ("done" if record["status"] == "finished" else "interrupted"), None
+    if facts.status == "failed":
+        return "failed", (facts.error or "").partition("\n")[0]
+    return ("done" if facts.finished else "interrupted"), None
 
 
 def _run_folders(pattern: str) -> list[Path]:

@@ -17,11 +17,14 @@ import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+if TYPE_CHECKING:
+    from ucurve.storage.facts import Manifest, RunFacts
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -43,6 +46,8 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
     from eval.store.scores import pairs_path, score_path
     from eval.store.tables import ACCURACY, STATISTICS
     from train.checkpoint_schedule import log_steps
+    from ucurve.storage.facts import write_manifest, write_run_facts
+    from ucurve.storage.run_folder import checkpoint_folder
 
     name = f"m{size}-3B-word-made-s{seed}"
     run = folder / name
@@ -50,7 +55,7 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
     linkings = [parse_linking(name) for name in LINKINGS]
     steps = list(log_steps(checkpoints, TOKENS // BATCH))
     (run / "eval" / "made" / "sentence").mkdir(parents=True)
-    (run / "run.json").write_text(json.dumps(record(name, size, seed, steps)), encoding="utf-8")
+    write_run_facts(run, facts(name, size, seed, steps))
     write_metrics(run / "metrics.jsonl", size, seed, steps)
     pairs.to_parquet(pairs_path(run, "made"), index=False)
     accuracies = []
@@ -60,9 +65,9 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
         accuracies.append(accuracy_table(pairs, scores, linkings).assign(**place))
         if with_pairs:
             scores.to_parquet(score_path(run, "made", "sentence", step), index=False)
-            manifest = run / "checkpoints" / f"step{step:08d}" / "manifest.json"
-            manifest.parent.mkdir(parents=True)
-            manifest.write_text(json.dumps({"step": step}), encoding="utf-8")
+            checkpoint = checkpoint_folder(run, step)
+            checkpoint.mkdir(parents=True)
+            write_manifest(checkpoint, manifest(step, size))
     # Statistics take ten times as long as accuracies: those of the last checkpoint stand at every other one too.
     last = statistics_table(pairs, scores, linkings, samples=2)
     places = pd.concat(accuracies)[list(STATISTICS.columns[:6])].drop_duplicates()
@@ -74,7 +79,7 @@ def pair_table(items: int) -> pd.DataFrame:
     """Return the pairs of the benchmark, in the columns of pairs.parquet."""
     paradigm = np.repeat(np.arange(PARADIGMS), items)
     pair = np.arange(PARADIGMS * items)
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "benchmark": "made", "language": "zho", "paradigm": [f"paradigm_{place:03d}" for place in paradigm],
         "phenomenon": [f"phenomenon_{place % PHENOMENA:02d}" for place in paradigm], "pair": pair,
         "good": [f"good {place}" for place in pair], "bad": [f"bad {place}" for place in pair],
@@ -108,14 +113,30 @@ def simulate(pairs: pd.DataFrame, size: int, seed: int, steps: list[int]) -> Ite
         )  # fmt: skip
 
 
-def record(name: str, size: int, seed: int, steps: list[int]) -> dict[str, Any]:
-    """Return a run.json."""
-    return {
-        "name": name, "model": f"m{size}", "tokens_budget": TOKENS, "tokenizer": "word", "data": "made",
-        "seeds": {"init": seed, "data": seed}, "parameters": {"total": PARAMETERS[size]}, "status": "finished",
-        "checkpoint_steps": steps, "cell_sha256": f"m{size}", "config_sha256": "0" * 64, "code_revision": "0" * 40,
-        "versions": {}, "hardware": {},
-    }  # fmt: skip
+def facts(name: str, size: int, seed: int, steps: list[int]) -> "RunFacts":
+    """Return what run.json says."""
+    from ucurve.storage.facts import RunFacts
+
+    return RunFacts.model_validate({
+        "name": name, "model": f"m{size}", "tokens_budget": TOKENS, "tokenizer": "word", "tokenizer_sha256": "0" * 64,
+        "vocabulary": 50_000, "data": "made", "data_sha256": "0" * 64,
+        "corpus": {"documents": 1, "tokens": TOKENS, "start_tokens_seen": 1}, "seeds": {"init": seed, "data": seed},
+        "config_sha256": "0" * 64, "cell_sha256": f"m{size}", "parameters": {"total": PARAMETERS[size]},
+        "checkpoint_steps": steps, "versions": {}, "hardware": {}, "status": "finished",
+        "engine": {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False},
+    })  # fmt: skip
+
+
+def manifest(step: int, size: int) -> "Manifest":
+    """Return the manifest of a checkpoint without files."""
+    from ucurve.storage.facts import Manifest
+
+    flops = 6.0 * PARAMETERS[size] * step * BATCH
+    return Manifest(
+        step=step, tokens=step * BATCH, flops=flops, flops_exact=flops, epoch=step * BATCH / TOKENS,
+        data_sha256="0" * 64, config_sha256="0" * 64, precision="float32", weights_sha256=f"{step:064}",
+        tokenizer_sha256="0" * 64, files={},
+    )  # fmt: skip
 
 
 def write_metrics(path: Path, size: int, seed: int, checkpoints: list[int]) -> None:

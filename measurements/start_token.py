@@ -26,8 +26,10 @@ from eval.metrics.accuracy import decide
 from eval.pairs import subset_pairs
 from eval.scoring.loading import load_model
 from train.tokenizer.folder import end_of_document
+from ucurve.errors import missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.storage.run_folder import checkpoints, read_run_record
+from ucurve.storage.facts import read_run_facts
+from ucurve.storage.run_folder import checkpoints
 
 SENTENCES_AT_ONCE = 64
 
@@ -75,10 +77,12 @@ def measure(run: Path, sentences: Sequence[str]) -> str:
     model = load_model(last)
     ids = tokenizer(list(sentences), add_special_tokens=False)["input_ids"]
     n = np.array([len(one) for one in ids])
-    corpus, seen = read_run_record(run)["corpus"], read_run_record(run)["tokens_budget"]
-    distance = corpus["tokens"] / corpus["documents"]
+    facts = read_run_facts(run)
+    if facts is None:
+        raise missing_folder("run", run)
+    distance = facts.corpus.tokens / facts.corpus.documents
     scores = score_after(end_of_document(tokenizer), ids, model)
-    row = [f"{run.name:<36}{seen / distance:>8,.0f}{distance:>8,.0f}{-scores.first.mean():>9.2f}"]
+    row = [f"{run.name:<36}{facts.tokens_budget / distance:>8,.0f}{distance:>8,.0f}{-scores.first.mean():>9.2f}"]
     (newline, *more) = tokenizer("\n", add_special_tokens=False)["input_ids"]
     if more or newline == tokenizer.unk_token_id:
         return "".join([*row, f"{'-':>9}{'-':>9}{100 * decide_pairs(scores.lp).mean():>9.1f}{'-':>9}"])

@@ -1,5 +1,4 @@
 import gc
-import json
 import os
 import signal
 from pathlib import Path
@@ -9,7 +8,7 @@ import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
-from ucurve.storage.files import sha256_file
+from tests.facts import write_manifest_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LETTERS = "".join(chr(0x4E00 + number) for number in range(40))
@@ -88,9 +87,7 @@ def write_checkpoint(tokenizer):
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         if manifest:
-            hashes = {"weights_sha256": sha256_file(folder / "model.safetensors")}
-            facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9}
-            (folder / "manifest.json").write_text(json.dumps(facts | hashes))
+            write_manifest_of(folder, step)
         return folder
 
     return write

@@ -14,6 +14,7 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 
 from eval.store.tables import ACCURACY
+from tests.facts import write_manifest_of, write_run
 from ucurve.cli import run as run_command
 
 TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]
@@ -144,10 +145,10 @@ def scored(place):
     """A run folder with a checkpoint of which only the manifest is there, and a line of accuracies."""
     checkpoint = place / "runs" / "one" / "checkpoints" / "step00000000"
     checkpoint.mkdir(parents=True)
-    (checkpoint / "manifest.json").write_text(json.dumps({"step": 0, "tokens": 0, "weights_sha256": "0"}))
     (checkpoint / "config.json").write_text("[]")
+    write_manifest_of(checkpoint, 0)
     run = place / "runs" / "one"
-    (run / "run.json").write_text(json.dumps({"name": "one", "model": "14m", "tokens_budget": 1000}))
+    write_run(run, "running")
     (run / "eval").mkdir()
     row = "one,0,0,0.0,zhoblimp,sentence,slln_lp,all,all,all,half,9,0,0.5,0.2,0.8"
     (run / "eval" / "accuracy.csv").write_text(f"{','.join(ACCURACY.columns)}\n{row}\n")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.facts import write_manifest_of
+from tests.facts import write_run as write_run_json
 from train.config import read_settings
 from ucurve.config import compose, plain
 
@@ -131,11 +133,11 @@ def write_run(run, settings, status):
     for step in (0, settings.steps):
         folder = run / "checkpoints" / f"step{step:08d}"
         folder.mkdir(parents=True)
-        (folder / "manifest.json").write_text(json.dumps({"step": step, "weights_sha256": "0"}))
         (folder / "config.json").write_text(json.dumps({"architectures": ["GPTNeoXForCausalLM"]}))
+        write_manifest_of(folder, step)
     (run / "config.yaml").write_text(yaml.safe_dump(plain(asdict(settings))))
-    facts = {"status": status, "data_sha256": "0", "vocabulary": 14, "corpus": {"tokens": 3848}}
-    (run / "run.json").write_text(json.dumps(facts))
+    corpus = {"documents": 8, "tokens": 3848, "start_tokens_seen": 8}
+    write_run_json(run, status, data_sha256="0", vocabulary=14, corpus=corpus)
 
 
 @pytest.fixture(scope="module")

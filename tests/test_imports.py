@@ -19,7 +19,7 @@ ORDER = {
         "huggingface cli yaml_files",
         "tokens",
     ],
-    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks"],
+    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts"],
     "ucurve.huggingface": [
         "tokenizer_files model_files",
         "foreign_code",

@@ -1,46 +1,19 @@
 """The plan of a run, from its settings and vocabulary alone: steps, parameters, FLOPs, checkpoints, disk."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunSettings, config_sha256
 from train.model.architectures import ARCHITECTURES
-from train.model.precision import Precision, describe_precision
+from train.model.precision import describe_precision
 from train.model.shape import Parameters, flops_6nd
 from train.optim import learning_rate
+from ucurve.storage.facts import CheckpointFacts
 from ucurve.tokens.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns
 _STATES_KEPT, _VALUES_PER_STATE = 2, 3  # weights and two moments
-
-
-@dataclass(frozen=True)
-class CheckpointFacts:
-    """How far training is at a checkpoint, and what is trained.
-
-    Attributes:
-        flops: training FLOPs so far by 6ND.
-        flops_exact: training FLOPs so far, matrix products counted.
-        epoch: tokens seen divided by the tokens of the corpus.
-        data_sha256: content hash of the token stream.
-        config_sha256: hash of the configuration that determines the outcome.
-        precision: of the matrix products that trained it.
-    """
-
-    step: int
-    tokens: int
-    flops: float
-    flops_exact: float
-    epoch: float
-    data_sha256: str
-    config_sha256: str
-    precision: Precision = "float32"
-
-    def as_manifest(self) -> dict[str, Any]:
-        """Return the facts by name; float32 is left out, as in the manifests of older versions."""
-        return {key: value for key, value in asdict(self).items() if (key, value) != ("precision", "float32")}
 
 
 @dataclass(frozen=True)

@@ -17,31 +17,25 @@ from train.optim import learning_rate
 from train.plan import Plan, make_plan
 from train.run_folder.checkpoint import find_faults, holds_weights
 from train.run_folder.config_file import load_settings, stored_config_sha256
-from train.run_folder.records import read_record
 from train.run_folder.resume import state_faults
 from train.tokenizer.folder import tokenizer_files
 from ucurve.config import check
 from ucurve.errors import DamagedError, RunError, UserError, missing_folder
 from ucurve.provenance import versions
-from ucurve.storage import sealed
+from ucurve.storage.facts import Manifest, RunFacts, own_faults, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
     EVAL,
-    FILES,
     HELD_OUT,
     HELD_OUT_COLUMNS,
-    HELD_OUT_FACTS,
     METRICS,
-    METRICS_SHA256,
     RECORD,
     RESUME,
     TOKENIZER,
     checkpoints,
-    own_faults,
     parse_metrics,
-    read_manifest,
     step_name,
 )
 
@@ -55,7 +49,6 @@ class VerifySettings:
 
 _FILES = {CONFIGURATION, RECORD, METRICS}
 _FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
-_PROVENANCE = ("code_revision", "versions", "hardware")
 _SHOWN = 5
 
 
@@ -79,55 +72,54 @@ def verify_command(values: dict[str, Any]) -> None:
 
 
 def run_findings(run: Path) -> Findings:
-    """Return every fault of a run folder, and the files that an older version wrote without recording their hashes.
+    """Return every fault of a run folder.
 
     Raises:
         UserError: when the folder holds no run.
     """
     settings = load_settings(run)
     try:
-        record = read_record(run)
+        facts = read_run_facts(run)
     except UserError as error:
         return Findings([str(error)])
-    if record is None:
+    if facts is None:
         return Findings([f"{run / RECORD}: missing"])
-    plan = replace(make_plan(settings, record["vocabulary"]), config_sha256=stored_config_sha256(run))
-    finished = record["status"] == "finished"
-    problems = [] if finished else [f"{run}: the run is {record['status']}, not finished"]
-    files = _FILES | ({HELD_OUT} if HELD_OUT_FACTS in record else set())
-    problems += record_faults(run, record, plan) + layout_faults(run, plan.checkpoint_steps, files)
-    problems += own_faults(run, record) + metrics_faults(run / METRICS, plan, record) + state_faults(run)
-    problems += held_out_faults(run / HELD_OUT, plan, record)
-    scores = verify_scores(run, {manifest["step"]: manifest for manifest in _manifests(run)})
-    problems += scores.faults + _checkpoint_faults(run, plan, record)
-    return Findings(problems, unvouched_records(run, record) + scores.unvouched)
+    plan = replace(make_plan(settings, facts.vocabulary), config_sha256=stored_config_sha256(run))
+    problems = [] if facts.finished else [f"{run}: the run is {facts.status}, not finished"]
+    files = _FILES | ({HELD_OUT} if facts.held_out else set())
+    problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)
+    problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts) + state_faults(run)
+    problems += held_out_faults(run / HELD_OUT, plan, facts)
+    scores = verify_scores(run, {manifest.step: manifest for manifest in _manifests(run)})
+    problems += scores.faults + _checkpoint_faults(run, plan, facts)
+    return Findings(problems, scores.unvouched)
 
 
-def _manifests(run: Path) -> Iterator[dict[str, Any]]:
+def _manifests(run: Path) -> Iterator[Manifest]:
     for folder in checkpoints(run):
         with contextlib.suppress(DamagedError):
             yield read_manifest(folder)
 
 
-def _checkpoint_faults(run: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
+def _checkpoint_faults(run: Path, plan: Plan, facts: RunFacts) -> list[str]:
     problems: list[str] = []
     whole: list[Path] = []
     for folder in checkpoints(run):
         found = find_faults(folder)
-        problems += found or _manifest_faults(folder, plan, record)
+        problems += found or _manifest_faults(folder, plan, facts)
         whole += [] if found else [folder]
-    problems += tokenizer_faults(run, record, whole)
-    return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, record)
+    problems += tokenizer_faults(run, facts, whole)
+    return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, facts)
 
 
-def _manifest_faults(folder: Path, plan: Plan, record: dict[str, Any]) -> list[str]:
+def _manifest_faults(folder: Path, plan: Plan, facts: RunFacts) -> list[str]:
     """Compare the manifest of a whole checkpoint with the plan of the run."""
     manifest = read_manifest(folder)
-    expected = plan.describe_checkpoint(manifest["step"], record["data_sha256"], record["corpus"]["tokens"])
+    expected = plan.describe_checkpoint(manifest.step, facts.data_sha256, facts.corpus.tokens)
     return [
-        f"{folder}: {key} is {manifest.get(key)!r}, the run says {value!r}"
-        for key, value in expected.as_manifest().items()
-        if manifest.get(key) != value
+        f"{folder}: {key} is {getattr(manifest, key)!r}, the run says {value!r}"
+        for key, value in expected
+        if getattr(manifest, key) != value
     ]
 
 
@@ -147,32 +139,23 @@ def layout_faults(run: Path, steps: Sequence[int], files: Collection[str] = _FIL
     return missing + foreign + missing_steps + foreign_steps
 
 
-def record_faults(run: Path, record: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Name what ``run.json`` lacks, and where it contradicts the plan that follows from ``config.yaml``."""
-    path = run / RECORD
+def record_faults(run: Path, facts: RunFacts, plan: Plan) -> list[str]:
+    """Name where ``run.json`` contradicts the plan that follows from ``config.yaml``."""
     expected = {
         "config_sha256": plan.config_sha256,
         "checkpoint_steps": list(plan.checkpoint_steps),
         "seeds": asdict(plan.settings.seeds),
         "parameters": plan.parameters.as_dict(),
     }
-    silent = [f"{path}: does not say {key}" for key in _PROVENANCE if key not in record]
-    return silent + [
-        f"{path}: {key} is {record.get(key)!r}, config.yaml gives {value!r}"
+    found = facts.model_dump(mode="json", include=set(expected))
+    return [
+        f"{run / RECORD}: {key} is {found[key]!r}, config.yaml gives {value!r}"
         for key, value in expected.items()
-        if record.get(key) != value
+        if found[key] != value
     ]
 
 
-def unvouched_records(run: Path, record: Mapping[str, Any]) -> list[str]:
-    """Name the hashes that ``run.json`` lacks because an older version wrote it."""
-    path = run / RECORD
-    silent = [] if sealed.RECORD.is_on(path) else [sealed.RECORD.key]
-    silent += [key for key in (FILES, *([METRICS_SHA256] * (record["status"] == "finished"))) if key not in record]
-    return [f"{path}: does not say {key}; an older version wrote the run" for key in silent]
-
-
-def metrics_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[str]:
+def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
     """Name wrong lines of ``metrics.jsonl``, steps missing at its end, and a wrong hash; none for a missing file."""
     if not path.is_file():
         return []
@@ -184,9 +167,9 @@ def metrics_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[st
             problem = _line_fault(values, last, plan.settings.batch.tokens)
             found += [f"{path}:{number}: {problem}"] if problem else []
             last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
-    if record["status"] == "finished" and last != plan.steps:
+    if facts.finished and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
-    if record.get(METRICS_SHA256, "") not in ("", sha256_file(path)):
+    if facts.finished and facts.metrics_sha256 != sha256_file(path):
         found.insert(0, f"{path}: its hash is not run.json's")
     more = len(found) - _SHOWN  # one lost line of a long run must not hide the rest of the report
     return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]
@@ -205,16 +188,15 @@ def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) 
     return None
 
 
-def held_out_faults(path: Path, plan: Plan, record: Mapping[str, Any]) -> list[str]:
+def held_out_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
     """Name wrong and missing lines of ``held_out.csv``; none for a missing file. ``run.json`` has its hash."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header, *lines = list(csv.reader(file)) or [[]]
-    finished = record["status"] == "finished"
     expected = [str(step) for step in plan.checkpoint_steps]
     found = [line[0] if line else "" for line in lines]
-    if tuple(header) != HELD_OUT_COLUMNS or found != (expected if finished else expected[: len(found)]):
+    if tuple(header) != HELD_OUT_COLUMNS or found != (expected if facts.finished else expected[: len(found)]):
         return [f"{path}: not a line of {', '.join(HELD_OUT_COLUMNS)} for each checkpoint, in their order"]
     return [
         f"{path}: no finite numbers at step {line[0]}"
@@ -230,31 +212,29 @@ def _is_finite(cell: str) -> bool:
         return False
 
 
-def tokenizer_faults(run: Path, record: Mapping[str, Any], whole: Sequence[Path]) -> list[str]:
+def tokenizer_faults(run: Path, facts: RunFacts, whole: Sequence[Path]) -> list[str]:
     """Compare the tokenizers of the run and of its whole checkpoints with that of the first checkpoint."""
-    own = run / TOKENIZER
-    missing = [] if own.is_dir() or FILES in record else [f"{own}: missing"]  # else it is compared with run.json
     if not whole:
-        return missing
+        return []
+    own = run / TOKENIZER
     first, *others = [(folder, read_manifest(folder)) for folder in whole]
     name, manifest = first[0].name, first[1]
     found = tokenizer_files(own) if own.is_dir() else {}
-    said = record.get("tokenizer_sha256", manifest["tokenizer_sha256"])  # records of older runs do not say it
+    same = facts.tokenizer_sha256 == manifest.tokenizer_sha256
     return [
-        *missing,
-        *[f"{own / file}: not the file of {name}" for file in found if manifest["files"].get(file) != found[file]],
-        *([f"{run / RECORD}: tokenizer_sha256 is not that of {name}"] if said != manifest["tokenizer_sha256"] else []),
+        *[f"{own / file}: not the file of {name}" for file in found if manifest.files.get(file) != found[file]],
+        *([] if same else [f"{run / RECORD}: tokenizer_sha256 is not that of {name}"]),
         *[
             f"{folder}: another tokenizer than {name}"
             for folder, other in others
-            if other["tokenizer_sha256"] != manifest["tokenizer_sha256"]
+            if other.tokenizer_sha256 != manifest.tokenizer_sha256
         ],
     ]
 
 
-def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, Any]) -> list[str]:
+def first_weights_faults(whole: Sequence[Path], plan: Plan, facts: RunFacts) -> list[str]:
     """Compare the checkpoint of step 0, if it is whole, bit for bit with a fresh initialization from the seed."""
-    first = next((folder for folder in whole if read_manifest(folder)["step"] == 0), None)
+    first = next((folder for folder in whole if read_manifest(folder).step == 0), None)
     if first is None:
         return []
     settings = plan.settings
@@ -264,19 +244,19 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, record: dict[str, An
     model = build_model(shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
     if holds_weights(first, model):
         return []
-    then, now = record.get("versions", {}).get("torch"), versions()["torch"]
+    then, now = facts.versions.get("torch"), versions()["torch"]
     return [f"{first}: not the weights that seeds.init={settings.seeds.init} gives (torch {then} then, {now} now)"]
 
 
 def twin_faults(whole: Sequence[Path], plan: Plan) -> list[str]:
     """Name whole checkpoints, in the order of their steps, with equal weights though a learning rate was above 0."""
     optimizer = plan.settings.optimizer
-    first_with: dict[str, dict[str, Any]] = {}
+    first_with: dict[str, Manifest] = {}
     found = []
     for folder in whole:
         manifest = read_manifest(folder)
-        twin = first_with.setdefault(manifest["weights_sha256"], manifest)
-        between = range(twin["step"] + 1, manifest["step"] + 1)
+        twin = first_with.setdefault(manifest.weights_sha256, manifest)
+        between = range(twin.step + 1, manifest.step + 1)
         if any(learning_rate(optimizer, step, plan.steps) > 0 for step in between):
-            found.append(f"{folder}: the same weights as {step_name(twin['step'])}")
+            found.append(f"{folder}: the same weights as {step_name(twin.step)}")
     return found

@@ -16,8 +16,9 @@ from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError
+from ucurve.storage.facts import own_faults
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import FILES, HELD_OUT, METRICS, METRICS_SHA256, own_faults, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, METRICS, refuse_faults
 
 _READ = (
     *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
@@ -65,7 +66,7 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
         UserError: with file and line, when a file is broken.
         DamagedError: when that of a finished run is not what was written.
     """
-    frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or METRICS_SHA256 in run.record]
+    frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or _digest(run) is not None]
     return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 
 
@@ -81,8 +82,8 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """
     frames = []
     for run in runs:
-        if HELD_OUT in run.record.get(FILES, {}):
-            refuse_faults(own_faults(run.folder, run.record, [HELD_OUT]), "restore it from a copy")
+        if run.facts and HELD_OUT in run.facts.files:
+            refuse_faults(own_faults(run.folder, run.facts, [HELD_OUT]), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "group", *HELD_OUT_COLUMNS])
 
@@ -161,13 +162,17 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _read_metrics(run: Run) -> pd.DataFrame:
-    path, digest = run.folder / METRICS, run.record.get(METRICS_SHA256)
+    path, digest = run.folder / METRICS, _digest(run)
     if not path.is_file():
         raise DamagedError(f"{path}: missing; restore it from a copy")
     records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
     if digest not in (None, sha256_file(path)):
         raise DamagedError(f"{path}: not what was written; restore it from a copy")
     return _with_run_names(run, records.drop_duplicates("step", keep="last"))
+
+
+def _digest(run: Run) -> str | None:
+    return run.facts.metrics_sha256 if run.facts else None
 
 
 def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,22 +1,18 @@
 """Finds run folders and says what each one is: its identity, the line it belongs to, and how far it got."""
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from analysis.data.files import check_types
 from eval.models.same_weights import describe_equal, find_equal
 from eval.store.checksums import is_summed, read_key
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError, nearest
 from ucurve.fields import format_count, format_words
-from ucurve.storage import sealed
-from ucurve.storage.files import read_json_object
+from ucurve.storage.facts import RunFacts, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CONFIGURATION,
     EVAL,
@@ -26,18 +22,10 @@ from ucurve.storage.run_folder import (
     checkpoints,
     match_folders,
     parse_step,
-    read_manifest,
-    read_run_record,
 )
 
 NOT_TRAINED_HERE = "not trained here"  # the status of a model that was only scored
 _MARKS = (RECORD, str(ACCURACY.place))
-_TYPES = {
-    "model": str, "tokenizer": str, "data": str, "status": str, "tokens_budget": int, "words": dict,
-    "checkpoint_steps": list,
-    "parameters": dict, "seeds": dict, "versions": dict, "hardware": dict, "cell_sha256": str,
-    "engine": dict,
-}  # fmt: skip
 _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
 
@@ -48,51 +36,57 @@ class Run:
     Attributes:
         label: the shortest end of its path that no other run of the analysis has.
         group: label of the line it belongs to: the runs that differ from it in the seed only.
-        status: ``finished``, ``running``, ``failed``, ``unknown``, or ``not trained here``.
-        planned: steps at which checkpoints were planned; empty when the run does not say.
         saved: steps of the checkpoints that are complete.
+        facts: what ``run.json`` says; None for a model that was not trained here.
         precision: of the products that trained it, where the runs of the analysis differ in it.
     """
 
     folder: Path
     label: str
     group: str
-    status: str
-    planned: tuple[int, ...]
     saved: tuple[int, ...]
-    record: dict[str, Any]
+    facts: RunFacts | None
     precision: str | None = None
+
+    @property
+    def status(self) -> str:
+        """That of ``run.json``, or ``not trained here``."""
+        return self.facts.status if self.facts else NOT_TRAINED_HERE
+
+    @property
+    def planned(self) -> tuple[int, ...]:
+        """Steps at which checkpoints were planned; empty for a model that was not trained here."""
+        return self.facts.checkpoint_steps if self.facts else ()
 
     @property
     def model(self) -> str:
         """The model's size, as named in the configuration."""
-        return str(self.record.get("model") or self.label)
+        return self.facts.model if self.facts else self.label
 
     @property
     def parameters(self) -> int | None:
-        """All parameters of the model, where run.json counts them."""
-        total: int | None = (self.record.get("parameters") or {}).get("total")
-        return total
+        """All parameters of the model; None for one that was not trained here."""
+        return self.facts.parameters["total"] if self.facts else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether its last checkpoint is the end of its training, as far as its record says."""
-        return self.status in ("finished", "unknown")
+        """Whether its last checkpoint is the end of its training."""
+        return self.facts is not None and self.facts.finished
 
     @property
     def variant(self) -> str:
         """What distinguishes the model besides size and budget: its tokenizer, training text and precision."""
-        named = [str(self.record[key]) for key in ("tokenizer", "data") if self.record.get(key)]
-        named += [self.precision] if self.precision else []
-        return ", ".join(named) or self.group
+        if self.facts is None:
+            return self.group
+        return ", ".join(filter(None, (self.facts.tokenizer, self.facts.data, self.precision)))
 
     @property
     def series(self) -> str:
         """Label of the line without the budget; lines that share it are the budgets of one model."""
-        words, tokens = (self.record.get("words") or {}).get("asked"), self.record.get("tokens_budget")
-        if tokens is None:
+        if self.facts is None:
             return self.group
-        budget = format_count(tokens) if words is None else format_words(words)
+        words = self.facts.words
+        budget = format_words(words.asked) if words else format_count(self.facts.tokens_budget)
         return self.group.replace(f"-{budget}-", "-", 1)
 
 
@@ -119,9 +113,8 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 def unvouched_files(run: Run) -> list[str]:
     """List the files of a run that are read although no digest confirms that they are unchanged."""
-    record, table = run.folder / RECORD, ACCURACY.path(run.folder)
-    found = [f"{run.label}/{record.name}"] if record.is_file() and not sealed.RECORD.is_on(record) else []
-    return found + ([f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else [])
+    table = ACCURACY.path(run.folder)
+    return [f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else []
 
 
 def equal_steps(run: Run) -> str:
@@ -179,50 +172,33 @@ def _shortest_labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _read_run(folder: Path, label: str) -> Run:
-    there = (folder / RECORD).is_file()
-    if not there and (folder / CONFIGURATION).is_file():
+    if not (folder / RECORD).is_file() and (folder / CONFIGURATION).is_file():
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
-    record = _read_checked_record(folder) if there else {}
-    status = str(record.get("status") or "unknown") if record else NOT_TRAINED_HERE
-    planned = tuple(record.get("checkpoint_steps") or ())
     whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
     saved = sorted(_read_step(path, step) for path in whole if (step := parse_step(path.name)) is not None)
-    return Run(folder, label, label, status, planned, tuple(saved), record)
-
-
-def _read_checked_record(run: Path) -> dict[str, Any]:
-    path = run / RECORD
-    read_json_object(path)  # says of a broken file in which line
-    record = read_run_record(run)
-    check_types(path, record, _TYPES)
-    check_types(path, record.get("parameters") or {}, {"total": int}, "parameters.")
-    for step in record.get("checkpoint_steps") or ():
-        if type(step) is not int:
-            raise UserError(f"{path}: checkpoint_steps holds {step!r}, which is not a whole number")
-    return record
+    return Run(folder, label, label, tuple(saved), read_run_facts(folder))
 
 
 def _read_step(checkpoint: Path, named: int) -> int:
     """Return the step of a checkpoint, which its folder's name and its manifest both say."""
-    recorded = read_manifest(checkpoint, older=True).get("step")
+    recorded = read_manifest(checkpoint).step
     if recorded != named:
         raise DamagedError(f"{checkpoint / MANIFEST}: of step {recorded}, in the folder of step {named}")
     return named
 
 
 def _size_and_budget(run: Run) -> tuple[float, float]:
-    budget = run.record.get("tokens_budget")
-    return run.parameters or math.inf, math.inf if budget is None else budget
+    return (run.parameters, run.facts.tokens_budget) if run.parameters and run.facts else (math.inf, math.inf)
 
 
 def _with_groups(runs: Sequence[Run]) -> list[Run]:
     alike: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        cell = run.record.get("cell_sha256")  # of the settings; the tokens tell what a version built of them
-        alike[f"{cell} {run.record.get('data_sha256')}" if cell else run.label].append(run)
+        # The cell is of the settings; the tokens tell what was built of them.
+        alike[f"{run.facts.cell_sha256} {run.facts.data_sha256}" if run.facts else run.label].append(run)
     lines: list[list[Run]] = []
     for members in alike.values():
-        seeds = {json.dumps(run.record.get("seeds"), sort_keys=True) for run in members}
+        seeds = {(run.facts.seeds.init, run.facts.seeds.data) for run in members if run.facts}
         # Copies of one run are not independent draws: where seeds are equal each run is a line of its own.
         lines += [members] if len(seeds) == len(members) else [[run] for run in members]
     shared = [{_SEED_IN_NAME.sub("", run.label, count=1) for run in line} for line in lines]
@@ -237,9 +213,7 @@ def _with_groups(runs: Sequence[Run]) -> list[Run]:
 
 
 def _with_precisions(runs: list[Run]) -> list[Run]:
-    trained = {
-        run.label: str((run.record.get("engine") or {}).get("precision", "float32")) for run in runs if run.record
-    }
+    trained = {run.label: run.facts.engine.precision for run in runs if run.facts}
     if len(set(trained.values())) < 2:
         return runs
     return [replace(run, precision=trained.get(run.label)) for run in runs]

@@ -86,10 +86,8 @@ def describe_left_out(histories: Iterable[History]) -> str:
 
 
 def seeds_of(run: Run) -> Seeds | None:
-    """Return the seeds of a run; None where its record does not say both."""
-    seeds = run.record.get("seeds") or {}
-    init, data = seeds.get("init"), seeds.get("data")
-    return Seeds(init, data) if isinstance(init, int) and isinstance(data, int) else None
+    """Return the seeds of a run; None for a model that was not trained here."""
+    return Seeds(run.facts.seeds.init, run.facts.seeds.data) if run.facts else None
 
 
 def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:

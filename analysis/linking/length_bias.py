@@ -42,8 +42,8 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         curves.append(curve.assign(**named, variant=run.variant))
         settings = {
             "step": one.step, "model": run.model, "parameters": run.parameters,
-            "budget": run.record.get("tokens_budget"), "tokenizer": run.record.get("tokenizer") or "",
-            "data": run.record.get("data") or "",
+            "budget": run.facts and run.facts.tokens_budget, "tokenizer": run.facts.tokenizer if run.facts else "",
+            "data": run.facts.data if run.facts else "",
         }  # fmt: skip
         alphas = {
             f"{one.criterion}_{name}": getattr(one, name)

@@ -1,6 +1,7 @@
 """Models that differ in the tokenizer only: what their tokens are, and how they score (ZhoBLiMP, Tables 4 and 5)."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,8 +12,9 @@ from analysis.data.study import BenchmarkScores, Study
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
 from analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
+from ucurve.storage.facts import RunFacts, own_faults
 from ucurve.storage.files import read_json_object
-from ucurve.storage.run_folder import TOKENIZER, own_faults, refuse_faults
+from ucurve.storage.run_folder import TOKENIZER, refuse_faults
 
 _CONDITION = ["setting", "step", "benchmark", "scorer", "linking", "ties_rule"]
 _TUNED, _OWN = "morcela:", "morcela:own"
@@ -28,9 +30,8 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
         of one setting differ in the tokenizer and seed only, as far as names tell. Where each tokenizer was scored with
         one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
-    named = [run for run in runs if run.record.get("tokenizer")]
-    tokenizers = {run.label: str(run.record["tokenizer"]) for run in named}
-    settings = {run.label: run.group.replace(f"-{tokenizers[run.label]}-", "-", 1) for run in named}
+    tokenizers = {run.label: run.facts.tokenizer for run in runs if run.facts}
+    settings = {run.label: run.group.replace(f"-{tokenizers[run.label]}-", "-", 1) for run in runs if run.facts}
     runs_of_rows = by_run["run"]
     cells = with_overall(by_run.assign(setting=runs_of_rows.map(settings), tokenizer=runs_of_rows.map(tokenizers)))
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
@@ -144,9 +145,9 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
         DamagedError: when one is not what was written.
     """
     rows = [
-        {"tokenizer": run.record["tokenizer"], "data": run.record.get("data") or "", **_read_token_counts(run)}
+        {"tokenizer": run.facts.tokenizer, "data": run.facts.data, **_read_token_counts(run.folder, run.facts)}
         for run in runs
-        if run.record.get("tokenizer")
+        if run.facts
     ]
     table = pd.DataFrame(rows, columns=["tokenizer", "data", *_COUNTS])
     keys = list(table.columns)
@@ -160,11 +161,11 @@ def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
         yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
 
 
-def _read_token_counts(run: Run) -> dict[str, Any]:
-    path = run.folder / TOKENIZER / STATISTICS
-    refuse_faults(own_faults(run.folder, run.record, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
+def _read_token_counts(folder: Path, facts: RunFacts) -> dict[str, Any]:
+    path = folder / TOKENIZER / STATISTICS
+    refuse_faults(own_faults(folder, facts, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():
-        return {"all": run.record.get("vocabulary", float("nan"))}
+        return {"all": facts.vocabulary}
     record = read_json_object(path)
     check_types(path, record, {"tokens": dict})
     counts: dict[str, Any] = record.get("tokens") or {}

@@ -139,9 +139,9 @@ def find_families(runs: Sequence[Run]) -> pd.DataFrame:
     """
     rows: list[tuple[str, str | None, float]] = []
     for run in runs:
-        budget = run.record.get("tokens_budget")
-        if run.status == "finished" and run.parameters is not None and budget is not None:
-            rows.append((run.label, f"{run.variant}, {format_count(budget)} tokens", run.parameters))
+        if run.facts and run.facts.finished:
+            budget = format_count(run.facts.tokens_budget)
+            rows.append((run.label, f"{run.variant}, {budget} tokens", run.facts.parameters["total"]))
         else:
             rows.append((run.label, None, np.nan))
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])

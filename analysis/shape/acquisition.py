@@ -12,9 +12,9 @@ AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "r
 # Seeds of the initialization and of the data order are not distinguished here; run.json gives both.
 _SETTINGS: tuple[tuple[str, Callable[[Run], object]], ...] = (
     ("size", lambda run: run.model),
-    ("budget", lambda run: run.record.get("tokens_budget")),
-    ("tokenizer", lambda run: run.record.get("tokenizer")),
-    ("data", lambda run: run.record.get("data")),
+    ("budget", lambda run: run.facts and run.facts.tokens_budget),
+    ("tokenizer", lambda run: run.facts and run.facts.tokenizer),
+    ("data", lambda run: run.facts and run.facts.data),
 )
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
-from typing import Any
 
 from eval.models.folder import hash_of_parts, hash_parts
 from eval.models.revision_names import (
@@ -22,16 +21,14 @@ from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
 from ucurve.progress import say
+from ucurve.storage.facts import Manifest, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     MANIFEST,
     TOKENIZER,
     checkpoints,
     listed_faults,
-    own_faults,
     parse_step,
-    read_manifest,
-    read_run_record,
     refuse_faults,
 )
 
@@ -49,7 +46,7 @@ class Target:
     Attributes:
         name: its run's name, or the model's.
         step: of the checkpoint; -1 for a model alone.
-        manifest: the checkpoint's manifest; empty for a model that is not this suite's.
+        manifest: the checkpoint's manifest; None for a model that is not this suite's.
         counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
         revision: the name of the revision that was asked for.
         run: the run folder whose checkpoint it was asked for as; None for a model alone.
@@ -59,7 +56,7 @@ class Target:
     name: str
     step: int
     folder: Path
-    manifest: dict[str, Any]
+    manifest: Manifest | None
     counts: Path
     revision: str | None = None
     weights: Weights = "safetensors"
@@ -69,13 +66,12 @@ class Target:
     @property
     def tokens(self) -> int | None:
         """Training tokens, by the checkpoint's manifest or the name of the revision; None where nothing says."""
-        found: int | None = self.manifest.get("tokens", self.stated_tokens)
-        return found
+        return self.stated_tokens if self.manifest is None else self.manifest.tokens
 
     @property
     def ours(self) -> bool:
         """Whether this suite trained the model."""
-        return bool(self.manifest)
+        return self.manifest is not None
 
     def weights_sha256(self) -> str:
         """Hash the weights as they are now.
@@ -92,7 +88,7 @@ class Target:
             DamagedError: when they are not those of the manifest.
         """
         found = hash_parts(self.folder, self.weights)
-        if self.ours and hash_of_parts(found) != self.manifest.get("weights_sha256"):
+        if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
             raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
         return found
 
@@ -113,7 +109,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     """
     if not run.is_dir():
         raise missing_folder("run", run)
-    finished = read_run_record(run).get("status") == "finished"  # else a folder without manifest is being written
+    facts = read_run_facts(run)
+    finished = facts is not None and facts.finished  # else a folder without manifest is being written
     there = [path for path in checkpoints(run) if finished or (path / MANIFEST).exists()]
     folders = {step: path for path in there if (step := parse_step(path.name)) is not None}
     if not folders:
@@ -128,27 +125,25 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     return [Target(name, step, folders[step], manifests[step], counts, run=run) for step in wanted]
 
 
-def _manifest_of_step(folder: Path, step: int) -> dict[str, Any]:
+def _manifest_of_step(folder: Path, step: int) -> Manifest:
     """Read the manifest of a run's checkpoint; every file but the weights, which ``Target`` hashes, is as it says."""
-    manifest = _manifest(folder)
-    if int(manifest["step"]) != step:
-        raise DamagedError(f"{folder}: the manifest is of step {manifest['step']}")
+    manifest = read_manifest(folder)
+    if manifest.step != step:
+        raise DamagedError(f"{folder}: the manifest is of step {manifest.step}")
     _check_files(folder, manifest)
     return manifest
 
 
 def _check_files(
-    folder: Path, manifest: dict[str, Any], wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
+    folder: Path, manifest: Manifest, wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
 ) -> None:
-    """Compare a checkpoint with its manifest, all but the weights; one without a list of files is taken as it is.
+    """Compare a checkpoint with its manifest, all but the weights.
 
     Args:
         wanted: patterns of the listed files that must be there.
         loaded: patterns of the files that must be listed when they are there.
     """
-    files: dict[str, str] | None = manifest.get("files")
-    if files is None:
-        return
+    files = manifest.files
     listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
     names = {path.name for path in folder.iterdir()} - {MANIFEST}
     found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
@@ -209,10 +204,10 @@ def _model_target(model: str, revision: str | None, place: Place, weights: Weigh
         raise missing_folder("model", local)
     refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
     refuse_adapter(folder)
-    manifest = _manifest(folder) if _is_ours(folder) else {}
-    if manifest and revision is not None and int(manifest["step"]) != place.step:
-        raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest['step']}")
-    if manifest:
+    manifest = read_manifest(folder) if _is_ours(folder) else None
+    if manifest is not None and revision is not None and manifest.step != place.step:
+        raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest.step}")
+    if manifest is not None:
         _check_files(folder, manifest, _WANTED, _LOADED)
     counts = _counts(folder.resolve())
     return Target(name, place.step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens)
@@ -232,7 +227,7 @@ def _counts(folder: Path) -> Path:
 
 def _find_counts(run: Path) -> Path:
     """Return where the counts of a run are, if they are what was written."""
-    refuse_faults(own_faults(run, read_run_record(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
+    refuse_faults(own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
     return run / TOKENIZER / UNIGRAM_COUNTS
 
 
@@ -243,17 +238,6 @@ def _is_ours(folder: Path) -> bool:
     except OSError:
         return False
     return not text.strip() or any(name in text for name in _OURS)
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    manifest = read_manifest(folder, older=True)
-    try:
-        int(manifest["step"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{folder / MANIFEST}: not a checkpoint's manifest ({type(error).__name__}: {error})"
-        ) from error
-    return manifest
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -157,5 +157,5 @@ def replace_table(kind: TableFile, folder: Path, table: pd.DataFrame) -> None:
 
 def labels(target: Target, benchmark: str, scorer: str) -> dict[str, Any]:
     """Return the columns that tell which model, benchmark and scorer a row is about."""
-    facts = {"tokens": target.tokens, "flops": target.manifest.get("flops")}
+    facts = {"tokens": target.tokens, "flops": target.manifest and target.manifest.flops}
     return {"run": target.name, "step": target.step, **facts, "benchmark": benchmark, "scorer": scorer}

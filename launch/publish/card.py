@@ -23,10 +23,10 @@ from analysis.plotting.style import (
 from eval.store.tables import ACCURACY, read_table
 from train.model.architectures import ARCHITECTURES
 from train.run_folder.config_file import load_settings
-from train.run_folder.records import read_record
 from ucurve.fields import format_count
+from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import write_text
-from ucurve.storage.run_folder import METRICS, checkpoints, read_manifest
+from ucurve.storage.run_folder import METRICS, checkpoints
 
 README, CURVE = "README.md", "learning_curve.png"
 _TEMPLATES = Environment(
@@ -54,7 +54,7 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
         repo=repo or f"USER/{run.resolve().name}",
         settings=settings,
         architecture=ARCHITECTURES[settings.model.shape.architecture],
-        record=read_record(run) or {},
+        record=read_run_facts(run),
         manifests=[read_manifest(checkpoint) for checkpoint in checkpoints(run)],
         bits=metrics.set_index("step")["bits_per_byte"].to_dict(),
         accuracies=_tabulate_accuracies(accuracy),

@@ -19,8 +19,9 @@ from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.progress import say
+from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import new_folder, sha256_file, sha256_json
-from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints, read_manifest
+from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
 
 MAIN = "main"
 
@@ -101,13 +102,13 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
 
 def revisions(run: Path) -> list[str]:
     """Return the names of a run's revisions, ``step0`` first, in the order of the steps."""
-    return [f"step{read_manifest(folder)['step']}" for folder in checkpoints(run)]
+    return [f"step{read_manifest(folder).step}" for folder in checkpoints(run)]
 
 
 def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
     revision.mkdir()
     counts = run / TOKENIZER / UNIGRAM_COUNTS  # linking functions such as SLOR need them
-    files = [*(folder / name for name in read_manifest(folder)["files"]), folder / MANIFEST, *card.iterdir()]
+    files = [*(folder / name for name in read_manifest(folder).files), folder / MANIFEST, *card.iterdir()]
     for file in [*files, counts] if counts.is_file() else files:
         shutil.copyfile(file, revision / file.name)
 
@@ -130,7 +131,7 @@ def _check_same_publication(run: Path, out: Path) -> None:
     """Check that a folder has the revisions of this run, file by file; only the cards may have been changed."""
     for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
         found = out / revision
-        expected = {name: sha256_file(folder / name) for name in [*read_manifest(folder)["files"], MANIFEST]}
+        expected = {name: sha256_file(folder / name) for name in [*read_manifest(folder).files, MANIFEST]}
         allowed = {*expected, README, CURVE, UNIGRAM_COUNTS}
         wrong = [
             name

@@ -175,7 +175,7 @@ def first_learners(onsets: pd.DataFrame, tokenizers: Sequence[str]) -> pd.DataFr
 
 def tokenizer_of(runs: Sequence[Run]) -> dict[str, str]:
     """Name the tokenizer of each run, by the run's label."""
-    return {run.label: str(run.record.get("tokenizer") or run.label) for run in runs}
+    return {run.label: run.facts.tokenizer if run.facts else run.label for run in runs}
 
 
 def _before_all(sides: dict[str, Array]) -> str:

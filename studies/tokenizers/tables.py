@@ -121,7 +121,7 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
         own = [run for run in runs if tokenizers[run.label] == name]
         estimate = mean_over_seeds([float(last[run.label]) for run in own])
         table.append({
-            "tokenizer": name, "vocabulary": own[0].record.get("vocabulary"), "parameters": own[0].parameters,
+            "tokenizer": name, "vocabulary": own[0].facts and own[0].facts.vocabulary, "parameters": own[0].parameters,
             "tokens": bits.loc[bits["run"].isin([run.label for run in own]), "tokens"].max(),
             "bytes_per_token": _bytes_per_token(own[0]), "runs": len(own),
             "checkpoints": min(len(run.saved) for run in own),
@@ -132,8 +132,8 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bytes_per_token(run: Run) -> float:
-    held_out = run.record.get("held_out") or {}
-    return held_out["bytes"] / held_out["tokens"] if held_out.get("tokens") else float("nan")
+    held_out = run.facts and run.facts.held_out
+    return held_out.bytes / held_out.tokens if held_out else float("nan")
 
 
 def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping[str, str]) -> pd.DataFrame:

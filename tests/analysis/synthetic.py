@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.facts import write_empty_checkpoint, write_run
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT_COLUMNS
 
@@ -81,18 +82,25 @@ def run_maker(root: Path) -> MakeRun:
         folder = root / parent / name
         folder.mkdir(parents=True)
         steps = sorted({row["step"] for row in rows or ()})
-        record = _record(name, model, tokens, tokenizer, seed, status, steps if planned is None else planned)
-        record["cell_sha256"] = cell or f"{model}-{tokens}-{tokenizer}{precision}"
-        if precision:
-            record["engine"] = {"kind": "torch", "processes": 1, "precision": precision}
+        budget = int(tokens.removesuffix("M")) * 10**6
+        parameters = PARAMETERS.get(model, 1_000_000)
+        facts = {
+            "name": name, "model": model, "tokens_budget": budget, "tokenizer": tokenizer,
+            "seeds": {"init": seed, "data": seed}, "parameters": {"total": parameters},
+            "checkpoint_steps": steps if planned is None else planned, "versions": {"ucurve": "0.1.0", "torch": "2.0"},
+            "cell_sha256": cell or f"{model}-{tokens}-{tokenizer}{precision}",
+            "config_sha256": "0123456789abcdef0123456789abcdef", "code_revision": "fedcba9876543210+changes",
+            "hardware": {"cores": 2, "accelerators": []},
+            "engine": {
+                "kind": "torch", "processes": 1, "precision": precision or "float32", "compiled": False
+            },
+        }  # fmt: skip
+        (folder / "tokenizer").mkdir()
         if held_out is not None:
-            record["files"] = write_held_out(folder, held_out, record["parameters"]["total"])
-            (folder / "tokenizer").mkdir()
-        (folder / "run.json").write_text(json.dumps(record, indent=2), encoding="utf-8")
+            facts["files"] = write_held_out(folder, held_out, parameters)
+        write_run(folder, status, **facts)
         for step in steps if saved is None else saved:
-            checkpoint = folder / "checkpoints" / f"step{step:08d}"
-            checkpoint.mkdir(parents=True)
-            (checkpoint / "manifest.json").write_text(json.dumps({"step": step}), encoding="utf-8")
+            write_empty_checkpoint(folder, step)
         if rows:
             write_scores(folder, [row | {"run": name} for row in rows])
         if bits is not None:
@@ -100,23 +108,3 @@ def run_maker(root: Path) -> MakeRun:
         return folder
 
     return make
-
-
-def _record(
-    name: str, model: str, tokens: str, tokenizer: str, seed: int, status: str, planned: Sequence[int]
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "model": model,
-        "tokens_budget": int(tokens.removesuffix("M")) * 10**6,
-        "tokenizer": tokenizer,
-        "data": "demo",
-        "seeds": {"init": seed, "data": seed},
-        "parameters": {"total": PARAMETERS.get(model, 1_000_000)},
-        "status": status,
-        "checkpoint_steps": list(planned),
-        "config_sha256": "0123456789abcdef0123456789abcdef",
-        "code_revision": "fedcba9876543210+changes",
-        "versions": {"ucurve": "0.1.0", "torch": "2.0"},
-        "hardware": {"cores": 2, "accelerators": []},
-    }

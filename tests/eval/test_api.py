@@ -12,6 +12,7 @@ from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.settings import ScoreCommand
 from eval.store.tables import ACCURACY, STATISTICS, read_table
+from tests.facts import write_manifest_of
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -215,8 +216,7 @@ def test_the_example_of_the_documents(run, asked, root, copy_model, monkeypatch,
     shutil.copytree(run, named)
     for old, new in ((0, 512), (8, 1024)):
         folder = (named / "checkpoints" / f"step{old:08d}").rename(named / "checkpoints" / f"step{new:08d}")
-        manifest = json.loads((folder / "manifest.json").read_text())
-        (folder / "manifest.json").write_text(json.dumps(manifest | {"step": new}))
+        write_manifest_of(folder, new)
     shutil.copytree(copy_model(), "models/mine")
     shutil.copytree(root, "benchmarks")
     scope = {}

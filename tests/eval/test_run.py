@@ -6,6 +6,7 @@ from eval import run as command
 from eval.run import check_benchmarks, execute, find_runs, score_model, score_run
 from eval.scoring.scorers import find_scorer
 from eval.settings import LINKING, ScoreCommand, ScoreSettings
+from tests.facts import write_run
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -122,7 +123,7 @@ def test_out_that_is_no_folder(tmp_path, out):
 
 
 def test_out_that_is_a_run(run, copy_model):
-    (run / "run.json").write_text("{}")
+    write_run(run)
     with pytest.raises(UserError, match=r"out=.*s0 is a run folder; its scores are those of its checkpoints"):
         score_model(str(copy_model()), run, ScoreSettings(benchmarks=("demo",)))
     assert not (run / "eval").exists()

@@ -1,27 +1,23 @@
 """Scoring beside the training: checkpoints are found as they appear, and watching ends with the runs."""
 
-import json
-
 import pytest
 
 from eval import watch
 from eval.run import execute, score_as_they_appear
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.tables import ACCURACY, read_table
+from tests.facts import write_empty_checkpoint, write_run
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
 from ucurve.storage.locks import only_writer
-from ucurve.storage.sealed import RECORD
 
 
 def record(run, status):
-    RECORD.write(run / "run.json", {"status": status})
+    write_run(run, status)
 
 
 def checkpoint(run, step):
-    folder = run / "checkpoints" / f"step{step:08d}"
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps({"step": step}))
+    write_empty_checkpoint(run, step)
 
 
 @pytest.fixture

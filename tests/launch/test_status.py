@@ -7,15 +7,15 @@ import pytest
 from filelock import FileLock
 
 from launch.status import cell_status, status_command
+from tests.facts import write_run
 from train.config import read_settings
 from train.grid.failures import record_failure
-from train.run_folder.records import RunRecord
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
 from ucurve.storage.locks import only_writer
 
 ROOT = Path(__file__).resolve().parents[2]
-FACTS = {"data_sha256": "", "vocabulary": 5, "corpus": {}, "checkpoint_steps": [0, 5, 12]}
+STEPS = [0, 5, 12]
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def run(tmp_path):
             json.dumps({"step": step, "loss": 9.0 - step, "tokens_per_second": 100.0}) for step in range(1, steps + 1)
         ]
         (folder / "metrics.jsonl").write_text("".join(line + "\n" for line in lines))
-        RunRecord(folder, FACTS).write(status, **more)
+        write_run(folder, status, checkpoint_steps=STEPS, **more)
         return folder
 
     return build

@@ -11,8 +11,8 @@ import pytest
 
 from launch import workers
 from launch.workers import run_workers, workers_command
-from train.run_folder.records import read_record
 from ucurve.errors import UserError
+from ucurve.storage.facts import read_run_facts
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_THEN_WAIT = (
@@ -80,7 +80,7 @@ def test_two_workers_train_every_cell_of_a_grid_once(grid, tmp_path, capfd, monk
     monkeypatch.chdir(ROOT)
     workers_command(["workers=2", "seed=0,1,2", *grid])
     runs = sorted(path for path in (tmp_path / "runs").iterdir() if not path.name.startswith("."))
-    assert [read_record(run)["status"] for run in runs] == ["finished"] * 3
+    assert [read_run_facts(run).status for run in runs] == ["finished"] * 3
     out = capfd.readouterr().out
     trained = [line.split()[1] for line in out.splitlines() if " done" in line and "cells" not in line]
     assert sorted(trained) == [run.name for run in runs]

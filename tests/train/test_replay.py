@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.facts import change_run
 from train.batches import batches_command
 from train.replay import open_batches
 from train.run.run import train_cell
 from train.run_folder.config_file import stored_config_sha256
 from ucurve.cli import run as run_command
 from ucurve.errors import UserError
+from ucurve.storage.facts import read_run_facts
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import read_run_record, replacing
-from ucurve.storage.sealed import RECORD
 from ucurve.tokens.order import Batches
 
 
@@ -32,9 +32,8 @@ def lengthen(run, tokens):
     """Make of a run one that is going to be long, as it stands when it has taken a few steps."""
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("tokens: 1536", f"tokens: {tokens}"))
-    changed = {"config_sha256": stored_config_sha256(run), "status": "running"}
-    record = replacing(read_run_record(run) | changed, run, "config.yaml", sha256_file(config))
-    RECORD.write(run / "run.json", record)
+    files = {**read_run_facts(run).files, "config.yaml": sha256_file(config)}
+    change_run(run, config_sha256=stored_config_sha256(run), status="running", files=files)
 
 
 def show(run, capsys, first, last, **more):

@@ -9,11 +9,10 @@ import pytest
 from train.model.neox import build_model
 from train.plan import make_plan
 from train.run.run import train_cell
-from train.run_folder.checkpoint import WEIGHTS, CheckpointFacts, _write_manifest, write_checkpoint
-from train.run_folder.records import read_record
+from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
 from train.verify import metrics_faults, run_findings, twin_faults, verify_command
 from ucurve.errors import RunError
-from ucurve.storage.run_folder import read_manifest
+from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.sealed import RECORD
 
 
@@ -28,10 +27,7 @@ def folders(run):
 
 def sign_anew(folder):
     """Write a manifest that vouches for whatever the folder holds now."""
-    manifest = read_manifest(folder)
-    (folder / "manifest.json").unlink()
-    facts = CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__ if key in manifest})
-    _write_manifest(folder, facts)
+    write_manifest(folder, describe_files(folder, read_manifest(folder)))
 
 
 def copy_weights(source, target):
@@ -41,10 +37,10 @@ def copy_weights(source, target):
 
 def test_first_weights_of_another_seed(finished, settings_of):
     first = folders(finished)[0]
-    settings, vocabulary = settings_of(), read_record(finished)["vocabulary"]
+    settings, vocabulary = settings_of(), read_run_facts(finished).vocabulary
     assert run_findings(finished).faults == []
-    facts = make_plan(settings, vocabulary).describe_checkpoint(0, read_record(finished)["data_sha256"], 10)
-    facts = CheckpointFacts(**{key: read_manifest(first)[key] for key in facts.as_manifest()})
+    facts = make_plan(settings, vocabulary).describe_checkpoint(0, read_run_facts(finished).data_sha256, 10)
+    facts = read_manifest(first)
     for seed in (1, 0):
         model = build_model(settings.model.shape, vocabulary, 16, 0, seed)
         with_token = json.loads((first / "config.json").read_text())
@@ -75,8 +71,8 @@ def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
     run = Path(settings.paths.runs) / settings.run_name
     assert run_findings(run).faults == []  # the last step has learning rate 0
     tenth, eleventh = folders(run)[1:3]
-    plan = make_plan(settings, read_record(run)["vocabulary"])
-    assert read_manifest(folders(run)[2])["weights_sha256"] == read_manifest(folders(run)[3])["weights_sha256"]
+    plan = make_plan(settings, read_run_facts(run).vocabulary)
+    assert read_manifest(folders(run)[2]).weights_sha256 == read_manifest(folders(run)[3]).weights_sha256
     copy_weights(tenth, eleventh)
     assert twin_faults(folders(run), plan) == [f"{eleventh}: the same weights as {tenth.name}"]
 
@@ -160,17 +156,16 @@ RECORDS = {
     r"run\.json: config_sha256 is '0', config\.yaml gives '[0-9a-f]{64}'": ("config_sha256", "0"),
     r"run\.json: checkpoint_steps is \[0, 12\], config\.yaml gives": ("checkpoint_steps", [0, 12]),
     r"run\.json: seeds is {'init': 3, 'data': 0}, config\.yaml gives": ("seeds", {"init": 3, "data": 0}),
-    r"run\.json: parameters is None, config\.yaml gives": ("parameters", None),
+    r"run\.json: parameters is {}, config\.yaml gives": ("parameters", {}),
     r"run\.json: tokenizer_sha256 is not that of step00000000": ("tokenizer_sha256", "0"),
-    r"run\.json: does not say code_revision": ("code_revision", ...),
-    r"run\.json: does not say versions": ("versions", ...),
-    r"run\.json: does not say hardware": ("hardware", ...),
+    r"run\.json: not what this version writes \(versions: Field required\)": ("versions", ...),
+    r"run\.json: not what this version writes \(further: Extra inputs are not permitted\)": ("further", 1),
     r"the run is failed, not finished": ("status", "failed"),
 }
 
 
 def test_the_record(finished):
-    record = read_record(finished)
+    record = read_run_facts(finished).model_dump()
     for message, (key, value) in RECORDS.items():
         changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
         RECORD.write(finished / "run.json", changed)

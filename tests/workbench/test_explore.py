@@ -15,6 +15,7 @@ from eval.metrics.accuracy import accuracy_table, pair_credits
 from eval.store.reported import reported_path
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
+from tests.facts import write_run
 from ucurve.errors import UserError
 from workbench.explore.curves import curves, linking_functions, read_asked
 from workbench.explore.library import Library, scored
@@ -86,7 +87,7 @@ def make_library(tmp_path):
         pairs.to_parquet(pairs_path(folder, "toy"), index=False)
         written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
         written.to_csv(ACCURACY.path(folder), index=False)
-        (folder / "run.json").write_text(f'{{"status": "finished", "seeds": {{"init": {seed}}}, "cell_sha256": "x"}}')
+        write_run(folder, seeds={"init": seed, "data": seed}, cell_sha256="x")
     return Library([str(tmp_path / "runs/*")], tmp_path / "cache")
 
 

@@ -16,9 +16,9 @@ from train.config import RunSettings
 from train.grid.cells import Cell
 from train.grid.failures import Failure, clear_failure, read_failure, record_failure
 from train.run_folder.checks import check_same_configuration
-from train.run_folder.records import read_record
 from ucurve.errors import BusyError
 from ucurve.progress import say
+from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
 
 Status = Literal["done", "skipped", "failed", "running", "not started"]
@@ -127,8 +127,8 @@ def is_finished(run: Path) -> bool:
     Raises:
         UserError: when the record cannot be read.
     """
-    record = read_record(run)
-    return record is not None and record["status"] == "finished"
+    facts = read_run_facts(run)
+    return facts is not None and facts.finished
 
 
 def _failed(cell: Cell, failure: Failure) -> Outcome:

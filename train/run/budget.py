@@ -5,7 +5,6 @@ words of a text count again each time it is trained on.
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 from train.config import RunSettings, with_tokens
@@ -15,25 +14,8 @@ from train.data.store import epoch_tokens
 from train.run_folder.config_file import recall_tokens
 from ucurve.errors import UserError
 from ucurve.fields import format_words
+from ucurve.storage.facts import WordBudget
 from ucurve.tokens.store import StreamSize, TokenStore
-
-
-@dataclass(frozen=True)
-class WordBudget:
-    """What ``run.json`` says about a budget in words.
-
-    Attributes:
-        asked: words in all passes, as given by ``tokens=``.
-        in_corpus: words of the corpus, in one pass.
-        tokens_per_word: tokens of an epoch, in whole sequences, divided by ``in_corpus``.
-        version: of the counter; None for ``whitespace``.
-    """
-
-    asked: int
-    in_corpus: int
-    tokens_per_word: float
-    counter: str
-    version: str | None
 
 
 def settle_budget(settings: RunSettings, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
@@ -48,7 +30,13 @@ def settle_budget(settings: RunSettings, store: TokenStore) -> tuple[RunSettings
     counted = count_words(Corpus(settings.data), settings.data.words, Path(settings.paths.cache))
     _check_passes(settings, settings.words, counted)
     epoch = epoch_tokens(store, settings.batch.length, f"data={settings.data.run_name}")
-    facts = WordBudget(settings.words, counted.words, epoch / counted.words, counted.counter, counted.version)
+    facts = WordBudget(
+        asked=settings.words,
+        in_corpus=counted.words,
+        tokens_per_word=epoch / counted.words,
+        counter=counted.counter,
+        version=counted.version,
+    )
     return with_tokens(settings, settings.words * epoch // counted.words), facts
 
 

@@ -14,13 +14,12 @@ from train.run_folder.checkpoint import find_faults
 from train.run_folder.records import RunRecord
 from ucurve.huggingface.pretrained import load_model
 from ucurve.progress import say
+from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.run_folder import (
     HELD_OUT,
     HELD_OUT_COLUMNS,
     MANIFEST,
     checkpoint_folder,
-    own_faults,
-    read_run_record,
     refuse_faults,
 )
 
@@ -76,7 +75,7 @@ class HeldOutLog:
         run = self._run.folder
         if not (run / HELD_OUT).is_file():
             return {}
-        faults = own_faults(run, read_run_record(run), [HELD_OUT])
+        faults = own_faults(run, read_run_facts(run), [HELD_OUT])
         if faults:
             say(f"{'; '.join(faults)}; the held-out loss is measured again")
             return {}

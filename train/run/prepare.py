@@ -10,17 +10,17 @@ from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
 from train.data.store import build_token_store, check_budget, save_unigram_counts
 from train.plan import Plan, make_plan
-from train.run.budget import WordBudget, settle_budget
+from train.run.budget import settle_budget
 from train.run.tracking import check_tracker
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
-from train.run_folder.records import read_record
 from train.tokenizer.build import build_tokenizer, check_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
-from ucurve.storage.run_folder import CONFIGURATION, FILES, TOKENIZER, own_faults
+from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.tokens.order import Batches, DataOrder
 from ucurve.tokens.store import TokenStore
 
@@ -129,9 +129,9 @@ def prepare(settings: RunSettings, read_all: bool = True) -> PreparedRun:
 def _find_own_tokenizer(settings: RunSettings) -> Path | None:
     """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus.
 
-    A newer version may build another one from the same settings, with which the run could not go on.
+    Other versions of libraries may build another one from the same settings, with which the run could not go on.
     """
-    record = read_record(settings.folder) or {}
-    if settings.tokenizer.path is not None or FILES not in record:
+    facts = read_run_facts(settings.folder)
+    if settings.tokenizer.path is not None or facts is None:
         return None
-    return None if own_faults(settings.folder, record, [TOKENIZER]) else settings.folder / TOKENIZER
+    return None if own_faults(settings.folder, facts, [TOKENIZER]) else settings.folder / TOKENIZER

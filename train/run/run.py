@@ -5,8 +5,6 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
 
 from train import evaluation
 from train.config import RunSettings, config_sha256, without_seeds
@@ -20,14 +18,15 @@ from train.run.prepare import PreparedRun, check_inputs, prepare
 from train.run.tracking import tracking_late_scores
 from train.run_folder.checks import check_same_configuration, check_same_data
 from train.run_folder.config_file import configuration_text
-from train.run_folder.records import RunRecord, read_record
+from train.run_folder.records import RunRecord
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
+from ucurve.storage.facts import CorpusFacts, EngineFacts, HeldOutFacts, RunFacts, Seeds, Status, read_run_facts
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
-from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, HELD_OUT_FACTS, TOKENIZER
+from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 
 
 def train_cell(settings: RunSettings) -> None:
@@ -88,8 +87,8 @@ def _check(settings: RunSettings, processes: Processes, signals: StopSignals) ->
 
 def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) -> PreparedRun:
     """Prepare; one process of a machine reads all of the token shards, and none does for a finished run."""
-    record = read_record(settings.folder)
-    trains = record is None or record["status"] != "finished"
+    facts = read_run_facts(settings.folder)
+    trains = facts is None or not facts.finished
     with signals.at_once():
         return prepare(settings, read_all=trains and processes.local_rank == 0)
 
@@ -105,9 +104,9 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
     """Write what the folder holds from the first step on, and tell whether the run in it is finished and whole."""
     from train.run.trainer import check_checkpoints, check_logs
 
-    before = read_record(run.folder)
+    before = read_run_facts(run.folder)
     _write_static_files(run, record, first_start=before is None)
-    if before is None or before["status"] != "finished":
+    if before is None or not before.finished:
         say(f"start token: {describe_start_token(run.plan, run.store.size)}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
@@ -132,43 +131,43 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
     record.write_file(CONFIGURATION, configuration_text(run.plan.settings))
 
 
-def _describe_run(run: PreparedRun, execution: Execution) -> dict[str, Any]:
-    plan, settings = run.plan, run.plan.settings
-    return {
-        "name": settings.run_name,
-        "model": settings.model.name,
-        "tokens_budget": settings.tokens,
-        **({"words": asdict(run.words)} if run.words else {}),
-        "tokenizer": settings.tokenizer.name,
-        "tokenizer_sha256": tokenizer_sha256(run.tokenizer),
-        "vocabulary": plan.vocabulary,
-        "data": settings.data.run_name,
-        "data_sha256": run.store.sha256,
-        "corpus": {
-            "documents": run.store.documents,
-            "tokens": run.store.length,
-            "start_tokens_seen": count_start_tokens(plan, run.store.size),
-        },
-        **({HELD_OUT_FACTS: run.store.held_out.facts} if run.store.held_out else {}),
-        "seeds": asdict(settings.seeds),
-        "config_sha256": plan.config_sha256,
-        "cell_sha256": config_sha256(without_seeds(settings.identity()) | _list_sources(settings)),
-        "parameters": plan.parameters.as_dict(),
-        "checkpoint_steps": list(plan.checkpoint_steps),
-        "code_revision": code_revision(),
-        "versions": versions(),
-        "hardware": hardware(),
-        "engine": {
-            "kind": execution.kind,
-            "processes": execution.processes.size,
-            "precision": settings.engine.precision,
-            "compiled": execution.compiled,
-        },
-        **_list_sources(settings),
-    }
+def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
+    plan, settings, store = run.plan, run.plan.settings, run.store
+    return RunFacts(
+        name=settings.run_name,
+        model=settings.model.name,
+        tokens_budget=settings.tokens or 0,
+        words=run.words,
+        tokenizer=settings.tokenizer.name,
+        tokenizer_sha256=tokenizer_sha256(run.tokenizer),
+        vocabulary=plan.vocabulary,
+        data=settings.data.run_name,
+        data_sha256=store.sha256,
+        corpus=CorpusFacts(
+            documents=store.documents,
+            tokens=store.length,
+            start_tokens_seen=count_start_tokens(plan, store.size),
+        ),
+        held_out=HeldOutFacts.model_validate(store.held_out.facts) if store.held_out else None,
+        seeds=Seeds(init=settings.seeds.init, data=settings.seeds.data),
+        config_sha256=plan.config_sha256,
+        cell_sha256=config_sha256(without_seeds(settings.identity()) | _list_sources(settings)),
+        parameters=plan.parameters.as_dict(),
+        checkpoint_steps=plan.checkpoint_steps,
+        code_revision=code_revision(),
+        versions=versions(),
+        hardware=hardware(),
+        engine=EngineFacts(
+            kind=execution.kind,
+            processes=execution.processes.size,
+            precision=settings.engine.precision,
+            compiled=execution.compiled,
+        ),
+        commits=settings.commits or None,
+    )
 
 
-def _list_sources(settings: RunSettings) -> dict[str, Any]:
+def _list_sources(settings: RunSettings) -> dict[str, object]:
     """Return what the run reads from the hub; runs that read other commits are other lines of a figure."""
     return {"commits": settings.commits} if settings.commits else {}
 
@@ -199,7 +198,7 @@ def _garbage_frozen() -> Iterator[None]:
 def _failures_recorded(record: RunRecord, processes: Processes) -> Iterator[None]:
     """Write into ``run.json`` why training ended, if not at its end."""
 
-    def write(status: str, **more: str) -> None:
+    def write(status: Status, **more: str) -> None:
         if processes.is_rank0:
             with contextlib.suppress(OSError):  # on a full disk the record cannot be written either
                 record.write(status, **more)

@@ -14,7 +14,7 @@ from train.run_folder.background import BackgroundWriter, HostCopy
 from train.run_folder.checkpoint import find_faults, holds_weights, write_checkpoint
 from train.run_folder.resume import save_state
 from ucurve.progress import say
-from ucurve.storage.run_folder import METRICS_SHA256, checkpoint_folder
+from ucurve.storage.run_folder import checkpoint_folder
 
 if TYPE_CHECKING:
     from train.run_folder.records import MetricsLog
@@ -96,7 +96,7 @@ class Saver:
         self, step: int, state: dict[str, torch.Tensor], metrics: "MetricsLog | None", began: float
     ) -> None:
         assert metrics is not None, "rank 0 has the lines"
-        owner = self._run.owner | {METRICS_SHA256: metrics.sha256}
+        owner = self._run.owner | {"metrics_sha256": metrics.sha256}
         held = state if self._copied is None else self._copied.take_state(state)
 
         def write() -> None:

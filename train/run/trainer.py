@@ -28,15 +28,13 @@ from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, load_state, metrics_sha256
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, say
+from ucurve.storage.facts import RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import (
     HELD_OUT,
     MANIFEST,
     METRICS,
-    METRICS_SHA256,
     checkpoint_folder,
-    own_faults,
-    read_manifest,
     refuse_faults,
 )
 
@@ -149,7 +147,7 @@ class Trainer:
         assert log is not None, "rank 0 has the log"
         check_checkpoints(self._run.folder, self._plan)
         log.metrics.sync()
-        self._record.write("finished", steps=self._plan.steps, **{METRICS_SHA256: log.metrics.sha256})
+        self._record.write("finished", steps=self._plan.steps, metrics_sha256=log.metrics.sha256)
 
 
 class StepLog:
@@ -192,17 +190,17 @@ class StepLog:
         self._bar.advance(note=f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
 
 
-def check_logs(run: Path, record: dict[str, Any]) -> None:
-    """Compare the metrics and the held-out losses of a finished run with the hashes in its record, if that has them.
+def check_logs(run: Path, facts: RunFacts) -> None:
+    """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``.
 
     Raises:
         RunError: naming the file.
         DamagedError: likewise.
     """
     path, advice = run / METRICS, "restore it from a copy"
-    if METRICS_SHA256 in record and not (path.is_file() and sha256_file(path) == record[METRICS_SHA256]):
+    if not (path.is_file() and sha256_file(path) == facts.metrics_sha256):
         raise RunError(f"{path}: not what was written; {advice}")
-    refuse_faults(own_faults(run, record, [HELD_OUT]), advice)
+    refuse_faults(own_faults(run, facts, [HELD_OUT]), advice)
 
 
 def check_checkpoints(run: Path, plan: Plan) -> None:

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from train.model.architectures import ARCHITECTURES
-from train.plan import CheckpointFacts
 from train.tokenizer.folder import tokenizer_files
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
-from ucurve.storage import sealed
+from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
 from ucurve.storage.files import disk_faults, new_folder, sha256_file
-from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, read_manifest, step_name
+from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, step_name
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
     import torch
@@ -38,7 +37,7 @@ def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts
         _save_model(model, temporary)
         for name in tokenizer_files(tokenizer):
             shutil.copyfile(tokenizer / name, temporary / name)
-        _write_manifest(temporary, facts)
+        write_manifest(temporary, describe_files(temporary, facts))
     _compare(folder, model)
     _compare_logits(folder, model)
     return folder
@@ -62,9 +61,9 @@ def find_faults(folder: Path) -> list[str]:
     except DamagedError as error:
         return [str(error)]
     found = {path.name for path in folder.iterdir()} - {MANIFEST}
-    problems = listed_faults(folder, manifest["files"], found, "the manifest")
-    if step_name(manifest["step"]) != folder.name:
-        problems.append(f"{folder}: the manifest is of step {manifest['step']}")
+    problems = listed_faults(folder, manifest.files, found, "the manifest")
+    if step_name(manifest.step) != folder.name:
+        problems.append(f"{folder}: the manifest is of step {manifest.step}")
     return problems
 
 
@@ -87,14 +86,16 @@ def _save_model(model: "PreTrainedModel", folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size="1000GB")
 
 
-def _write_manifest(folder: Path, facts: CheckpointFacts) -> None:
-    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
-    manifest = facts.as_manifest() | {
-        "weights_sha256": files[WEIGHTS],
-        "tokenizer_sha256": tokenizer_sha256(folder),
-        "files": files,
-    }
-    sealed.MANIFEST.write(folder / MANIFEST, manifest)
+def describe_files(folder: Path, facts: CheckpointFacts) -> Manifest:
+    """Return the manifest of what is in a folder."""
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
+    tokenizer = tokenizer_sha256(folder)
+    return Manifest(
+        **{name: getattr(facts, name) for name in CheckpointFacts.model_fields},
+        weights_sha256=files[WEIGHTS],
+        tokenizer_sha256=tokenizer,
+        files=files,
+    )
 
 
 def _compare(folder: Path, model: "PreTrainedModel") -> None:

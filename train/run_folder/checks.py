@@ -6,10 +6,10 @@ from pathlib import Path
 
 from train.config import RunSettings, config_sha256, differing_keys, pick_identity
 from train.run_folder.config_file import read_configuration, recall_tokens
-from train.run_folder.records import read_record
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
-from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT_FACTS, read_run_record
+from ucurve.storage.facts import read_run_facts
+from ucurve.storage.run_folder import CONFIGURATION
 from ucurve.tokens.store import TokenStore
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
@@ -58,7 +58,8 @@ def check_same_configuration(settings: RunSettings) -> None:
         return
     wanted = plain(recall_tokens(settings).identity())
     keys = differing_keys(pick_identity(read_configuration(folder)), wanted)
-    if keys and read_run_record(folder).get("config_sha256") == config_sha256(wanted):
+    facts = read_run_facts(folder)
+    if keys and facts is not None and facts.config_sha256 == config_sha256(wanted):
         raise DamagedError(
             f"{folder / CONFIGURATION}: not what was written: {'; '.join(keys)}, and run.json says otherwise; restore "
             "it from a copy"
@@ -77,11 +78,13 @@ def check_same_data(settings: RunSettings, store: TokenStore) -> None:
         UserError: giving both hashes.
     """
     folder = settings.folder
-    record = read_record(folder) or {}
+    facts = read_run_facts(folder)
+    if facts is None:
+        return
     held_out = store.held_out.facts["sha256"] if store.held_out else ""
     then_and_now = {
-        "was trained on other data: data_sha256": (record.get("data_sha256"), store.sha256),
-        "has another held-out text: held_out.sha256": (record.get(HELD_OUT_FACTS, {}).get("sha256"), held_out),
+        "was trained on other data: data_sha256": (facts.data_sha256, store.sha256),
+        "has another held-out text: held_out.sha256": (facts.held_out.sha256 if facts.held_out else None, held_out),
     }
     for what, (then, now) in then_and_now.items():
         if then not in (None, now):

@@ -5,25 +5,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from ucurve.errors import RunError, UserError
-from ucurve.storage import sealed
+from ucurve.errors import RunError
+from ucurve.storage.facts import RunFacts, Status, own_faults, read_run_facts, write_run_facts
 from ucurve.storage.files import new_file, sha256_file, write_text
-from ucurve.storage.run_folder import (
-    FILES,
-    RECORD,
-    RESUME,
-    TOKENIZER,
-    own_faults,
-    parse_metrics,
-    read_run_record,
-    refuse_faults,
-    replacing,
-)
-
-_NEEDED = {"status", "data_sha256", "vocabulary", "corpus"}
-_SESSION_KEYS = ("code_revision", "versions", "hardware", "engine")  # what may change when a run goes on
+from ucurve.storage.run_folder import RESUME, TOKENIZER, parse_metrics, refuse_faults
 
 
 class MetricsLog:
@@ -73,12 +59,17 @@ class MetricsLog:
 
 
 class RunRecord:
-    """``run.json``: the inputs, the software and the status of a run."""
+    """Keeps ``run.json`` of a run that is being trained.
 
-    def __init__(self, run: Path, facts: Mapping[str, Any]) -> None:
+    Args:
+        facts: of this start; the sessions and the hashes of files that an earlier one recorded are kept.
+    """
+
+    def __init__(self, run: Path, facts: RunFacts) -> None:
         self._run = run
-        before = read_record(run) or {}
-        self._facts = dict(facts) | {key: before[key] for key in ("sessions", FILES) if key in before}
+        before = read_run_facts(run)
+        kept = {"sessions": before.sessions, "files": before.files} if before is not None else {}
+        self._facts = facts.model_copy(update=kept)
 
     def write_file(self, name: str, text: str) -> None:
         """Write a file of the run folder, unless it is there already, and record its hash.
@@ -86,14 +77,14 @@ class RunRecord:
         The record accepts the old and the new file before the file is replaced, so that a kill leaves both valid.
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
-        path, before = self._run / name, read_run_record(self._run)
+        path, before = self._run / name, read_run_facts(self._run)
         if not path.is_file() or sha256_file(path) != digest:
-            if FILES in before:
-                self._store(replacing(before, self._run, name, digest))
+            if before is not None:
+                write_run_facts(self._run, before.replacing(self._run, name, digest))
             write_text(path, text)
-        if FILES in before and (after := replacing(before, self._run, name, digest)) != before:
-            self._store(after)
-        self._facts[FILES] = {**self._facts.get(FILES, {}), name: digest}
+        if before is not None and (after := before.replacing(self._run, name, digest)) != before:
+            write_run_facts(self._run, after)
+        self._change(files={**self._facts.files, name: digest})
 
     def record_tokenizer(self) -> None:
         """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded.
@@ -101,45 +92,28 @@ class RunRecord:
         Raises:
             DamagedError: naming every file that is not what was written.
         """
-        files = self._facts.setdefault(FILES, {})
         place = self._run / TOKENIZER
-        if not any(name.startswith(f"{TOKENIZER}/") for name in files):
-            files |= {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in sorted(place.iterdir())}
+        if not any(name.startswith(f"{TOKENIZER}/") for name in self._facts.files):
+            found = {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in sorted(place.iterdir())}
+            self._change(files={**self._facts.files, **found})
         advice = f"remove {place} and start the same command again, which copies it from where it was built"
         refuse_faults(own_faults(self._run, self._facts, [TOKENIZER]), advice)
 
     def begin(self, done: int) -> None:
         """Record code revision, versions, hardware and engine for the steps after ``done``, unless nothing changed."""
-        session_facts = {key: self._facts.get(key) for key in _SESSION_KEYS}
-        kept = [session for session in self._facts.get("sessions", []) if session["after_step"] < done]
-        if not kept or {key: kept[-1].get(key) for key in _SESSION_KEYS} != session_facts:
-            kept.append({"after_step": done, **session_facts})
-        self._facts["sessions"] = kept
-        self._store(self._facts)
+        kept = [session for session in self._facts.sessions if session.after_step < done]
+        if not kept or kept[-1] != self._facts.session(kept[-1].after_step):
+            kept.append(self._facts.session(done))
+        self._change(sessions=tuple(kept))
+        write_run_facts(self._run, self._facts)
 
-    def write(self, status: str, **more: Any) -> None:
-        """Write the record with ``status`` running, interrupted, finished or failed, and further facts."""
-        self._facts |= {"status": status, **more}
-        self._store(self._facts)
+    def write(self, status: Status, **more: object) -> None:
+        """Write the record with its status and further facts."""
+        self._change(status=status, **more)
+        write_run_facts(self._run, self._facts)
 
-    def _store(self, facts: Mapping[str, Any]) -> None:
-        sealed.RECORD.write(self._run / RECORD, facts)
-
-
-def read_record(run: Path) -> dict[str, Any] | None:
-    """Return a run's record, or None where there is none.
-
-    Raises:
-        DamagedError: when the file is not what was written.
-        UserError: when it is not a record that was written here.
-    """
-    path = run / RECORD
-    if not path.exists():
-        return None
-    record = read_run_record(run)
-    if not set(record) >= _NEEDED:
-        raise UserError(f"{path}: not the record of a run; it needs {', '.join(sorted(_NEEDED))}")
-    return record
+    def _change(self, **changes: object) -> None:
+        self._facts = self._facts.model_copy(update=changes)
 
 
 def _lines_until(path: Path, step: int) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ucurve.errors import DamagedError, UserError
 from ucurve.progress import say
 from ucurve.storage.files import disk_faults, is_leftover, new_folder, remove_leftovers, sha256_file
-from ucurve.storage.run_folder import METRICS_SHA256, RESUME, STEPS, step_name
+from ucurve.storage.run_folder import RESUME, STEPS, step_name
 from ucurve.storage.sealed import STATE
 
 if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
@@ -69,10 +69,10 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 def metrics_sha256(run: Path, step: int) -> str | None:
     """Return the SHA-256 that the lines of ``metrics.jsonl`` up to ``step`` had when the state after it was saved.
 
-    None where there is no such state, or an older version wrote it without the hash.
+    None where there is no such state.
     """
     facts = _read_facts(state_folder(run, step))
-    return None if facts is None else facts.get(METRICS_SHA256)
+    return None if facts is None else facts.get("metrics_sha256")
 
 
 def state_faults(run: Path) -> list[str]:
@@ -108,7 +108,7 @@ def _states(folder: Path) -> list[Path]:
 
 def _read_facts(folder: Path) -> dict[str, Any] | None:
     try:
-        facts = STATE.read_older(folder / _FACTS)
+        facts = STATE.read(folder / _FACTS)
     except DamagedError:
         return None
     return facts if (folder / _STATE).is_file() and {"step", "state_sha256"} <= set(facts) else None

@@ -1,4 +1,4 @@
-"""A run folder: the names of what is in it, where each thing lies, and the readers of its records.
+"""A run folder: the names of what is in it, and where each thing lies.
 
 ::
 
@@ -7,8 +7,7 @@
     resume/step00000512/        the state that a cut-off run goes on from
     eval/                       what scoring leaves (``eval.store``)
 
-A folder that a model alone is scored into has only ``eval/``. A manifest holds the SHA-256 of its
-checkpoint's files, ``run.json`` those of the run's own.
+A folder that a model alone is scored into has only ``eval/``.
 """
 
 import glob
@@ -19,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from ucurve.errors import DamagedError
-from ucurve.storage import sealed
 from ucurve.storage.files import sha256_file
 
 CONFIGURATION = "config.yaml"
 RECORD = "run.json"
 METRICS = "metrics.jsonl"
-HELD_OUT = "held_out.csv"  # where the run has held-out text, which run.json describes under the key of this name:
-HELD_OUT_FACTS = "held_out"
+HELD_OUT = "held_out.csv"  # where the run has held-out text
 HELD_OUT_COLUMNS = ("step", "tokens", "flops", "loss", "bits_per_byte", "scored_tokens", "scored_bytes")
 TOKENIZER = "tokenizer"
 CHECKPOINTS = "checkpoints"
@@ -39,9 +36,6 @@ REPORTED = "reported.json"  # beside the pairs of a benchmark: what is shown fir
 SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
 MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
 
-FILES = "files"  # of run.json: the SHA-256 of config.yaml, of held_out.csv and of every file of tokenizer/
-_BEFORE = "files_before"  # while a file is replaced: what is accepted in its place as well
-METRICS_SHA256 = "metrics_sha256"  # of all lines in run.json when the run is finished; of those so far in a state
 STEPS = "step*"  # what finds the names of steps
 STEP_TOKENS = f"tokens-{STEPS}.parquet"  # beside the scores of a step: the log probability of each token
 _STEP = re.compile(r"step(-?\d+)")
@@ -80,29 +74,6 @@ def checkpoints(run: Path) -> list[Path]:
     return sorted((run / CHECKPOINTS).glob(STEPS))
 
 
-def read_manifest(folder: Path, older: bool = False) -> dict[str, Any]:
-    """Read a checkpoint's manifest, checking its digest.
-
-    Args:
-        older: whether a manifest without a digest is taken as it is, as older versions wrote it.
-
-    Raises:
-        DamagedError: when it is missing, unreadable or not what was written.
-    """
-    path = folder / MANIFEST
-    return sealed.MANIFEST.read_older(path) if older else sealed.MANIFEST.read(path)
-
-
-def read_run_record(run: Path) -> dict[str, Any]:
-    """Read ``run.json``; an empty record where there is none.
-
-    Raises:
-        DamagedError: when it is not what was written.
-    """
-    path = run / RECORD
-    return sealed.RECORD.read_older(path) if path.exists() else {}
-
-
 def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
     """Read a line of ``metrics.jsonl``; None for one that is not a JSON object, such as a line torn by a kill."""
     try:
@@ -137,43 +108,3 @@ def refuse_faults(problems: Iterable[str], advice: str) -> None:
     found = list(problems)
     if found:
         raise DamagedError("; ".join(found) + f"; {advice}")
-
-
-def own_faults(run: Path, record: Mapping[str, Any], parts: Collection[str] | None = None) -> list[str]:
-    """Name what is not as ``run.json`` says of the files that it lists; nothing where it lists none.
-
-    Args:
-        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
-    """
-    if FILES not in record:  # an older version wrote it
-        return []
-    accepted = record[FILES] | {
-        name: digest
-        for name, digest in record.get(_BEFORE, {}).items()
-        if (run / name).is_file() and sha256_file(run / name) == digest
-    }
-    tokenizer = run / TOKENIZER
-    if not tokenizer.is_dir() and (parts is None or any(name.startswith(TOKENIZER) for name in parts)):
-        return [f"{tokenizer}: missing"]
-    inside = {f"{TOKENIZER}/{path.name}" for path in tokenizer.iterdir()} if tokenizer.is_dir() else set()
-    found = {name for name in accepted if (run / name).exists()} | inside
-
-    def wanted(name: str) -> bool:
-        return parts is None or name in parts or (TOKENIZER in parts and name.startswith(f"{TOKENIZER}/"))
-
-    listed = {name: digest for name, digest in accepted.items() if wanted(name)}
-    return listed_faults(run, listed, set(filter(wanted, found)), RECORD)
-
-
-def replacing(record: Mapping[str, Any], run: Path, name: str, digest: str) -> dict[str, Any]:
-    """Return the record under which a file of the run may be replaced: what is there and what comes are accepted.
-
-    Args:
-        record: ``run.json``, with ``files``.
-        digest: SHA-256 of what comes.
-    """
-    accepted = {record[FILES].get(name), record.get(_BEFORE, {}).get(name)}
-    there = sha256_file(run / name) if (run / name).is_file() else None
-    before = {name: there} if there in accepted and there != digest else {}
-    rest = {key: value for key, value in record.items() if key != _BEFORE}
-    return rest | {FILES: {**record[FILES], name: digest}} | ({_BEFORE: before} if before else {})

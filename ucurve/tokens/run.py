@@ -7,8 +7,9 @@ from pydantic import NonNegativeInt, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
 from ucurve.errors import UserError, missing_folder
+from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.files import read_json_or_empty
-from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, own_faults, read_run_record, refuse_faults
+from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, refuse_faults
 from ucurve.tokens.order import Batches, DataOrder
 from ucurve.tokens.store import INDEX, TokenStore, is_complete_store, open_store
 from ucurve.yaml_files import read_yaml
@@ -71,14 +72,13 @@ class RunTokens:
         """
         if not run.is_dir():
             raise missing_folder("run", run)
-        record = read_run_record(run)
-        data_sha256 = record.get("data_sha256")
-        if not isinstance(data_sha256, str):
+        facts = read_run_facts(run)
+        if facts is None:
             raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
-        refuse_faults(own_faults(run, record, [CONFIGURATION, TOKENIZER]), "restore it from a copy")
+        refuse_faults(own_faults(run, facts, [CONFIGURATION, TOKENIZER]), "restore it from a copy")
         found = read_yaml(run / CONFIGURATION, _Configuration)
         batch, cache = found.batch, Path(found.paths.cache).expanduser()
-        return RunTokens(run, data_sha256, found.seeds.data, batch.length, batch.sequences, found.tokens, cache)
+        return RunTokens(run, facts.data_sha256, found.seeds.data, batch.length, batch.sequences, found.tokens, cache)
 
     @property
     def steps(self) -> int:

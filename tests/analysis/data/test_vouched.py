@@ -16,9 +16,9 @@ from eval.store.checksums import adopt
 from eval.store.scores import Key, keep_pairs, score_path, write_scores
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
+from tests.facts import change_run
 from ucurve.errors import DamagedError
 from ucurve.storage.files import sha256_file
-from ucurve.storage.sealed import MANIFEST, RECORD
 
 ROWS = [score_row(step, 0.5) for step in (0, 8)]
 BITS = {1: 3.0, 8: 2.0}
@@ -29,14 +29,10 @@ def folder(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A run as training and scoring leave it, everything vouched for."""
     monkeypatch.chdir(tmp_path)
     run = make_run(ROWS, bits=BITS)
-    (run / "tokenizer").mkdir()
     statistics = run / "tokenizer" / "statistics.json"
     statistics.write_text(json.dumps({"tokens": {"all": 5}}))
-    record = json.loads((run / "run.json").read_text())
-    sums = {"files": {"tokenizer/statistics.json": sha256_file(statistics)}}
-    RECORD.write(run / "run.json", record | sums | {"metrics_sha256": sha256_file(run / "metrics.jsonl")})
-    for manifest in run.glob("checkpoints/*/manifest.json"):
-        MANIFEST.write(manifest, json.loads(manifest.read_text()))
+    files = {"tokenizer/statistics.json": sha256_file(statistics)}
+    change_run(run, files=files, metrics_sha256=sha256_file(run / "metrics.jsonl"))
     adopt(run, run / "eval" / "accuracy.csv")
     return run
 
@@ -115,4 +111,4 @@ def test_what_nothing_vouches_for_is_read_and_named(folder: Path, make_run: Make
     by_hand = make_run(ROWS, seed=1)
     analyze(AnalyzeSettings(runs=[str(folder), str(by_hand)], out="figures", formats=("png",)))
     text = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
-    assert f"another tool): {by_hand.name}/run.json; {by_hand.name}/eval/accuracy.csv." in text
+    assert f"another tool): {by_hand.name}/eval/accuracy.csv." in text

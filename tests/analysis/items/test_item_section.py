@@ -1,7 +1,5 @@
 """Item dynamics in the report."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from analysis.items.section import item_sections, line_summary
 from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import score_row
+from tests.facts import change_run
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)
 STEPS = (0, 1, 2, 4)
@@ -72,8 +71,7 @@ def test_crossed_seeds_have_a_table_of_their_shares(make_run, parts_of, tmp_path
     draw = np.random.default_rng(12)
     for number, (init, data) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
         rows = {step: draw.integers(0, 3, len(PAIRS)).astype(np.uint8) for step in STEPS}
-        path = make_item_run(make_run, PAIRS, rows, seed=10 + number) / "run.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"seeds": {"init": init, "data": data}}))
+        change_run(make_item_run(make_run, PAIRS, rows, seed=10 + number), seeds={"init": init, "data": data})
     _, agreement = parts_of(0)
     kappas, shares = [one for one in agreement.content if isinstance(one, TableView)]
     assert set(kappas.table["between"]) == {"all runs", "same init", "same data order", "both differ"}

@@ -1,6 +1,5 @@
 """Agreement between runs, and what initialization and data order contribute, against other ways to compute them."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -17,16 +16,11 @@ from analysis.items.section import item_sections
 from analysis.items.seeds import kappa
 from analysis.items.variance import split_variance
 from tests.analysis.item_runs import make_item_run, pair_table
+from tests.facts import change_run
 from ucurve.errors import UserError
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)
 STEPS = (0, 1, 2, 4)
-
-
-def set_seeds(folder, init, data):
-    path = folder / "run.json"
-    record = json.loads(path.read_text()) | {"seeds": {"init": init, "data": data}}
-    path.write_text(json.dumps(record))
 
 
 def make_runs(make_run, cells, draw=None):
@@ -36,7 +30,7 @@ def make_runs(make_run, cells, draw=None):
     for number, (init, data) in enumerate(cells):
         verdicts[init, data] = draw.integers(0, 3, (len(STEPS), len(PAIRS))).astype(np.uint8)
         rows = dict(zip(STEPS, verdicts[init, data], strict=True))
-        set_seeds(make_item_run(make_run, PAIRS, rows, seed=number), init, data)
+        change_run(make_item_run(make_run, PAIRS, rows, seed=number), seeds={"init": init, "data": data})
     return verdicts
 
 
@@ -115,7 +109,7 @@ def test_verdicts_that_follow_the_initialization_are_all_of_it(make_run, scored_
     of_init = {init: draw.integers(0, 2, (len(STEPS), len(PAIRS))) * 2 for init in (0, 1)}
     for number, (init, data) in enumerate(product((0, 1), (5, 6))):
         rows = dict(zip(STEPS, of_init[init].astype(np.uint8), strict=True))
-        set_seeds(make_item_run(make_run, PAIRS, rows, seed=number), init, data)
+        change_run(make_item_run(make_run, PAIRS, rows, seed=number), seeds={"init": init, "data": data})
     table = scored_of().seed_components()
     assert set(table["measure"]) == {"right", "margin"}
     assert table["init_share"].to_numpy() == pytest.approx(1)

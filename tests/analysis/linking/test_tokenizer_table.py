@@ -8,14 +8,17 @@ from analysis.data.runs import find_runs
 from analysis.linking.tokenizers import tokenizer_table, tokenizer_table_sections
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
+from tests.facts import change_run
 from ucurve.errors import UserError
+from ucurve.storage.files import sha256_file
 
 CHAR = {"all": 12142, "single_character": 11116, "multi_character": 0}
 
 
 def _describe(run: Path, tokens: object) -> None:
-    (run / "tokenizer").mkdir()
-    (run / "tokenizer" / "statistics.json").write_text(json.dumps({"tokens": tokens}))
+    path = run / "tokenizer" / "statistics.json"
+    path.write_text(json.dumps({"tokens": tokens}))
+    change_run(run, files={"tokenizer/statistics.json": sha256_file(path)})
 
 
 def test_runs_of_one_tokenizer_are_one_row(make_run: MakeRun, tmp_path: Path) -> None:
@@ -31,9 +34,7 @@ def test_runs_of_one_tokenizer_are_one_row(make_run: MakeRun, tmp_path: Path) ->
 
 
 def test_a_run_that_does_not_say_has_the_size_of_its_vocabulary_alone(make_run: MakeRun, tmp_path: Path) -> None:
-    run = make_run([score_row(0, 0.5)])
-    record = json.loads((run / "run.json").read_text()) | {"vocabulary": 8130}
-    (run / "run.json").write_text(json.dumps(record))
+    make_run([score_row(0, 0.5)])
     (row,) = tokenizer_table(find_runs([f"{tmp_path}/runs/*"])).to_dict("records")
     assert (row["all"], row["runs"]) == (8130, 1)
     assert math.isnan(row["single_character"])

@@ -61,7 +61,7 @@ def test_what_two_runs_or_lines_differ_in_is_read_from_their_records(make_run: M
     make_run(rows, model="70m")
     make_run(rows, model="70m", tokenizer="word")
     runs = find_runs([f"{tmp_path}/runs/*"])
-    names = {(run.model, run.record["tokenizer"], run.record["seeds"]["init"]): run for run in runs}
+    names = {(run.model, run.facts.tokenizer, run.facts.seeds.init): run for run in runs}
     small, same, large = names["14m", "char", 0], names["14m", "char", 1], names["70m", "char", 0]
     words = names["70m", "word", 0]
     by_run = differences(runs, by_group=False)

@@ -1,6 +1,5 @@
 """Which revisions a published suite has, and that each holds the step of its name."""
 
-import json
 import shutil
 import sys
 from types import SimpleNamespace
@@ -8,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from eval.models.targets import all_revisions, model_targets
+from tests.facts import write_manifest_of
 from ucurve.errors import UserError
 
 PYTHIA = ["step143000", "main", "step0", "step1", "step512", "10M", "v2"]
@@ -119,6 +119,6 @@ def test_a_model_without_revisions(copy_model, hub):
 def test_a_revision_that_holds_another_step_is_refused(copy_model):
     folder = copy_model("family")
     shutil.copytree(folder, folder / "step8")
-    (folder / "step8" / "manifest.json").write_text(json.dumps({"step": 16, "weights_sha256": "x"}))
+    write_manifest_of(folder / "step8", 16)
     with pytest.raises(UserError, match=r"step8: the revision 'step8' holds the checkpoint of step 16"):
         model_targets(str(folder), ["step8"])

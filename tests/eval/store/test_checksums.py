@@ -16,8 +16,9 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, STATISTICS, add_rows
 from eval.verify import verify_scores
 from tests.eval.store.test_scores import accuracies
+from tests.facts import write_run
 from ucurve.errors import DamagedError, UserError
-from ucurve.storage.sealed import MANIFEST, RECORD, SUMS
+from ucurve.storage.sealed import SUMS
 
 
 def flip(path, place=-2):
@@ -216,14 +217,6 @@ def test_a_model_has_its_scores_checked_too(copy_model, settings, tmp_path):
     assert verify_scores(out).faults == []
 
 
-def sealed_checkpoint(run, step):
-    folder = run / "checkpoints" / f"step{step:08d}"
-    manifest = json.loads((folder / "manifest.json").read_text())
-    files = {path.name: sums.sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"}
-    MANIFEST.write(folder / "manifest.json", manifest | {"files": files})
-    return folder
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -235,7 +228,7 @@ def sealed_checkpoint(run, step):
 )
 @pytest.mark.parametrize("whole_run", [True, False])
 def test_a_damaged_checkpoint_is_not_scored(run, settings, tmp_path, name, message, whole_run):
-    folder = sealed_checkpoint(run, 8)
+    folder = run / "checkpoints" / "step00000008"
     flip(folder / name, len((folder / name).read_bytes()) // 2)
     with pytest.raises(DamagedError, match=message):
         score_run(run, settings) if whole_run else score_model(str(folder), tmp_path / "out", settings)
@@ -244,7 +237,7 @@ def test_a_damaged_checkpoint_is_not_scored(run, settings, tmp_path, name, messa
 
 @pytest.mark.parametrize("whole_run", [True, False])
 def test_a_file_added_to_a_checkpoint_or_taken_away_is_not_scored(run, settings, tmp_path, whole_run):
-    folder = sealed_checkpoint(run, 8)
+    folder = run / "checkpoints" / "step00000008"
     (folder / "added_tokens.json").write_text('{"x": 1}')
     (folder / "tokenizer_config.json").unlink()
     message = r"tokenizer_config\.json: missing; .*added_tokens\.json: not in the manifest"
@@ -262,7 +255,7 @@ def test_a_manifest_that_was_ours_is_never_taken_for_another_tools(run, settings
 
 def test_counts_that_are_not_the_runs_are_refused(run, settings):
     counts = run / "tokenizer" / "unigram_counts.npy"
-    RECORD.write(run / "run.json", {"files": {"tokenizer/unigram_counts.npy": sums.sha256_file(counts)}})
+    write_run(run, files={"tokenizer/unigram_counts.npy": sums.sha256_file(counts)})
     score_run(run, settings)
     flip(counts)
     with pytest.raises(DamagedError, match=r"unigram_counts\.npy: its hash is not run\.json's; restore it from a copy"):
@@ -270,7 +263,7 @@ def test_counts_that_are_not_the_runs_are_refused(run, settings):
 
 
 def test_a_checkpoint_of_a_finished_run_without_its_manifest_is_refused(run, settings):
-    RECORD.write(run / "run.json", {"status": "finished"})
+    write_run(run)
     (run / "checkpoints" / "step00000008" / "manifest.json").unlink()
     with pytest.raises(DamagedError, match=r"step00000008/manifest\.json: cannot be read"):
         score_run(run, settings)

@@ -24,6 +24,7 @@ from eval.store.tables import ACCURACY, STATISTICS, read_table
 from eval.sweep import sweep
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import Job, prepare
+from tests.facts import write_manifest_of
 from ucurve.errors import RunError
 from ucurve.storage.locks import Claims
 
@@ -120,15 +121,12 @@ def benchmark_root(place, records):
 @pytest.fixture(scope="module")
 def untouched(place, make_model, tokenizer):
     """A run of 20 checkpoints without scores."""
-    from ucurve.storage.files import sha256_file
-
     run = place / "runs" / "untouched" / "tiny-1M-char-text-s0"
     for step in STEPS:
         folder = run / "checkpoints" / f"step{step:08d}"
         make_model(seed=step).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        hashes = {"weights_sha256": sha256_file(folder / "model.safetensors")}
-        (folder / "manifest.json").write_text(json.dumps({"step": step, "tokens": step, "flops": 1e9 * step} | hashes))
+        write_manifest_of(folder, step, tokens=step)
     (run / "tokenizer").mkdir()
     np.save(run / "tokenizer" / "unigram_counts.npy", np.arange(42, dtype=np.int64))
     return run

@@ -10,8 +10,8 @@ from eval.run import score_model, score_run
 from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
+from tests.facts import write_manifest_of
 from ucurve.errors import RunError, UserError
-from ucurve.storage.files import sha256_file
 
 FIRST = {"pairs of zhoblimp": 1, "tokenizer": 1, "sentences": 1}  # what is made for the first checkpoint of a run
 
@@ -255,9 +255,7 @@ def test_not_a_number_names_item_and_checkpoint(run, settings, tokenizer, root, 
     weights = load_file(folder / "model.safetensors")
     weights["gpt_neox.embed_in.weight"][tokenizer.convert_tokens_to_ids("丁")] = torch.nan
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["weights_sha256"] = sha256_file(folder / "model.safetensors")
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest_of(folder, 8)
     message = r"step00000008: the score is not finite; benchmark zhoblimp, paradigm \w+, pair \d+, sentence '.*丁"
     with pytest.raises(RunError, match=message):
         score_run(run, settings)

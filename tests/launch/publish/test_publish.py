@@ -16,11 +16,11 @@ from eval.api import score
 from eval.store.tables import ACCURACY, read_table
 from launch.publish.card import overall_accuracies
 from launch.publish.publish import publish_command, revisions
+from tests.facts import change_run
 from train.run.run import train_cell
 from ucurve.cli import run as run_command
 from ucurve.errors import RunError, UserError
-from ucurve.storage.run_folder import checkpoints, read_run_record
-from ucurve.storage.sealed import RECORD
+from ucurve.storage.run_folder import checkpoints
 
 LETTERS = "天地玄黄宇宙洪荒"
 STEPS = [0, 3, 12]
@@ -124,10 +124,12 @@ def test_a_revision_holds_the_checkpoint_and_nothing_else(run, tmp_path):
 
 
 def test_the_card_says_what_made_it(scored, tmp_path):
-    sessions = [
-        {"after_step": step, "code_revision": code, "versions": {"torch": "2"}} for step, code in ((0, "a"), (5, "b"))
-    ]
-    RECORD.write(scored / "run.json", read_run_record(scored) | {"sessions": sessions})
+    engine = {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False}
+    made = {"versions": {"torch": "2"}, "hardware": {}, "engine": engine}
+    change_run(
+        scored,
+        sessions=[{"after_step": 0, "code_revision": "a"} | made, {"after_step": 5, "code_revision": "b"} | made],
+    )
     publish(scored, tmp_path / "published", repo="me/suite")
     card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
     record = json.loads((scored / "run.json").read_text())
@@ -243,7 +245,7 @@ def test_what_cannot_be_published(run, tmp_path):
         RunError, match=r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
     ):
         publish(run, tmp_path / "out")
-    RECORD.write(run / "run.json", read_run_record(run) | {"status": "running"})
+    change_run(run, status="running")
     with pytest.raises(RunError, match="the run is running, not finished"):
         publish(run, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []

@@ -20,6 +20,7 @@ from studies.tokenizers.at_equal_loss import (
 )
 from studies.tokenizers.dips import LinkingShapes, dip_table, named_orders
 from studies.tokenizers.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
+from tests.facts import run_facts
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
 
@@ -112,8 +113,7 @@ def test_a_curve_above_the_threshold_at_the_first_checkpoint_has_no_bits_at_its_
 
 
 def studied_run(label, tokenizer):
-    record = {"tokenizer": tokenizer}
-    return Run(Path(label), label, tokenizer, "finished", planned=(), saved=(), record=record)
+    return Run(Path(label), label, tokenizer, saved=(), facts=run_facts(tokenizer=tokenizer))
 
 
 def test_equal_variances_give_a_mean_of_settings_their_degrees_of_freedom_together():

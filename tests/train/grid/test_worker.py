@@ -13,13 +13,13 @@ import pytest
 import yaml
 from hydra.core.global_hydra import GlobalHydra
 
+from tests.facts import write_run
 from train.config import Seeds
 from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
 from train.grid.failures import read_failure, record_failure
 from train.grid.worker import GridRun, Outcome, format_outcomes
 from train.run.run import train_cell
-from train.run_folder.records import RunRecord
 from ucurve.cli import run as run_command
 from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
@@ -37,7 +37,7 @@ def finish(settings):
     folder = Path(settings.paths.runs) / settings.run_name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(plain(asdict(settings))))
-    RunRecord(folder, {"data_sha256": "", "vocabulary": 5, "corpus": {}}).write("finished")
+    write_run(folder)
 
 
 def statuses(run):

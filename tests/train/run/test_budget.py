@@ -11,10 +11,10 @@ from train.run.prepare import prepare
 from train.run.run import train_cell
 from train.run_folder.checks import check_same_configuration
 from train.run_folder.config_file import load_settings
-from train.run_folder.records import read_record
 from train.verify import run_findings
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
+from ucurve.storage.facts import read_run_facts
 
 WORDS = 600  # 200 documents of three words
 
@@ -54,18 +54,18 @@ def test_two_tokenizers_have_the_same_words_and_other_tokens_and_names(budget_of
 def test_a_run_records_its_words_and_goes_on_with_the_tokens_it_began_with(budget_of, monkeypatch):
     settings = budget_of(WORDS // 2)
     train_cell(settings)
-    record, kept = read_record(settings.folder), load_settings(settings.folder)
-    epoch = (record["corpus"]["tokens"] - 1) // 16 * 16
-    assert record["words"] == {
+    record, kept = read_run_facts(settings.folder), load_settings(settings.folder)
+    epoch = (record.corpus.tokens - 1) // 16 * 16
+    assert record.words.model_dump() == {
         "asked": WORDS // 2, "in_corpus": WORDS, "tokens_per_word": epoch / WORDS, "counter": "whitespace", "version": None,
     }  # fmt: skip
-    assert record["tokens_budget"] == kept.tokens == epoch // 2
+    assert record.tokens_budget == kept.tokens == epoch // 2
     assert (kept.words, kept.schedule.count) == (WORDS // 2, 5)
-    assert record["config_sha256"] == config_sha256(kept.identity())
+    assert record.config_sha256 == config_sha256(kept.identity())
     assert run_findings(settings.folder).faults == []
     check_same_configuration(settings)
     train_cell(settings)
-    assert read_record(settings.folder) == record
+    assert read_run_facts(settings.folder) == record
     assert f"tokens         {kept.steps * 128:,} for {WORDS // 2:,} words (whitespace), as recorded in" in plan_text(
         settings
     )

@@ -14,9 +14,9 @@ from train.engine.engine import TorchEngine
 from train.run.held_out import sum_loss
 from train.run.prepare import prepare
 from train.run.run import train_cell
-from train.run_folder.records import read_record
 from train.verify import run_findings
 from ucurve.errors import RunError, UserError
+from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, checkpoints
 
 STEPS = ["0", "1", "2", "5", "12"]
@@ -87,7 +87,7 @@ def test_training_is_the_same_with_validation_files_and_with_nothing_held_out(se
     train_cell(with_files)
     assert not (plain.folder / HELD_OUT).exists()
     assert len(rows(with_files.folder)) == 5
-    assert read_record(plain.folder)["data_sha256"] == read_record(with_files.folder)["data_sha256"]
+    assert read_run_facts(plain.folder).data_sha256 == read_run_facts(with_files.folder).data_sha256
     for one, other in zip(checkpoints(plain.folder), checkpoints(with_files.folder), strict=True):
         assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     assert run_findings(plain.folder).faults == run_findings(with_files.folder).faults == []

@@ -15,10 +15,10 @@ from safetensors.torch import load_file
 from train.engine.engine import TorchEngine, check_state_complete
 from train.engine.signals import Interrupted, StopSignals
 from train.run.run import train_cell
-from train.run_folder.records import read_record
 from train.run_folder.resume import find_newest_state, load_state, save_state
 from train.verify import run_findings
 from ucurve.errors import RunError, UserError
+from ucurve.storage.facts import read_run_facts
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -71,7 +71,7 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
     assert said.splitlines()[-1] == kept
     assert ("Ctrl-C again ends at once" in said) == (number == signal.SIGINT)
     run = folder_of(settings)
-    assert read_record(run)["status"] == "interrupted"
+    assert read_run_facts(run).status == "interrupted"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
     assert signal.getsignal(number) == before, "outside a run the signals do what they did"
     undo()
@@ -135,7 +135,7 @@ def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of
     with pytest.raises(Interrupted):
         train_cell(settings)
     assert "stopped by Ctrl-C: scores made so far are kept, the same command goes on" in capfd.readouterr().err
-    assert read_record(folder_of(settings))["status"] == "finished"
+    assert read_run_facts(folder_of(settings)).status == "finished"
 
 
 def ended_after(*numbers, launched=False):
@@ -218,8 +218,8 @@ def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch)
     settings = settings_of()
     with pytest.raises(ValueError, match="odd"):
         train_cell(settings)
-    record = read_record(folder_of(settings))
-    assert (record["status"], record["error"]) == ("failed", "ValueError: odd")
+    record = read_run_facts(folder_of(settings))
+    assert (record.status, record.error) == ("failed", "ValueError: odd")
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
         patch.setattr("safetensors.torch.save_file", full)
         with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
             train_cell(cut)
-    assert read_record(run)["status"] == "failed"
+    assert read_run_facts(run).status == "failed"
     assert find_newest_state(run, {}) == 6
     train_cell(cut)
     assert outcome(run) == alone

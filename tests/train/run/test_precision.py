@@ -9,10 +9,10 @@ from tests.train.launching import finish, start
 from train.cli import plan_text
 from train.model.precision import choose_precision
 from train.run.run import train_cell
-from train.run_folder.records import read_record
 from train.verify import run_findings
 from ucurve.errors import UserError
-from ucurve.storage.run_folder import checkpoints, read_manifest
+from ucurve.storage.facts import read_manifest, read_run_facts
+from ucurve.storage.run_folder import checkpoints
 
 HALF = "engine.precision=bfloat16"
 
@@ -22,17 +22,10 @@ def test_a_run_in_bfloat16_says_so_and_is_whole(settings_of, capsys):
     train_cell(settings)
     assert "torch on cpu; products in bfloat16; weights, moments and loss in float32" in capsys.readouterr().err
     assert run_findings(settings.folder).faults == []
-    record = read_record(settings.folder)
-    assert record["engine"]["precision"] == record["sessions"][0]["engine"]["precision"] == "bfloat16"
+    record = read_run_facts(settings.folder)
+    assert record.engine.precision == record.sessions[0].engine.precision == "bfloat16"
     assert yaml.safe_load((settings.folder / "config.yaml").read_text())["engine"]["precision"] == "bfloat16"
-    assert {read_manifest(folder).get("precision") for folder in checkpoints(settings.folder)} == {"bfloat16"}
-
-
-def test_a_manifest_of_float32_is_that_of_older_versions(settings_of):
-    settings = settings_of()
-    train_cell(settings)
-    assert all("precision" not in read_manifest(folder) for folder in checkpoints(settings.folder))
-    assert read_record(settings.folder)["engine"]["precision"] == "float32"
+    assert {read_manifest(folder).precision for folder in checkpoints(settings.folder)} == {"bfloat16"}
 
 
 @pytest.mark.parametrize(("first", "second"), [("float32", "bfloat16"), ("bfloat16", "float32")])

@@ -14,15 +14,19 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.facts import change_run
 from train.engine.engine import TorchEngine
 from train.run import saving
 from train.run.prepare import prepare
 from train.run.run import train_cell
-from train.run_folder.records import MetricsLog, RunRecord, read_record
+from train.run_folder import records
+from train.run_folder.checkpoint import describe_files
+from train.run_folder.records import MetricsLog
 from train.tokenizer.characters import Survey
 from train.verify import run_findings, verify_command
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import checkpoints
 
@@ -48,9 +52,9 @@ def test_a_finished_run_is_what_the_contract_says(finished):
     assert [folder.name for folder in checkpoints(finished)] == [f"step{step:08d}" for step in (0, 1, 2, 5, 12)]
     keys = {"step", "tokens", "loss", "bits_per_byte", "lr", "grad_norm", "tokens_per_second"}
     assert [set(line) for line in metrics(finished)] == [keys] * 12
-    record = read_record(finished)
-    assert record["status"] == "finished"
-    assert record["parameters"]["total"] == sum(
+    record = read_run_facts(finished)
+    assert record.status == "finished"
+    assert record.parameters["total"] == sum(
         parameter.numel()
         for parameter in AutoModelForCausalLM.from_pretrained(finished / LAST.rpartition("/")[0]).parameters()
     )
@@ -142,8 +146,7 @@ def test_kill_minus_nine_at_any_moment_loses_nothing(tmp_path, finished, overrid
 
 def test_a_checkpoint_torn_by_the_kill_is_written_again(finished, settings_of):
     (finished / "checkpoints" / ".step00000005.tmp-1").mkdir()
-    record = read_record(finished)
-    (finished / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    change_run(finished, status="running")
     (finished / "checkpoints/step00000005/config.json").unlink()
     train_cell(settings_of())
     assert run_findings(finished).faults == []
@@ -198,7 +201,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_state(settings_of, monkey
     with pytest.raises(RunError, match=r"the loss is nan at step 7; the state after step 6 is kept in resume/"):
         train_cell(settings)
     run = Path(settings.paths.runs) / settings.run_name
-    assert read_record(run)["status"] == "failed"
+    assert read_run_facts(run).status == "failed"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000006"]
     assert len(metrics(run)) == 6
 
@@ -210,9 +213,9 @@ def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypa
     settings = settings_of()
     with monkeypatch.context() as patch:
         patch.setattr("train.run_folder.checkpoint._save_model", full)
-        store = RunRecord._store
+        write = records.write_run_facts
         patch.setattr(
-            RunRecord, "_store", lambda self, facts: (full if facts["status"] == "failed" else store)(self, facts)
+            records, "write_run_facts", lambda run, facts: (full if facts.status == "failed" else write)(run, facts)
         )
         with pytest.raises(RunError, match="No space left on device"):
             train_cell(settings)
@@ -268,22 +271,13 @@ def test_a_name_too_long_for_a_file_system_is_refused(settings_of):
 
 def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_of, capsys):
     whole = (finished / LAST).read_bytes()
-    record = read_record(finished)
-    (finished / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    change_run(finished, status="running")
     other = settings_of("seed=1")
     train_cell(other)
     strange = Path(other.paths.runs) / other.run_name / LAST
     folder = finished / Path(LAST).parent
     (folder / "model.safetensors").write_bytes(strange.read_bytes())
-    from train.plan import CheckpointFacts
-    from train.run_folder.checkpoint import _write_manifest
-
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").unlink()
-    _write_manifest(
-        folder,
-        CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__ if key in manifest}),
-    )
+    write_manifest(folder, describe_files(folder, read_manifest(folder)))
     train_cell(settings_of())
     assert (finished / LAST).read_bytes() == whole
     assert "is incomplete or has other weights than this run computes; it is rewritten" in capsys.readouterr().err
@@ -348,16 +342,8 @@ def test_verify_compares_with_the_configuration(finished):
 
 def test_verify_finds_a_tokenizer_that_is_not_the_others(finished):
     folder = finished / "checkpoints/step00000005"
-    manifest = json.loads((folder / "manifest.json").read_text())
-    from train.plan import CheckpointFacts
-    from train.run_folder.checkpoint import _write_manifest
-
     (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text() + "\n")
-    (folder / "manifest.json").unlink()
-    _write_manifest(
-        folder,
-        CheckpointFacts(**{key: manifest[key] for key in CheckpointFacts.__dataclass_fields__ if key in manifest}),
-    )
+    write_manifest(folder, describe_files(folder, read_manifest(folder)))
     assert run_findings(finished).faults == [f"{folder}: another tokenizer than step00000000"]
 
 

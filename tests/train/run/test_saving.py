@@ -15,9 +15,9 @@ from train.run.run import train_cell
 from train.run.saving import StateClock
 from train.run_folder.background import BackgroundWriter, HostCopy
 from train.run_folder.checkpoint import find_faults
-from train.run_folder.records import read_record
 from train.run_folder.resume import find_newest_state
 from ucurve.errors import RunError
+from ucurve.storage.facts import read_run_facts
 
 
 def folder_of(settings):
@@ -91,7 +91,7 @@ def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of,
     assert not list(run.rglob(".*.tmp-*"))
     monkeypatch.undo()
     train_cell(settings)
-    assert read_record(run)["status"] == "finished"
+    assert read_run_facts(run).status == "finished"
 
 
 def test_an_error_of_the_thread_ends_the_run_before_anything_else_is_written(settings_of, monkeypatch):
@@ -103,7 +103,7 @@ def test_an_error_of_the_thread_ends_the_run_before_anything_else_is_written(set
     with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
         train_cell(settings)
     run = folder_of(settings)
-    assert read_record(run)["status"] == "failed"
+    assert read_run_facts(run).status == "failed"
     assert not list((run / "checkpoints").iterdir())
     assert not (run / "resume").exists()
 
@@ -120,7 +120,7 @@ def test_an_error_in_the_last_checkpoint_keeps_a_run_from_being_finished(setting
     settings = settings_of()
     with pytest.raises(RunError, match="a checkpoint read back differs"):
         train_cell(settings)
-    assert read_record(folder_of(settings))["status"] == "failed"
+    assert read_run_facts(folder_of(settings)).status == "failed"
 
 
 def test_a_copy_stays_what_it_was():

@@ -9,15 +9,23 @@ from transformers import AutoModelForCausalLM
 from eval.models.targets import model_targets
 from train.model.neox import build_model
 from train.model.shape import Shape
-from train.run_folder.checkpoint import CheckpointFacts, find_faults, write_checkpoint
+from train.run_folder.checkpoint import find_faults, write_checkpoint
 from train.run_folder.resume import save_state
 from ucurve.errors import RunError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
+from ucurve.storage.facts import CheckpointFacts, read_manifest
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import checkpoint_folder, read_manifest
+from ucurve.storage.run_folder import checkpoint_folder
 
 FACTS = CheckpointFacts(
-    step=3, tokens=192, flops=1e6, flops_exact=1.2e6, epoch=0.5, data_sha256="d" * 64, config_sha256="c" * 64
+    step=3,
+    tokens=192,
+    flops=1e6,
+    flops_exact=1.2e6,
+    epoch=0.5,
+    data_sha256="d" * 64,
+    config_sha256="c" * 64,
+    precision="float32",
 )
 
 
@@ -46,11 +54,11 @@ def test_a_checkpoint_is_an_ordinary_folder(checkpoint, model):
 
 def test_the_manifest_says_what_the_contract_wants(checkpoint):
     manifest = read_manifest(checkpoint)
-    assert manifest["weights_sha256"] == sha256_file(checkpoint / "model.safetensors")
-    assert manifest["tokenizer_sha256"] == sha256_file(checkpoint / "tokenizer.json")
+    assert manifest.weights_sha256 == sha256_file(checkpoint / "model.safetensors")
+    assert manifest.tokenizer_sha256 == sha256_file(checkpoint / "tokenizer.json")
     wanted = {"step", "tokens", "flops", "epoch", "weights_sha256", "tokenizer_sha256", "data_sha256", "config_sha256"}
-    assert wanted <= set(manifest)
-    assert (manifest["step"], manifest["tokens"], manifest["epoch"]) == (3, 192, 0.5)
+    assert wanted <= set(json.loads((checkpoint / "manifest.json").read_text()))
+    assert (manifest.step, manifest.tokens, manifest.epoch) == (3, 192, 0.5)
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640)])
@@ -77,7 +85,7 @@ def test_the_hash_of_a_tokenizer_without_tokenizer_json_is_one(tmp_path, model):
     for name in ("vocab.json", "merges.txt", "tokenizer_config.json", "statistics.json"):
         (tokenizer / name).write_text(f'{{"{name}": 1}}')
     checkpoint = write_checkpoint(tmp_path / "run", model, tokenizer, FACTS)
-    found = read_manifest(checkpoint)["tokenizer_sha256"]
+    found = read_manifest(checkpoint).tokenizer_sha256
     assert found == tokenizer_sha256(tokenizer) == tokenizer_sha256(checkpoint)
     target = model_targets(str(checkpoint))[0]
     assert target.tokenizer_sha256() == found

@@ -8,9 +8,9 @@ import yaml
 
 from train.run.run import train_cell
 from train.run_folder.config_file import configuration_text, load_settings, read_configuration, stored_config_sha256
-from train.run_folder.records import read_record
 from train.verify import run_findings
 from ucurve.errors import UserError
+from ucurve.storage.facts import read_run_facts
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
     assert run_findings(run).faults == []
     monkeypatch.setenv("HOME", "/home/else")
     assert run_findings(run).faults == []
-    assert read_record(run)["config_sha256"] == stored_config_sha256(run)
+    assert read_run_facts(run).config_sha256 == stored_config_sha256(run)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@ import json
 import pytest
 import torch
 
-from train.run_folder.records import MetricsLog, RunRecord, read_record
+from tests.facts import run_facts
+from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, load_state, save_state
 from ucurve.errors import UserError
+from ucurve.storage.facts import read_run_facts
 
 OWNER = {"config_sha256": "c", "data_sha256": "d"}
 
@@ -36,22 +38,22 @@ def test_a_resumed_log_drops_the_steps_to_be_taken_again_and_a_torn_line(tmp_pat
 
 
 def test_the_record_keeps_its_facts(tmp_path):
-    assert read_record(tmp_path) is None
-    facts = {"name": "x", "data_sha256": "d", "vocabulary": 9, "corpus": {"tokens": 5}}
+    assert read_run_facts(tmp_path) is None
+    facts = run_facts()
     record = RunRecord(tmp_path, facts)
     record.write("running")
     record.write("finished", steps=3)
-    assert read_record(tmp_path) == facts | {"status": "finished", "steps": 3}
+    assert read_run_facts(tmp_path) == run_facts(status="finished", steps=3)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "needs corpus, data_sha256")],
+    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "does not say record_sha256")],
 )
 def test_a_broken_record_is_named(tmp_path, text, message):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match=rf"run\.json: .*{message}"):
-        read_record(tmp_path)
+        read_run_facts(tmp_path)
 
 
 def test_a_state_of_another_run_is_refused(tmp_path):

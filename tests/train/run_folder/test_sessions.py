@@ -4,12 +4,10 @@ import json
 
 import pytest
 
+from tests.facts import run_facts
 from train.run_folder.records import RunRecord
 
-FACTS = {
-    "data_sha256": "d", "vocabulary": 9, "corpus": {}, "code_revision": "a", "versions": {"torch": "2"},
-    "hardware": {"cores": 2}, "engine": {"kind": "torch"},
-}  # fmt: skip
+ENGINE = {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False}
 
 
 @pytest.fixture
@@ -17,7 +15,7 @@ def go_on(tmp_path):
     """Start a process on the run after some step, with some facts changed, and return the sessions it records."""
 
     def start(done, **changed):
-        record = RunRecord(tmp_path, FACTS | changed)
+        record = RunRecord(tmp_path, run_facts(**changed))
         record.write("running")
         record.begin(done)
         record.write("interrupted")
@@ -31,7 +29,7 @@ def test_every_change_is_kept_with_its_step(go_on):
     assert go_on(0) == [(0, "a")]
     assert go_on(40) == [(0, "a")], "going on with the same adds nothing"
     assert go_on(50, code_revision="b") == [(0, "a"), (50, "b")]
-    assert go_on(60, code_revision="b", engine={"kind": "deepspeed"}) == [(0, "a"), (50, "b"), (60, "b")]
+    assert go_on(60, code_revision="b", engine=ENGINE | {"kind": "deepspeed"}) == [(0, "a"), (50, "b"), (60, "b")]
     assert go_on(70, code_revision="b", versions={"torch": "3"})[-1] == (70, "b")
 
 
@@ -47,5 +45,6 @@ def test_the_record_says_what_a_session_was_made_with(go_on, tmp_path):
     go_on(0)
     session = json.loads((tmp_path / "run.json").read_text())["sessions"][0]
     assert session == {"after_step": 0} | {
-        key: FACTS[key] for key in ("code_revision", "versions", "hardware", "engine")
+        key: json.loads((tmp_path / "run.json").read_text())[key]
+        for key in ("code_revision", "versions", "hardware", "engine")
     }

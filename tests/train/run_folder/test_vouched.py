@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.publish.publish import publish_run
+from tests.facts import run_facts, write_run
 from tests.flips import write_inputs
 from train.config import read_settings
 from train.replay import open_batches
@@ -17,11 +17,10 @@ from train.run_folder.resume import find_newest_state, metrics_sha256, save_stat
 from train.verify import run_findings, verify_command
 from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
+from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import own_faults, read_run_record
-from ucurve.storage.sealed import RECORD
 
-FACTS = {"data_sha256": "", "vocabulary": 5, "corpus": {}, "status": "running"}
+FACTS = run_facts()
 
 
 def flip_digit(path):
@@ -60,17 +59,17 @@ def finished(trained):
 
 
 def test_the_record_names_every_file_of_the_run_itself(finished):
-    record = read_run_record(finished)
+    record = read_run_facts(finished)
     inside = {f"tokenizer/{path.name}" for path in (finished / "tokenizer").iterdir()}
     assert {"tokenizer/statistics.json", "tokenizer/unigram_counts.npy"} < inside
-    assert record["files"] == {name: sha256_file(finished / name) for name in {"config.yaml", *inside}}
-    assert record["metrics_sha256"] == sha256_file(finished / "metrics.jsonl")
+    assert record.files == {name: sha256_file(finished / name) for name in {"config.yaml", *inside}}
+    assert record.metrics_sha256 == sha256_file(finished / "metrics.jsonl")
     assert json.loads((finished / "run.json").read_text())["record_sha256"]
 
 
 def test_a_run_that_was_moved_is_whole(finished, tmp_path):
     moved = finished.rename(tmp_path / "elsewhere")
-    assert run_findings(moved).faults == run_findings(moved).unvouched == []
+    assert run_findings(moved).faults == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_a_new_start_may_change_paths_and_stays_whole(finished, settings, tmp_pa
     train_cell(replace(settings, paths=replace(settings.paths, cache=str(tmp_path / "elsewhere"))))
     assert sha256_file(finished / "config.yaml") != before
     assert run_findings(finished).faults == []
-    assert "files_before" not in read_run_record(finished)
+    assert read_run_facts(finished).files_before is None
 
 
 class Killed(BaseException):
@@ -146,11 +145,11 @@ def test_a_kill_while_the_configuration_is_replaced_leaves_it_accepted(tmp_path,
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Path, "replace", dying)
         RunRecord(tmp_path, FACTS).write_file("config.yaml", "new")
-    assert own_faults(tmp_path, read_run_record(tmp_path)) == []
+    assert own_faults(tmp_path, read_run_facts(tmp_path)) == []
     RunRecord(tmp_path, FACTS).write_file("config.yaml", "third")
-    record = read_run_record(tmp_path)
+    record = read_run_facts(tmp_path)
     assert own_faults(tmp_path, record) == []
-    assert "files_before" not in record
+    assert record.files_before is None
     (tmp_path / "config.yaml").write_text("other")
     assert own_faults(tmp_path, record) == [f"{tmp_path}/config.yaml: its hash is not run.json's"]
 
@@ -171,7 +170,6 @@ def test_going_on_refuses_changed_lines_and_leaves_them(tmp_path):
         MetricsLog(path, 2, metrics_sha256(tmp_path, 2))
     assert path.read_bytes() == damaged
     assert [path.name for path in tmp_path.glob(".*")] == []
-    MetricsLog(path, 2).close()  # an older state does not say what the lines were
 
 
 def test_a_changed_digit_in_a_states_facts_is_noticed(tmp_path, capsys):
@@ -189,23 +187,6 @@ def test_a_changed_digit_in_a_states_facts_is_noticed(tmp_path, capsys):
     ]
 
 
-def test_a_run_of_an_older_version_goes_on_is_published_and_named(finished, settings, tmp_path, capsys):
-    new = ("files", "metrics_sha256")
-    record = {key: value for key, value in read_run_record(finished).items() if key not in new}
-    (finished / "run.json").write_text(json.dumps(record, indent=2) + "\n")
-    silent = [
-        f"{finished}/run.json: does not say {key}; an older version wrote the run" for key in ("record_sha256", *new)
-    ]
-    assert (run_findings(finished).faults, run_findings(finished).unvouched) == ([], silent)
-    with pytest.raises(RunError, match=r"3 fault\(s\)\n  .*run\.json: does not say record_sha256; an older version"):
-        verify_command({"run": str(finished)})
-    train_cell(settings)
-    open_batches(finished)
-    capsys.readouterr()
-    publish_run(finished, tmp_path / "published")
-    assert [line for line in capsys.readouterr().err.splitlines() if "older version" in line] == silent
-
-
 def test_verify_checks_a_folder_of_scores_alone(tmp_path, capsys):
     (tmp_path / "eval").mkdir()
     verify_command({"run": str(tmp_path)})
@@ -215,9 +196,9 @@ def test_verify_checks_a_folder_of_scores_alone(tmp_path, capsys):
         verify_command({"run": str(tmp_path)})
 
 
-def test_a_record_with_a_changed_name_of_its_digest_is_no_older_one(tmp_path):
-    RECORD.write(tmp_path / "run.json", FACTS)
+def test_a_record_with_a_changed_name_of_its_digest_is_refused(tmp_path):
+    write_run(tmp_path)
     path = tmp_path / "run.json"
     path.write_text(path.read_text().replace("record_sha256", "recorf_sha256"))
     with pytest.raises(DamagedError, match="its digest does not match"):
-        read_run_record(tmp_path)
+        read_run_facts(tmp_path)

@@ -1,0 +1,69 @@
+"""What run.json and manifests say, for tests that write such files by themselves."""
+
+from ucurve.storage.facts import Manifest, RunFacts, Status, read_run_facts, write_manifest, write_run_facts
+from ucurve.storage.files import sha256_file
+from ucurve.storage.run_folder import checkpoint_folder
+
+
+def run_facts(**changes):
+    """Return facts of a small run; ``parameters`` and others are given as they are in run.json."""
+    facts = {
+        "name": "14m-10M-char-demo-s0",
+        "model": "14m",
+        "tokens_budget": 10_000_000,
+        "tokenizer": "char",
+        "tokenizer_sha256": "0" * 64,
+        "vocabulary": 8130,
+        "data": "demo",
+        "data_sha256": "1" * 64,
+        "corpus": {"documents": 10, "tokens": 1000, "start_tokens_seen": 10},
+        "seeds": {"init": 0, "data": 0},
+        "config_sha256": "2" * 64,
+        "cell_sha256": "3" * 64,
+        "parameters": {"total": 14_000_000, "non_embedding": 1_000_000},
+        "checkpoint_steps": [],
+        "code_revision": "a",
+        "versions": {"torch": "2"},
+        "hardware": {"cores": 2},
+        "engine": {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False},
+    }
+    return RunFacts.model_validate(facts | changes)
+
+
+def write_run(folder, status: Status = "finished", **changes):
+    """Write the run.json of a folder, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_run_facts(folder, run_facts(status=status, **changes))
+    return folder
+
+
+def write_manifest_of(folder, step, tokens=None, flops=None, **changes):
+    """Write the manifest of a checkpoint's folder, which is made, with the hashes of what is in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != "manifest.json"}
+    facts = {
+        "step": step,
+        "tokens": step * 1000 if tokens is None else tokens,
+        "flops": step * 1e9 if flops is None else flops,
+        "flops_exact": step * 1e9,
+        "epoch": step / 10,
+        "data_sha256": "1" * 64,
+        "config_sha256": "2" * 64,
+        "precision": "float32",
+        "weights_sha256": files.get("model.safetensors", "4" * 64),
+        "tokenizer_sha256": files.get("tokenizer.json", "5" * 64),
+        "files": files,
+    }
+    write_manifest(folder, Manifest.model_validate(facts | changes))
+    return folder
+
+
+def write_empty_checkpoint(run, step):
+    """Write a checkpoint of which only the manifest is there."""
+    return write_manifest_of(checkpoint_folder(run, step), step)
+
+
+def change_run(folder, **changes):
+    """Write the run.json of a folder again with some of it changed."""
+    facts = read_run_facts(folder)
+    write_run_facts(folder, RunFacts.model_validate(facts.model_dump() | changes))

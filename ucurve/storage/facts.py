@@ -1,0 +1,256 @@
+"""What ``run.json`` and a checkpoint's ``manifest.json`` hold: each is defined, written and read here.
+
+Both hold a digest of themselves (``ucurve.storage.sealed``). A manifest has the SHA-256 of its checkpoint's files,
+``run.json`` those of the run's own.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ucurve.errors import DamagedError
+from ucurve.storage.files import sha256_file
+from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, listed_faults
+from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
+from ucurve.storage.sealed import RECORD as RECORD_SEAL
+from ucurve.storage.sealed import Seal
+
+Status = Literal["running", "interrupted", "finished", "failed"]
+Hashes = Mapping[str, str]  # SHA-256 in hexadecimal, by name
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CheckpointFacts(_Facts):
+    """How far training is at a checkpoint, and what is trained.
+
+    Attributes:
+        flops: training FLOPs so far by 6ND.
+        flops_exact: training FLOPs so far, matrix products counted.
+        epoch: tokens seen divided by the tokens of the corpus.
+        data_sha256: content hash of the token stream.
+        config_sha256: hash of the configuration that determines the outcome.
+        precision: of the matrix products that trained it.
+    """
+
+    step: int
+    tokens: int
+    flops: float
+    flops_exact: float
+    epoch: float
+    data_sha256: str
+    config_sha256: str
+    precision: Literal["float32", "bfloat16"]
+
+
+class Manifest(CheckpointFacts):
+    """``manifest.json`` of a checkpoint; ``files`` has all files beside it."""
+
+    weights_sha256: str
+    tokenizer_sha256: str
+    files: Hashes
+
+
+class Seeds(_Facts):
+    """Seeds of the initial weights and of the data order."""
+
+    init: int
+    data: int
+
+
+class WordBudget(_Facts):
+    """How a budget in words became one in tokens.
+
+    Attributes:
+        asked: words in all passes, as given by ``tokens=``.
+        in_corpus: words of the corpus, in one pass.
+        tokens_per_word: tokens of an epoch, in whole sequences, divided by ``in_corpus``.
+        version: of the counter; None for ``whitespace``.
+    """
+
+    asked: int
+    in_corpus: int
+    tokens_per_word: float
+    counter: str
+    version: str | None
+
+
+class CorpusFacts(_Facts):
+    """The token stream of a run; ``start_tokens_seen`` counts the documents that training begins."""
+
+    documents: int
+    tokens: int
+    start_tokens_seen: int
+
+
+class HeldOutFacts(_Facts):
+    """The held-out text; ``left_out`` counts its documents that are in the training text too."""
+
+    source: str
+    documents: int
+    bytes: int
+    tokens: int
+    left_out: int
+    sha256: str
+
+
+class EngineFacts(_Facts):
+    """What computed the steps."""
+
+    kind: str
+    processes: int
+    precision: str
+    compiled: bool
+
+
+class Session(_Facts):
+    """Code, versions and machine of the steps after ``after_step``; a run that goes on may have several."""
+
+    after_step: int
+    code_revision: str | None
+    versions: dict[str, str]
+    hardware: dict[str, str | int | list[str] | None]
+    engine: EngineFacts
+
+
+class RunFacts(_Facts):
+    """``run.json``: what a run is trained from, with what, and how far it is.
+
+    Attributes:
+        tokens_budget: the budget in tokens, also where it was asked for in words.
+        vocabulary: rows of the embedding.
+        held_out: None for a run without held-out text.
+        cell_sha256: hash of the configuration without the seeds; runs that share it are one curve with a band.
+        parameters: by group, with ``total`` and ``non_embedding``.
+        commits: of ``data`` and ``tokenizer``, as far as they are of the hub.
+        files: of ``config.yaml``, ``held_out.csv`` and every file of ``tokenizer/``.
+        files_before: while a file is replaced: what is accepted in its place as well.
+        metrics_sha256: of ``metrics.jsonl`` when the run is finished.
+        error: why the run failed.
+    """
+
+    name: str
+    model: str
+    tokens_budget: int
+    words: WordBudget | None = None
+    tokenizer: str
+    tokenizer_sha256: str
+    vocabulary: int
+    data: str
+    data_sha256: str
+    corpus: CorpusFacts
+    held_out: HeldOutFacts | None = None
+    seeds: Seeds
+    config_sha256: str
+    cell_sha256: str
+    parameters: dict[str, int]
+    checkpoint_steps: tuple[int, ...]
+    code_revision: str | None = None
+    versions: dict[str, str]
+    hardware: dict[str, str | int | list[str] | None]
+    engine: EngineFacts
+    commits: dict[str, str] | None = None
+    files: Hashes = {}
+    files_before: Hashes | None = None
+    status: Status = "running"
+    sessions: tuple[Session, ...] = ()
+    steps: int | None = None
+    metrics_sha256: str | None = None
+    error: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last step is taken and everything is written."""
+        return self.status == "finished"
+
+    def session(self, after_step: int) -> Session:
+        """Return what computes the steps after ``after_step``."""
+        return Session(
+            after_step=after_step,
+            code_revision=self.code_revision,
+            versions=self.versions,
+            hardware=self.hardware,
+            engine=self.engine,
+        )
+
+    def replacing(self, run: Path, name: str, digest: str) -> Self:
+        """Return the facts under which a file of the run may be replaced: what is there and what comes are accepted.
+
+        Args:
+            digest: SHA-256 of what comes.
+        """
+        accepted = {self.files.get(name), (self.files_before or {}).get(name)}
+        there = sha256_file(run / name) if (run / name).is_file() else None
+        before = {name: there} if there is not None and there in accepted and there != digest else None
+        return self.model_copy(update={"files": {**self.files, name: digest}, "files_before": before})
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a checkpoint."""
+    MANIFEST_SEAL.write(folder / MANIFEST, manifest.model_dump())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a checkpoint.
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
+    return _read(folder / MANIFEST, MANIFEST_SEAL, Manifest)
+
+
+def write_run_facts(run: Path, facts: RunFacts) -> None:
+    """Write ``run.json``, without what is not known."""
+    RECORD_SEAL.write(run / RECORD, {key: value for key, value in facts.model_dump().items() if value is not None})
+
+
+def read_run_facts(run: Path) -> RunFacts | None:
+    """Read ``run.json``; None where there is none.
+
+    Raises:
+        DamagedError: when it is unreadable or not what was written.
+    """
+    path = run / RECORD
+    return _read(path, RECORD_SEAL, RunFacts) if path.exists() else None
+
+
+_Read = TypeVar("_Read", bound=_Facts)
+
+
+def _read(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
+    try:
+        return kind.model_validate(seal.read(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DamagedError(f"{path}: not what this version writes ({place}: {first['msg']})") from error
+
+
+def own_faults(run: Path, facts: RunFacts | None, parts: Collection[str] | None = None) -> list[str]:
+    """Name what is not as ``run.json`` says of the files that it lists; nothing without ``run.json``.
+
+    Args:
+        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
+    """
+    if facts is None:
+        return []
+    accepted = dict(facts.files) | {
+        name: digest
+        for name, digest in (facts.files_before or {}).items()
+        if (run / name).is_file() and sha256_file(run / name) == digest
+    }
+    tokenizer = run / TOKENIZER
+    if not tokenizer.is_dir() and (parts is None or any(name.startswith(TOKENIZER) for name in parts)):
+        return [f"{tokenizer}: missing"]
+    inside = {f"{TOKENIZER}/{path.name}" for path in tokenizer.iterdir()} if tokenizer.is_dir() else set()
+    found = {name for name in accepted if (run / name).exists()} | inside
+
+    def wanted(name: str) -> bool:
+        return parts is None or name in parts or (TOKENIZER in parts and name.startswith(f"{TOKENIZER}/"))
+
+    listed = {name: digest for name, digest in accepted.items() if wanted(name)}
+    return listed_faults(run, listed, set(filter(wanted, found)), RECORD)
