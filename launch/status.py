@@ -69,7 +69,8 @@ def status_command(arguments: Sequence[str]) -> None:
         UserError: when there is nothing to list, or the arguments are not well formed.
     """
     settings, grid = split_arguments(StatusSettings, "status", arguments)
-    expected = {cell.settings.folder: _planned_steps(cell.settings) for cell in (expand_grid(grid) if grid else [])}
+    cells = [cell.settings for cell in (expand_grid(grid) if grid else [])]
+    expected = {cell.folder: cell.steps if isinstance(cell, RunSettings) else None for cell in cells}
     pattern = settings.runs or (None if grid else "runs/*")
     found = _run_folders(pattern) if pattern else []
     folders = list(dict.fromkeys([*expected, *found]))
@@ -104,11 +105,6 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
         age=_seconds_since_last_write(run),
         reason=reason,
     )
-
-
-def _planned_steps(settings: RunSettings) -> int | None:
-    """Return the steps of a run; None for a budget in words whose tokens are not known yet."""
-    return None if settings.tokens is None else settings.steps
 
 
 def _find_status(run: Path, facts: RunFacts, failure: Failure | None) -> tuple[Status, str | None]:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from train.config import RunSettings
+from train.config import RunRequest
 from train.corpus.corpus import Corpus, CorpusSettings, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.data.store import build_token_store, find_stream_size, save_unigram_counts
@@ -56,34 +56,32 @@ def train_command(composed: Sequence[Composed]) -> None:
         _run_grid(cells)
 
 
-def plan_text(settings: RunSettings) -> str:
+def plan_text(settings: RunRequest) -> str:
     """Return the plan of one run as text, building and fetching nothing."""
     plan, vocabulary_note, tokens_note = _plan_with_notes(settings)
     return describe_plan(plan, vocabulary_note, _find_stream_size(settings), tokens_note)
 
 
-def plan_run(settings: RunSettings) -> Plan:
+def plan_run(settings: RunRequest) -> Plan:
     """Plan a run with the size that its vocabulary and its budget have, or are expected to have."""
     return _plan_with_notes(settings)[0]
 
 
-def _plan_with_notes(settings: RunSettings) -> tuple[Plan, str, str]:
+def _plan_with_notes(settings: RunRequest) -> tuple[Plan, str, str]:
     recall_hashes(Path(settings.paths.cache))
     pinned = pin_sources(settings, online=False)
     vocabulary, source = expected_vocabulary(pinned.tokenizer, pinned.data, Path(settings.paths.tokenizers))
-    if settings.words is None:
-        return make_plan(settings, vocabulary), source, ""
     settled, note = expect_budget(pinned, _find_stream_size(pinned))
     return make_plan(settled, vocabulary), source, note
 
 
-def _find_stream_size(settings: RunSettings) -> StreamSize | None:
+def _find_stream_size(settings: RunRequest) -> StreamSize | None:
     pinned = pin_sources(settings, online=False)
     tokenizer = find_tokenizer(pinned.tokenizer, pinned.data, Path(settings.paths.tokenizers))
     return None if tokenizer is None else find_stream_size(Corpus(pinned.data), tokenizer, Path(settings.paths.cache))
 
 
-def _train(settings: RunSettings) -> None:
+def _train(settings: RunRequest) -> None:
     from train.run.run import train_cell
 
     train_cell(settings)

@@ -1,7 +1,7 @@
 """The training configuration as frozen dataclasses, checked at once."""
 
 import re
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from train.checkpoint_schedule import ScheduleSettings, fill_count
-from train.corpus.corpus import CorpusSettings
+from train.corpus.corpus import CorpusSettings, WordCounter
 from train.evaluation import EvalSettings
 from train.model.precision import Precision, choose_precision
 from train.model.shape import Shape
@@ -39,13 +39,7 @@ _NOT_IDENTITY_OF = {
 
 PARTLY_IDENTITY = tuple(_NOT_IDENTITY_OF)  # groups that every configuration of a run has
 
-# Keys of groups that came later, with the value that older runs were trained with. A key with this value is left out of
-# the identity, so that the hashes of older runs stay what they are.
-_BEFORE: dict[str, dict[str, Any]] = {
-    "data": {"revision": None, "holdout": 0.0},
-    "engine": {"precision": "float32"},
-    "tokenizer": {"coverage": None, "revision": None},
-}
+Configuration = dict[str, Any]  # as YAML has it
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -93,18 +87,17 @@ class EngineSettings:
         micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch. ``auto`` is 32 on
             a processor, and on an accelerator as many as its memory holds.
         device: ``cpu``, ``cuda``, ``cuda:N`` or ``auto``.
-        zero_stage: what DeepSpeed partitions over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too;
-            None, from an older version, is 0.
+        zero_stage: what DeepSpeed partitions over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too.
         config: a file, JSON or YAML, that overrides keys of DeepSpeed's configuration.
         precision: of the matrix products; weights, moments and the loss are float32. ``auto`` becomes what it is on
-            this machine as soon as it is read. Older versions had float32 alone.
+            this machine as soon as it is read.
         compile: whether ``torch.compile`` compiles the model; ``auto`` is only on CUDA.
     """
 
     kind: Literal["auto", "torch", "deepspeed"]
     micro_batch: int | Literal["auto"]
     device: str
-    zero_stage: int | None = None
+    zero_stage: int = 0
     config: str | None = None
     precision: Precision = "float32"
     compile: bool | Literal["auto"] = "auto"
@@ -137,13 +130,13 @@ class EngineSettings:
 
     @field_validator("zero_stage")
     @classmethod
-    def _stage_is_supported(cls, stage: int | None) -> int | None:
+    def _stage_is_supported(cls, stage: int) -> int:
         if stage == 3:
             raise ValueError(
                 "got 3; ZeRO 3 cuts the weights too, and the output layer's loss, the checkpoints and the resume "
                 "state here read whole weights; allowed: 0, 1, 2"
             )
-        if stage not in (None, 0, 1, 2):
+        if stage not in (0, 1, 2):
             raise ValueError(f"got {stage}; allowed: 0, 1, 2")
         return stage
 
@@ -193,9 +186,9 @@ class Paths:
     tokenizers: Folder
 
 
-def _parse_tokens(value: object) -> int | None:
+def _parse_tokens(value: object) -> int:
     if value is None:
-        return None
+        raise ValueError("no value given; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
     try:
         return parse_count(value)
     except ValueError as error:
@@ -203,20 +196,19 @@ def _parse_tokens(value: object) -> int | None:
 
 
 @dataclass(frozen=True, config=STRICT)
-class RunSettings:
-    """One run: a cell of a grid.
+class RunRequest:
+    """One run as it is asked for: with a budget in tokens it is a ``RunSettings``.
 
-    A budget is given in tokens or in words. How many tokens a number of words is depends on the tokenizer and is known
-    once the corpus is counted and tokenized (``train.run.budget``); until then ``tokens`` is None.
+    How many tokens a number of words is depends on the tokenizer. ``train.run.budget`` finds it out, and ``settle``
+    makes a ``RunSettings`` of it.
 
     Attributes:
-        tokens: the budget in tokens.
-        words: the budget in words that ``tokens`` was, or will be, computed from; no key of conf/train.yaml, where
-            ``tokens=102Mw`` stands for it.
+        tokens: the budget in tokens; None for a budget in words.
+        words: the budget in words; no key of conf/train.yaml, where ``tokens=102Mw`` stands for it.
     """
 
     model: ModelSettings
-    tokens: Annotated[int | None, BeforeValidator(_parse_tokens)]
+    tokens: int | None
     tokenizer: TokenizerSettings
     data: CorpusSettings
     schedule: ScheduleSettings
@@ -232,35 +224,28 @@ class RunSettings:
     benchmark_root: str | None = None
     name: Name | None = None
     dry_run: bool = False
-    grid: tuple[dict[str, Any], ...] = field(default=())
+    grid: tuple[dict[str, object], ...] = field(default=())
     words: PositiveInt | None = None
 
     @model_validator(mode="after")
-    def _budget_can_be_spent(self) -> "RunSettings":
-        if self.tokens is None and self.words is None:
-            raise ValueError("tokens: no value given; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
+    def _words_can_be_counted(self) -> "RunRequest":
         if self.words is not None and self.data.words is None:
             raise ValueError(
                 f"tokens={self.budget} is a number of words, which nothing counts in data={self.data.run_name}; "
                 "add data.words=jieba (Chinese) or data.words=whitespace, or give tokens, as tokens=10M"
             )
-        if self.tokens is not None and self.tokens < self.batch.tokens:
-            raise ValueError(f"tokens={self.tokens} is less than one global batch of {self.batch.tokens} tokens")
         return self
 
     @property
-    def steps(self) -> int:
-        """Optimizer steps: whole global batches in the token budget, which must be known."""
-        assert self.tokens is not None, "the tokens of a budget in words are not known yet"
-        return self.tokens // self.batch.tokens
+    def counted_words(self) -> tuple[int, WordCounter]:
+        """The budget in words and what counts them."""
+        assert self.words is not None and self.data.words is not None, "a budget in tokens is settled"
+        return self.words, self.data.words
 
     @property
     def budget(self) -> str:
         """The budget as it was given: ``10M`` tokens, ``102Mw`` words."""
-        if self.words is not None:
-            return format_words(self.words)
-        assert self.tokens is not None, "a run has a budget in tokens or in words"
-        return format_count(self.tokens)
+        return format_words(self.words) if self.words is not None else format_count(self.tokens or 0)
 
     @property
     def run_name(self) -> str:
@@ -281,75 +266,99 @@ class RunSettings:
         found = {"data": self.data.commit, "tokenizer": self.tokenizer.commit}
         return {key: commit for key, commit in found.items() if commit is not None}
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Configuration:
         """Return the part of the configuration that determines the outcome, as plain values."""
         return pick_identity(asdict(self))
 
+    def settle(self, tokens: int) -> "RunSettings":
+        """Return the settings of a budget of so many tokens, with what follows from them.
 
-def pick_identity(values: dict[str, Any]) -> dict[str, Any]:
+        Raises:
+            UserError: when they are less than one global batch.
+        """
+        if tokens < self.batch.tokens:
+            raise UserError(
+                f"tokens={self.budget}: so many words are {tokens:,} tokens of data={self.data.run_name} with "
+                f"tokenizer={self.tokenizer.name}, less than one global batch of {self.batch.tokens:,} tokens"
+            )
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        schedule = fill_count(self.schedule, tokens // self.batch.tokens)
+        return RunSettings(**given | {"tokens": tokens, "schedule": schedule})
+
+
+@dataclass(frozen=True, config=STRICT)
+class RunSettings(RunRequest):
+    """One run whose tokens are known.
+
+    Attributes:
+        tokens: the budget, also where it was asked for in ``words``.
+    """
+
+    tokens: Annotated[int, BeforeValidator(_parse_tokens)]
+
+    @model_validator(mode="after")
+    def _budget_can_be_spent(self) -> "RunSettings":
+        if self.tokens < self.batch.tokens:
+            raise ValueError(f"tokens={self.tokens} is less than one global batch of {self.batch.tokens} tokens")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps: whole global batches in the token budget."""
+        return self.tokens // self.batch.tokens
+
+
+def pick_identity(values: Configuration) -> Configuration:
     """Return the keys of a configuration that determine the outcome of a run."""
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
-    for group, before in _BEFORE.items():
-        kept[group] = {key: value for key, value in kept[group].items() if key not in before or value != before[key]}
-    if kept.get("words") is None:  # then nothing is counted; runs of older versions have neither key
-        kept.pop("words", None)
+    if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
-    return {key: value for key, value in kept.items() if key != "engine" or value}
+    return kept
 
 
-def without_seeds(identity: dict[str, Any]) -> dict[str, Any]:
+def without_seeds(identity: Configuration) -> Configuration:
     """Return an identity without the seeds; runs that have it in common are one curve with a band."""
     return {key: value for key, value in identity.items() if key != "seeds"}
 
 
-def read_settings(values: dict[str, Any]) -> RunSettings:
-    """Check a composed configuration, and fill in the number of checkpoints.
+def read_request(values: Configuration) -> RunRequest:
+    """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``.
 
     Raises:
         UserError: listing every problem.
     """
     words = parse_words(values.get("tokens"))
     if words is not None:
-        values = values | {"tokens": None, "words": words}
-    settings = check(RunSettings, values)
-    return settings if settings.tokens is None else _with_count(settings)
+        return check(RunRequest, values | {"tokens": None, "words": words})
+    return read_settings(values)
 
 
-def with_tokens(settings: RunSettings, tokens: int) -> RunSettings:
-    """Return the settings of a budget in words with the tokens that it is, and what follows from them.
+def read_settings(values: Configuration) -> RunSettings:
+    """Check a configuration with a number of tokens, and fill in the number of checkpoints.
 
     Raises:
-        UserError: when they are less than one global batch.
+        UserError: listing every problem.
     """
-    if tokens < settings.batch.tokens:
-        raise UserError(
-            f"tokens={settings.budget}: so many words are {tokens:,} tokens of data={settings.data.run_name} with "
-            f"tokenizer={settings.tokenizer.name}, less than one global batch of {settings.batch.tokens:,} tokens"
-        )
-    return _with_count(replace(settings, tokens=tokens))
+    settings = check(RunSettings, values)
+    return settings.settle(settings.tokens)
 
 
-def _with_count(settings: RunSettings) -> RunSettings:
-    """Fill in the number of checkpoints, which may depend on the tokens."""
-    return replace(settings, schedule=fill_count(settings.schedule, settings.steps))
-
-
-def config_sha256(identity: dict[str, Any]) -> str:
+def config_sha256(identity: Configuration) -> str:
     """Hash what decides the outcome of a run; manifests carry it."""
     return sha256_json(identity)
 
 
-def differing_keys(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def differing_keys(before: Configuration, after: Configuration) -> list[str]:
     """Describe, as ``key: old -> new``, the keys in which two identities differ."""
-    old, new = (_flatten(_BEFORE) | _flatten(identity) for identity in (before, after))
+    old, new = _flatten(before), _flatten(after)
     keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys]
 
 
-def _flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(values: Configuration, prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
     for key, value in values.items():
         if isinstance(value, dict):
             flat |= _flatten(value, f"{prefix}{key}.")

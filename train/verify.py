@@ -169,7 +169,7 @@ def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
             last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
     if facts.finished and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
-    if facts.finished and facts.metrics_sha256 != sha256_file(path):
+    if facts.metrics_sha256 not in (None, sha256_file(path)):
         found.insert(0, f"{path}: its hash is not run.json's")
     more = len(found) - _SHOWN  # one lost line of a long run must not hide the rest of the report
     return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]

@@ -8,7 +8,7 @@ from filelock import FileLock
 
 from launch.status import cell_status, status_command
 from tests.facts import write_run
-from train.config import read_settings
+from train.config import read_request
 from train.grid.failures import record_failure
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
@@ -83,7 +83,7 @@ def test_a_record_that_cannot_be_read_is_a_failure(run):
 
 
 def settings(tmp_path, *more):
-    return read_settings(
+    return read_request(
         compose("train", ["tokens=10M", "tokenizer=char", "data=text", f"paths.runs={tmp_path / 'runs'}", *more])
     )
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from train.config import RunSettings, read_settings
+from train.config import RunRequest, read_request
 from train.run.run import train_cell
 from ucurve.config import compose
 
@@ -85,8 +85,8 @@ def values_of(tmp_path):
 def settings_of(overrides, values_of):
     """A function from further overrides to the settings of one run."""
 
-    def build(*more: str) -> RunSettings:
-        return read_settings(values_of([*overrides, *more]))
+    def build(*more: str) -> RunRequest:
+        return read_request(values_of([*overrides, *more]))
 
     return build
 

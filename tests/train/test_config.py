@@ -3,14 +3,14 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from train.config import config_sha256, differing_keys, pick_identity, read_settings, with_tokens, without_seeds
+from train.config import config_sha256, differing_keys, pick_identity, read_request, without_seeds
 from train.model import precision
 from ucurve.config import compose, plain
 from ucurve.errors import UserError
 
 
 def read(*overrides):
-    return read_settings(compose("train", ["tokens=10M", "tokenizer=char", "data=text", *overrides]))
+    return read_request(compose("train", ["tokens=10M", "tokenizer=char", "data=text", *overrides]))
 
 
 def test_run_names_are_the_identity():
@@ -89,7 +89,7 @@ def test_heads_must_divide_the_width():
 
 def test_a_missing_budget_is_named():
     with pytest.raises(UserError, match=r"tokens: no value given"):
-        read_settings(compose("train", []))
+        read_request(compose("train", []))
 
 
 def test_the_identity_leaves_out_how_and_where():
@@ -113,19 +113,10 @@ def test_the_identity_survives_the_file():
     assert pick_identity(plain(asdict(settings))) == plain(settings.identity())
 
 
-def test_the_precision_belongs_to_the_identity_and_float32_is_that_of_older_runs():
+def test_the_precision_belongs_to_the_identity():
     full, half = read("engine.precision=float32"), read("engine.precision=bfloat16")
-    assert "engine" not in full.identity(), "older runs have no such key, and their hash stays"
-    assert half.identity() == full.identity() | {"engine": {"precision": "bfloat16"}}
+    assert full.identity()["engine"] == {"precision": "float32"}
     assert differing_keys(full.identity(), half.identity()) == ["engine.precision: 'float32' -> 'bfloat16'"]
-    assert differing_keys(half.identity(), full.identity()) == ["engine.precision: 'bfloat16' -> 'float32'"]
-
-
-def test_a_configuration_of_an_older_version_is_of_float32():
-    values = plain(asdict(read("engine.precision=bfloat16")))
-    values["engine"] = {"kind": "auto", "micro_batch": 32, "device": "auto", "zero_stage": None, "config": None}
-    assert read_settings(values).engine.precision == "float32"
-    assert "engine" not in pick_identity(values)
 
 
 @pytest.mark.parametrize(
@@ -166,16 +157,14 @@ def test_a_budget_in_words_names_the_run_and_is_no_number_of_tokens_yet():
     settings = read("tokens=102Mw", "data.words=jieba")
     assert (settings.tokens, settings.words, settings.schedule.count) == (None, 102_000_000, None)
     assert settings.run_name == "14m-102Mw-char-text-s0"
-    settled = with_tokens(settings, 163_840_000)
+    settled = settings.settle(163_840_000)
     assert (settled.run_name, settled.steps, settled.schedule.count) == (settings.run_name, 10_000, 47)
     assert {"words": 102_000_000}.items() <= settled.identity().items()
     assert settled.identity()["data"]["words"] == "jieba"
 
 
 def test_a_counter_decides_nothing_in_a_run_of_tokens():
-    identity = read("data.words=jieba").identity()
-    assert "words" not in identity
-    assert identity == read().identity()
+    assert read("data.words=jieba").identity() == read().identity()
 
 
 @pytest.mark.parametrize("tokens", ["0w", "w", "1.5w", "102Mwords", "null"])

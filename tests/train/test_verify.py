@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.facts import run_facts
 from train.model.neox import build_model
 from train.plan import make_plan
 from train.run.run import train_cell
@@ -137,18 +138,18 @@ def test_metrics(tmp_path, settings_of, change, message):
     plan = make_plan(settings_of(), 40)
     lines = [json.dumps({"step": step, "tokens": step * 128, "loss": 1.5}) for step in range(1, 13)]
     path.write_text("\n".join(lines) + "\n")
-    assert metrics_faults(path, plan, {"status": "finished"}) == []
+    assert metrics_faults(path, plan, run_facts(status="finished")) == []
     path.write_text("\n".join(change(lines)) + "\n")
-    assert metrics_faults(path, plan, {"status": "finished"}) == [f"{path}{message}"]
+    assert metrics_faults(path, plan, run_facts(status="finished")) == [f"{path}{message}"]
 
 
 def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tmp_path, settings_of):
     path = tmp_path / "metrics.jsonl"
     plan = make_plan(settings_of(), 40)
     path.write_text("".join(json.dumps({"step": step, "tokens": step * 128, "loss": 1}) + "\n" for step in (1, 2, 3)))
-    assert metrics_faults(path, plan, {"status": "running"}) == []
+    assert metrics_faults(path, plan, run_facts(status="running")) == []
     path.write_text("x\n" * 12)
-    found = metrics_faults(path, plan, {"status": "finished"})
+    found = metrics_faults(path, plan, run_facts(status="finished"))
     assert (len(found), found[-1]) == (6, f"{path}: 7 more faults")
 
 

@@ -36,7 +36,7 @@ class CorpusSettings:
     Attributes:
         words: what counts the words of the text, for a budget in words; None where nothing does.
         commit: of a dataset of the hub, the commit that ``pin_corpus`` found; no key of conf/data/. None for a local
-            dataset folder, and for a run folder written before commits were recorded.
+            dataset folder.
     """
 
     kind: Literal["demo", "text", "hub"]
@@ -53,7 +53,7 @@ class CorpusSettings:
     revision: str | None = None
     benchmarks: tuple[str, ...] = ()
     commit: str | None = None
-    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0  # runs from before this key existed held nothing out
+    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
 
     @model_validator(mode="after")

@@ -70,7 +70,7 @@ def build_config(settings: EngineSettings, clip: float) -> dict[str, Any]:
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": 1,
         "gradient_clipping": clip,
-        "zero_optimization": {"stage": settings.zero_stage or 0},
+        "zero_optimization": {"stage": settings.zero_stage},
         "steps_per_print": 10**12,
     }
     return _merged(base, read_override(settings.config))

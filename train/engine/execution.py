@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from train.config import RunSettings
+from train.config import RunRequest
 from train.engine.deepspeed_config import read_override
 from train.engine.processes import Processes, connect
 from train.model.precision import describe_precision
@@ -32,14 +32,14 @@ class Execution:
     processes: Processes
     compiled: bool = False
 
-    def describe(self, settings: RunSettings) -> str:
+    def describe(self, settings: RunRequest) -> str:
         """Say how a run is computed, in a line."""
         where = f"{self.kind} on {self.device}" + (
             f" and {self.processes.size - 1} more processes" * (self.processes.size > 1)
         )
         return f"{where}{', compiled' * self.compiled}; {describe_precision(settings.engine.precision)}"
 
-    def build_engine(self, settings: RunSettings, model: "PreTrainedModel") -> "Engine":
+    def build_engine(self, settings: RunRequest, model: "PreTrainedModel") -> "Engine":
         """Build the engine that trains a model; the processes are connected where it needs that."""
         engine, optimizer = settings.engine, settings.optimizer
         if self.kind == "torch":
@@ -51,7 +51,7 @@ class Execution:
         return DeepSpeedEngine(model, optimizer, engine, self.processes, self.device, self.compiled)
 
 
-def check_processes(settings: RunSettings, processes: Processes) -> None:
+def check_processes(settings: RunRequest, processes: Processes) -> None:
     """Check the engine against the number of processes, as far as that is possible without torch.
 
     Raises:
@@ -81,7 +81,7 @@ def check_processes(settings: RunSettings, processes: Processes) -> None:
         )
 
 
-def choose_execution(settings: RunSettings, processes: Processes) -> Execution:
+def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
     """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from train.checkpoint_schedule import checkpoint_steps
-from train.config import RunSettings, read_settings
+from train.config import RunRequest, RunSettings, read_request
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 
@@ -15,7 +15,7 @@ from ucurve.errors import UserError
 class Cell:
     """One run of a grid, with the arguments of ``python train.py`` for this run alone."""
 
-    settings: RunSettings
+    settings: RunRequest
     overrides: tuple[str, ...]
 
     @property
@@ -115,8 +115,8 @@ def _expand_own_grid(one: Composed) -> list[Composed]:
 
 
 def _make_cell(one: Composed) -> Cell:
-    settings = read_settings(one.values)
-    if settings.tokens is not None:
+    settings = read_request(one.values)
+    if isinstance(settings, RunSettings):
         checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
     return Cell(settings, one.overrides)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from train.config import RunSettings
+from train.config import RunRequest
 from ucurve.storage.files import read_json_or_empty, write_json, write_text
 
 
@@ -34,7 +34,7 @@ class Failure:
         return (self.error.splitlines() or [""])[0]
 
 
-def record_failure(settings: RunSettings, error: Exception) -> Failure:
+def record_failure(settings: RunRequest, error: Exception) -> Failure:
     """Write the traceback to the cell's log and the reason beside it."""
     process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
     log = _log_file(settings.folder)

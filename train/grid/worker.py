@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from train.config import RunSettings
+from train.config import RunRequest
 from train.grid.cells import Cell
 from train.grid.failures import Failure, clear_failure, read_failure, record_failure
 from train.run_folder.checks import check_same_configuration
@@ -47,7 +47,7 @@ class GridRun:
         train: trains or continues one run; called for finished runs only when there is something to score.
     """
 
-    def __init__(self, cells: Sequence[Cell], train: Callable[[RunSettings], None]) -> None:
+    def __init__(self, cells: Sequence[Cell], train: Callable[[RunRequest], None]) -> None:
         self._cells = list(cells)
         self._train = train
         self._outcomes: dict[str, Outcome] = {}

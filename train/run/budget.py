@@ -7,44 +7,45 @@ words of a text count again each time it is trained on.
 import math
 from pathlib import Path
 
-from train.config import RunSettings, with_tokens
+from train.config import RunRequest, RunSettings
 from train.corpus.corpus import Corpus
 from train.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
 from train.data.store import epoch_tokens
-from train.run_folder.config_file import recall_tokens
+from train.run_folder.config_file import recall_settings
 from ucurve.errors import UserError
 from ucurve.fields import format_words
 from ucurve.storage.facts import WordBudget
 from ucurve.tokens.store import StreamSize, TokenStore
 
 
-def settle_budget(settings: RunSettings, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
+def settle_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
     """Count the words of the corpus and find the tokens of a budget in words; a budget in tokens stays as it is.
 
     Raises:
         UserError: when the words are more than ``data.max_epochs`` passes hold or less than one batch, when the corpus
             cannot be read, or the counter is not installed.
     """
-    if settings.words is None or settings.data.words is None:
-        return settings, None
-    counted = count_words(Corpus(settings.data), settings.data.words, Path(settings.paths.cache))
-    _check_passes(settings, settings.words, counted)
-    epoch = epoch_tokens(store, settings.batch.length, f"data={settings.data.run_name}")
+    if isinstance(request, RunSettings):
+        return request, None
+    words, counter = request.counted_words
+    counted = count_words(Corpus(request.data), counter, Path(request.paths.cache))
+    _check_passes(request, words, counted)
+    epoch = epoch_tokens(store, request.batch.length, f"data={request.data.run_name}")
     facts = WordBudget(
-        asked=settings.words,
+        asked=words,
         in_corpus=counted.words,
         tokens_per_word=epoch / counted.words,
         counter=counted.counter,
         version=counted.version,
     )
-    return with_tokens(settings, settings.words * epoch // counted.words), facts
+    return request.settle(words * epoch // counted.words), facts
 
 
-def expect_budget(settings: RunSettings, stream: StreamSize | None) -> tuple[RunSettings, str]:
+def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSettings, str]:
     """Find the tokens of a budget in words for a plan, writing and fetching nothing, or estimate them.
 
     Args:
-        settings: with the commits of what comes from the hub, as far as they are known.
+        request: with the commits of what comes from the hub, as far as they are known.
         stream: the size of the token stream, where the cache has it.
 
     Returns:
@@ -53,28 +54,29 @@ def expect_budget(settings: RunSettings, stream: StreamSize | None) -> tuple[Run
     Raises:
         UserError: as ``settle_budget``.
     """
-    if settings.words is None or settings.data.words is None:
-        return settings, ""
-    known = recall_tokens(settings)
-    if known.tokens is not None:
-        return known, f"for {settings.words:,} words ({settings.data.words}), as recorded in {settings.folder}"
-    corpus = Corpus(settings.data)
-    counted = find_word_count(corpus, settings.data.words, Path(settings.paths.cache))
+    if isinstance(request, RunSettings):
+        return request, ""
+    words, counter = request.counted_words
+    known = recall_settings(request)
+    if known is not None:
+        return known, f"for {words:,} words ({counter}), as recorded in {request.folder}"
+    corpus = Corpus(request.data)
+    counted = find_word_count(corpus, counter, Path(request.paths.cache))
     if counted is not None:
-        _check_passes(settings, settings.words, counted)
+        _check_passes(request, words, counted)
     if counted is not None and stream is not None:
-        epoch = epoch_tokens(stream.length, settings.batch.length, f"data={settings.data.run_name}")
-        note = f"for {settings.words:,} words, {epoch / counted.words:.4g} a word ({counted.by}, of the whole corpus)"
-        return with_tokens(settings, settings.words * epoch // counted.words), note
-    most, source = most_tokens_per_word(corpus, settings.data.words)
+        epoch = epoch_tokens(stream.length, request.batch.length, f"data={request.data.run_name}")
+        note = f"for {words:,} words, {epoch / counted.words:.4g} a word ({counted.by}, of the whole corpus)"
+        return request.settle(words * epoch // counted.words), note
+    most, source = most_tokens_per_word(corpus, counter)
     note = (
-        f"at most, for {settings.words:,} words ({settings.data.words}) at {most:.3g} a word, one for each character "
+        f"at most, for {words:,} words ({counter}) at {most:.3g} a word, one for each character "
         f"({source}); known when the corpus is counted and tokenized"
     )
-    return with_tokens(settings, math.ceil(settings.words * most)), note
+    return request.settle(math.ceil(words * most)), note
 
 
-def _check_passes(settings: RunSettings, words: int, counted: CountedWords) -> None:
+def _check_passes(settings: RunRequest, words: int, counted: CountedWords) -> None:
     most = counted.words * settings.data.max_epochs
     if words <= most:
         return

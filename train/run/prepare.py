@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from train import evaluation
-from train.config import RunSettings
+from train.config import RunRequest, RunSettings
 from train.corpus.corpus import Corpus, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
@@ -58,7 +58,7 @@ class PreparedRun:
         return Batches(self.store, order, settings.batch.sequences)
 
 
-def check_inputs(settings: RunSettings) -> RunSettings:
+def check_inputs(settings: RunRequest) -> RunRequest:
     """Check the configuration, the folders and the files, making nothing and without importing torch.
 
     Returns:
@@ -72,15 +72,15 @@ def check_inputs(settings: RunSettings) -> RunSettings:
     refuse_busy(settings.folder)
     check_tracker(settings.tracker)
     Corpus(settings.data).check_files()
-    if settings.words is not None and settings.data.words is not None:
-        check_counter(settings.data.words)
+    if not isinstance(settings, RunSettings):
+        check_counter(settings.counted_words[1])
     check_tokenizer(settings.tokenizer)
     pinned = pin_sources(settings)
     evaluation.check_benchmarks_exist(settings.eval)
     return pinned
 
 
-def pin_sources(settings: RunSettings, online: bool = True) -> RunSettings:
+def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
     """Return the settings with the commits of corpus and tokenizer.
 
     A run that goes on keeps those it began with, wherever their branches are by then, and does not ask the hub.
@@ -100,7 +100,7 @@ def pin_sources(settings: RunSettings, online: bool = True) -> RunSettings:
     return replace(settings, data=data, tokenizer=tokenizer)
 
 
-def prepare(settings: RunSettings, read_all: bool = True) -> PreparedRun:
+def prepare(request: RunRequest, read_all: bool = True) -> PreparedRun:
     """Build the tokenizer and the token shards where they are missing, and check everything that depends on them.
 
     Args:
@@ -109,15 +109,14 @@ def prepare(settings: RunSettings, read_all: bool = True) -> PreparedRun:
     Raises:
         UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
     """
-    recall_hashes(Path(settings.paths.cache))
-    corpus = Corpus(settings.data)
-    own = _find_own_tokenizer(settings)
-    folder = own or build_tokenizer(settings.tokenizer, settings.data, Path(settings.paths.tokenizers))
+    recall_hashes(Path(request.paths.cache))
+    own = _find_own_tokenizer(request)
+    folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
     tokenizer = load_tokenizer(folder)
-    evaluation.check_pairs_fit(settings.eval, tokenizer, settings.batch.length)
-    store = build_token_store(corpus, folder, Path(settings.paths.cache), read_all=read_all)
-    where = f"data={settings.data.run_name}"
-    settings, words = settle_budget(settings, store)
+    evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
+    store = build_token_store(Corpus(request.data), folder, Path(request.paths.cache), read_all=read_all)
+    where = f"data={request.data.run_name}"
+    settings, words = settle_budget(request, store)
     plan = make_plan(settings, vocabulary_size(tokenizer))
     check_budget(store, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
     check_text_has_bytes(store, where)
@@ -126,7 +125,7 @@ def prepare(settings: RunSettings, read_all: bool = True) -> PreparedRun:
     return PreparedRun(plan, folder, store, end_of_document(tokenizer), words)
 
 
-def _find_own_tokenizer(settings: RunSettings) -> Path | None:
+def _find_own_tokenizer(settings: RunRequest) -> Path | None:
     """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus.
 
     Other versions of libraries may build another one from the same settings, with which the run could not go on.

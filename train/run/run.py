@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from train import evaluation
-from train.config import RunSettings, config_sha256, without_seeds
+from train.config import RunRequest, RunSettings, config_sha256, without_seeds
 from train.corpus.corpus import Corpus
 from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
@@ -29,7 +29,7 @@ from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 
 
-def train_cell(settings: RunSettings) -> None:
+def train_cell(settings: RunRequest) -> None:
     """Train, score and record one run, or continue it; every process of the run calls this.
 
     Raises:
@@ -63,14 +63,14 @@ def train_cell(settings: RunSettings) -> None:
             raise
 
 
-def _check(settings: RunSettings, processes: Processes, signals: StopSignals) -> tuple[Execution, RunSettings]:
+def _check(settings: RunRequest, processes: Processes, signals: StopSignals) -> tuple[Execution, RunRequest]:
     """Check what the user gave and choose the engine; one process imports torch only for inputs that are right.
 
     Returns:
         The engine, and the settings with the commits of what comes from the hub.
     """
 
-    def check() -> RunSettings:
+    def check() -> RunRequest:
         with signals.at_once():
             checked = check_inputs(settings)
             if processes.is_rank0:
@@ -85,7 +85,7 @@ def _check(settings: RunSettings, processes: Processes, signals: StopSignals) ->
     return execution, processes.broadcast(processes.rank0_first(check))
 
 
-def _prepare(settings: RunSettings, processes: Processes, signals: StopSignals) -> PreparedRun:
+def _prepare(settings: RunRequest, processes: Processes, signals: StopSignals) -> PreparedRun:
     """Prepare; one process of a machine reads all of the token shards, and none does for a finished run."""
     facts = read_run_facts(settings.folder)
     trains = facts is None or not facts.finished
@@ -136,7 +136,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
     return RunFacts(
         name=settings.run_name,
         model=settings.model.name,
-        tokens_budget=settings.tokens or 0,
+        tokens_budget=settings.tokens,
         words=run.words,
         tokenizer=settings.tokenizer.name,
         tokenizer_sha256=tokenizer_sha256(run.tokenizer),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from train import evaluation
-from train.config import RunSettings, TrackerSettings
+from train.config import RunRequest, TrackerSettings
 from ucurve.config import plain
 from ucurve.errors import UserError
 
@@ -42,7 +42,7 @@ class WandbTracker(Tracker):
     for a step before its last one; values of checkpoints are therefore drawn over a step of their own.
     """
 
-    def __init__(self, settings: RunSettings, run: Path) -> None:
+    def __init__(self, settings: RunRequest, run: Path) -> None:
         import wandb
 
         started = wandb.init(
@@ -71,7 +71,7 @@ class WandbTracker(Tracker):
 class TrackioTracker(Tracker):
     """A run of Trackio, in its local database (``TRACKIO_DIR``), found again by project and name."""
 
-    def __init__(self, settings: RunSettings) -> None:
+    def __init__(self, settings: RunRequest) -> None:
         import trackio
 
         name, config = settings.run_name, plain(asdict(settings))
@@ -93,7 +93,7 @@ def check_tracker(settings: TrackerSettings) -> None:
         raise UserError(f"tracker={kind}: the package {kind} is not installed; install ucurve with the extra [{kind}]")
 
 
-def start_tracker(settings: RunSettings, run: Path) -> Tracker | None:
+def start_tracker(settings: RunRequest, run: Path) -> Tracker | None:
     """Start the tracker's run that belongs to a run folder, or continue it; None without a tracker."""
     if settings.tracker.kind == "none":
         return None
@@ -109,7 +109,7 @@ def track_checkpoint(tracker: Tracker, run: Path, step: int, held_out: Mapping[s
 
 
 @contextlib.contextmanager
-def tracking_late_scores(settings: RunSettings) -> Iterator[None]:
+def tracking_late_scores(settings: RunRequest) -> Iterator[None]:
     """Send the accuracies of the checkpoints that are scored inside, after the end of training."""
     if settings.tracker.kind == "none":
         yield

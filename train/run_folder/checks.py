@@ -4,8 +4,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from train.config import RunSettings, config_sha256, differing_keys, pick_identity
-from train.run_folder.config_file import read_configuration, recall_tokens
+from train.config import RunRequest, RunSettings, config_sha256, differing_keys, pick_identity
+from train.run_folder.config_file import read_configuration, recall_settings
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import read_run_facts
@@ -15,7 +15,7 @@ from ucurve.tokens.store import TokenStore
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 
 
-def check_writable(settings: RunSettings) -> None:
+def check_writable(settings: RunRequest) -> None:
     """Check that the folders can be written to and that the run's name fits into a file name.
 
     Raises:
@@ -42,7 +42,7 @@ def check_text_has_bytes(store: TokenStore, where: str) -> None:
         raise UserError(f"{where}: the tokenizer knows none of the text; every token is unknown or special")
 
 
-def check_same_configuration(settings: RunSettings) -> None:
+def check_same_configuration(settings: RunRequest) -> None:
     """Check that the run folder, if it exists, holds a run of the same configuration.
 
     Raises:
@@ -56,7 +56,7 @@ def check_same_configuration(settings: RunSettings) -> None:
                 f"{folder} exists and is not a run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
             )
         return
-    wanted = plain(recall_tokens(settings).identity())
+    wanted = plain((recall_settings(settings) or settings).identity())
     keys = differing_keys(pick_identity(read_configuration(folder)), wanted)
     facts = read_run_facts(folder)
     if keys and facts is not None and facts.config_sha256 == config_sha256(wanted):

@@ -7,11 +7,18 @@ name travels with a run. What determines the outcome stays as it was given, sinc
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from train.config import PARTLY_IDENTITY, RunSettings, config_sha256, pick_identity, read_settings, with_tokens
+from train.config import (
+    PARTLY_IDENTITY,
+    Configuration,
+    RunRequest,
+    RunSettings,
+    config_sha256,
+    pick_identity,
+    read_settings,
+)
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
@@ -52,7 +59,7 @@ def stored_config_sha256(run: Path) -> str:
     return config_sha256(pick_identity(read_configuration(run)))
 
 
-def read_configuration(run: Path) -> dict[str, Any]:
+def read_configuration(run: Path) -> Configuration:
     """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it.
 
     Raises:
@@ -60,7 +67,7 @@ def read_configuration(run: Path) -> dict[str, Any]:
     """
     path = run / CONFIGURATION
     try:
-        values = read_yaml(path, dict[str, Any])
+        values = read_yaml(path, Configuration)
     except UserError as error:
         raise UserError(f"{path}: no readable configuration ({error})") from error
     missing = [group for group in PARTLY_IDENTITY if not isinstance(values.get(group), dict)]
@@ -70,29 +77,29 @@ def read_configuration(run: Path) -> dict[str, Any]:
     return _with_paths(values, lambda path: home + path.removeprefix(_HOME) if path.startswith(_HOME) else path)
 
 
-def recall_tokens(settings: RunSettings) -> RunSettings:
-    """Give a budget in words the tokens that its run folder records; without such a folder it stays as it is.
+def recall_settings(request: RunRequest) -> RunSettings | None:
+    """Return the settings of a run, those of a budget in words from its folder; None where it does not say them.
 
     Raises:
         UserError: when ``config.yaml`` is broken, or the tokens are less than one global batch.
     """
-    if settings.tokens is not None or not (settings.folder / CONFIGURATION).exists():
-        return settings
-    before = read_configuration(settings.folder)
+    if isinstance(request, RunSettings):
+        return request
+    if not (request.folder / CONFIGURATION).exists():
+        return None
+    before = read_configuration(request.folder)
     tokens = before.get("tokens")
-    if not isinstance(tokens, int) or before.get("words") != settings.words:
-        return settings
-    return with_tokens(settings, tokens)
+    return request.settle(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
 
 
-def _with_paths(values: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def _with_paths(values: Configuration, change: Callable[[str], str]) -> Configuration:
     """Change the texts that may be paths of this machine and are no part of the identity."""
     local = {key: _each_text(values[key], change) for key in _LOCAL if key in values}
     data = values["data"] | {"path": _each_text(values["data"].get("path"), change)}
     return values | local | {"data": data}
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def _each_text(value: object, change: Callable[[str], str]) -> object:
     if isinstance(value, dict):
         return {key: _each_text(item, change) for key, item in value.items()}
     if isinstance(value, list):
