@@ -21,13 +21,6 @@ def test_run_names_are_the_identity():
     assert read("tokens=3e9", "model=160m").run_name == "160m-3B-char-text-s0"
 
 
-def test_keys_that_came_later_leave_the_hashes_of_older_runs_as_they_are():
-    identity = read("data=hub", "data.dataset=owner/name", "tokenizer=cllama").identity()
-    assert "revision" not in identity["data"] | identity["tokenizer"]
-    pinned = read("data=hub", "data.dataset=owner/name", "data.revision=v1").identity()
-    assert pinned["data"]["revision"] == "v1"
-
-
 def test_a_log_schedule_has_the_papers_count_or_every_step_of_a_short_run():
     assert read().schedule.count == 47
     assert read("tokens=200K").schedule.count == 13

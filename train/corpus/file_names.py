@@ -6,7 +6,6 @@ from typing import Literal
 
 Form = Literal["text", "json_lines", "json", "table", "parquet"]
 
-# The first three were all that older versions read.
 FORMS: dict[str, Form] = {
     ".txt": "text",
     ".jsonl": "json_lines",

@@ -41,7 +41,7 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
     """Find the text files that the paths name, sorted by their names below the folder they have in common.
 
     Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
-    splits do not decide which; they are left out, except those that older versions trained on.
+    splits do not decide which; they are left out, except from the first family.
 
     Args:
         paths: files, folders (searched to any depth) and globs (``**`` for any depth).
@@ -62,7 +62,7 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
     """List the files of held-out text below the folders that are given, and beside the training files.
 
     These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
-    the first family only the former count, of that family, as in older versions.
+    the first family only the former count, of that family.
 
     Args:
         paths: files, folders and globs, as for ``select_files``.
@@ -104,7 +104,7 @@ def _says_no_training_text(file: Path) -> bool:
 
 
 def _likeliest(files: Iterable[Path]) -> int:
-    """Return the first family that has a file; where none has, the first of all, as in older versions."""
+    """Return the first family that has a file; where none has, the first of all."""
     return min((number for file in files if (number := family(file)) is not None), default=0)
 
 

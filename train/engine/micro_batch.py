@@ -8,7 +8,7 @@ import torch
 from ucurve.errors import RunError
 from ucurve.progress import say
 
-ON_PROCESSOR = 32  # sequences; 2,048 tokens of 64, whose activations stay near the cache, and what older runs took
+ON_PROCESSOR = 32  # sequences; 2,048 tokens of 64, whose activations stay near the cache
 Result = TypeVar("Result")
 
 

@@ -113,7 +113,7 @@ def test_a_step_that_cannot_fit_leaves_the_weights(monkeypatch, setting, advice)
     assert all(torch.equal(a, b) for a, b in zip(before, engine.model.parameters(), strict=True))
 
 
-def test_automatic_micro_batches_of_a_processor_are_those_of_older_runs():
+def test_automatic_micro_batches_of_a_processor():
     batch = windows(1, 70)
     assert make_engine("auto").step(batch, 1e-3, 1) == make_engine(32).step(batch, 1e-3, 1)
 

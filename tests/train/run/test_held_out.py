@@ -179,9 +179,7 @@ def test_another_held_out_text_is_refused(settings_of, corpus):
         train_cell(settings_of())
 
 
-def test_the_key_is_part_of_a_run_and_0_is_what_older_runs_had(settings_of):
-    identity = settings_of("data.holdout=0").identity()
-    assert "holdout" not in identity["data"]
+def test_the_share_is_part_of_a_run(settings_of):
     assert settings_of(SHARE).identity()["data"]["holdout"] == 0.1
     train_cell(settings_of("data.holdout=0"))
     with pytest.raises(UserError, match=r"these keys differ: data\.holdout: 0\.0 -> 0\.1\."):
