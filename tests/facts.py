@@ -31,30 +31,43 @@ def run_facts(**changes):
 
 
 def write_run(folder, status: Status = "finished", **changes):
-    """Write the run.json of a folder, which is made."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_run_facts(folder, run_facts(status=status, **changes))
+    """Write the run.json of a folder, which is made, with the hashes of its tokenizer, be it empty."""
+    (folder / "tokenizer").mkdir(parents=True, exist_ok=True)
+    files = {f"tokenizer/{path.name}": sha256_file(path) for path in sorted((folder / "tokenizer").iterdir())}
+    write_run_facts(folder, run_facts(**{"status": status, "files": files} | changes))
     return folder
 
 
-def write_manifest_of(folder, step, tokens=None, flops=None, **changes):
-    """Write the manifest of a checkpoint's folder, which is made, with the hashes of what is in it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != "manifest.json"}
+def manifest_of(step, **changes):
+    """Return the manifest of a checkpoint that has no files."""
     facts = {
         "step": step,
-        "tokens": step * 1000 if tokens is None else tokens,
-        "flops": step * 1e9 if flops is None else flops,
+        "tokens": step * 1000,
+        "flops": step * 1e9,
         "flops_exact": step * 1e9,
         "epoch": step / 10,
         "data_sha256": "1" * 64,
         "config_sha256": "2" * 64,
         "precision": "float32",
-        "weights_sha256": files.get("model.safetensors", "4" * 64),
-        "tokenizer_sha256": files.get("tokenizer.json", "5" * 64),
-        "files": files,
+        "weights_sha256": "4" * 64,
+        "tokenizer_sha256": "5" * 64,
+        "files": {},
     }
-    write_manifest(folder, Manifest.model_validate(facts | changes))
+    return Manifest.model_validate(facts | changes)
+
+
+def write_manifest_of(folder, step, **changes):
+    """Write the manifest of a checkpoint's folder, which is made, with the hashes of what is in it.
+
+    Weights are listed also where there are none, as in a checkpoint that lost them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != "manifest.json"}
+    files.setdefault("model.safetensors", "4" * 64)
+    hashes = {"files": files, "weights_sha256": files["model.safetensors"]}
+    if "tokenizer.json" in files:
+        hashes["tokenizer_sha256"] = files["tokenizer.json"]
+    write_manifest(folder, manifest_of(step, **hashes | changes))
     return folder
 
 

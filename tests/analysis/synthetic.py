@@ -95,7 +95,6 @@ def run_maker(root: Path) -> MakeRun:
                 "kind": "torch", "processes": 1, "precision": precision or "float32", "compiled": False
             },
         }  # fmt: skip
-        (folder / "tokenizer").mkdir()
         if held_out is not None:
             facts["files"] = write_held_out(folder, held_out, parameters)
         write_run(folder, status, **facts)

@@ -16,7 +16,7 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, STATISTICS, add_rows
 from eval.verify import verify_scores
 from tests.eval.store.test_scores import accuracies
-from tests.facts import write_run
+from tests.facts import manifest_of, write_run
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.sealed import SUMS
 
@@ -164,7 +164,8 @@ def test_verify_names_what_is_foreign_alone_or_of_another_model(scored):
     (place / "sentence" / ".step00000008.parquet.tmp-0123456789ab").write_text("half")
     (place / "sentence" / "step00000000.json").unlink()
     shutil.copyfile(place / "sentence" / "step00000008.json", place / "sentence" / "step00000016.json")
-    found = verify_scores(scored, {8: {"weights_sha256": "w", "files": {"config.json": "c"}}}).faults
+    manifest = manifest_of(8, weights_sha256="w", files={"config.json": "c"})
+    found = verify_scores(scored, {8: manifest}).faults
     assert found == [
         f"{scored}/eval/notes.txt: not part of the scores",
         f"{place}/sentence/.step00000008.parquet.tmp-0123456789ab: left behind by a killed process, or being written",

@@ -144,6 +144,7 @@ def test_old_scores_stay_when_the_model_does_not_load(run, settings, root, recor
     write_benchmark(root, records[:250])
     config = run / "checkpoints" / "step00000000" / "config.json"
     config.write_text(config.read_text().replace('"hidden_size": 32', '"hidden_size": 16'))
+    write_manifest_of(config.parent, 0)
     with pytest.raises(UserError, match="the model does not load"):
         score_run(run, settings)
     assert {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()} == before
@@ -171,6 +172,7 @@ def test_another_configuration_is_another_score(run, settings, cache, file):
     path = run / "checkpoints" / "step00000008" / file
     change = {"layer_norm_eps": 0.1} if file == "config.json" else {"unk_token": "<eos>"}
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    write_manifest_of(path.parent, 8)
     cache.made.clear()
     score_run(run, settings, cache=cache)
     assert cache.made == {"tokenizer": 1, "sentences": 1, "model step00000008": 1}
