@@ -1,7 +1,7 @@
 """The benchmark folder that is made: a file of pairs for each paradigm, a card and a report."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ import yaml
 
 from eval.benchmarks.card import CARD_FILE, read_card
 from eval.benchmarks.load import load_benchmark
-from eval.templates.engine import pair_record
 from generation.maker import Made, Outcome
 from ucurve import __version__
 from ucurve.storage.files import sha256_file, write_json
@@ -29,9 +28,10 @@ def write_benchmark(folder: Path, name: str, made: Made, outcomes: Sequence[Outc
     """
     for outcome in outcomes:
         if outcome.pairs:
-            lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in _records(outcome)]
-            file = folder / f"{outcome.paradigm.name}.jsonl"
-            file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+            paradigm = outcome.paradigm
+            records = [pair.record(paradigm.name, paradigm.phenomenon, at) for at, pair in enumerate(outcome.pairs)]
+            lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records]
+            (folder / f"{paradigm.name}.jsonl").write_text("\n".join([*lines, ""]), encoding="utf-8")
     card = _card(name, made, outcomes, how)
     text = yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=120)
     (folder / CARD_FILE).write_text(text, encoding="utf-8")
@@ -54,13 +54,6 @@ def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
         }
         for outcome in outcomes
     ]
-
-
-def _records(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    """Yield pairs as the lines of the published ZhoBLiMP have them, with the further columns behind."""
-    paradigm = outcome.paradigm
-    for number, pair in enumerate(outcome.pairs):
-        yield pair_record(paradigm.name, paradigm.phenomenon, pair.good, pair.bad, number) | dict(pair.columns)
 
 
 def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def check_folder(folder: Path, keys: Mapping[str, Any] | None = None) -> str:
 
 def maker_of(card: Benchmark) -> str | None:
     """Return the maker whose checks a benchmark must pass; None where only those of all pairs apply."""
-    name = card.made.get("maker", card.maker)
+    name = card.made.get("source", card.maker)
     return name if name in makers() and (MAKERS / name / "check.py").is_file() else None
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.maker import Drawn, Listed, Made, Outcome
 from ucurve.errors import UserError, missing_folder
 from ucurve.fields import STRICT
@@ -38,7 +38,7 @@ class Familiarity:
 
     highest: Mapping[str, float]
 
-    def order(self, candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+    def order(self, candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
         """Order candidates from the least to the most familiar; those that are equal keep their order."""
         del rng
         return sorted(candidates, key=lambda candidate: self.highest[candidate.good])

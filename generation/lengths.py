@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from generation.candidate import Candidate, Value
+from eval.templates.pair import Pair, Value
 from ucurve.errors import missing_folder
 
 LOPSIDED: Final = 0.6
@@ -35,11 +35,11 @@ class Lengths:
         """Why a pair is left out that is longer than allowed."""
         return f"longer than {self.longest} {self.unit}"
 
-    def fits(self, pair: Candidate) -> bool:
+    def fits(self, pair: Pair) -> bool:
         """Say whether a pair is not too long."""
         return self.longest is None or max(self.measure(pair.good), self.measure(pair.bad)) <= self.longest
 
-    def difference(self, pair: Candidate) -> int:
+    def difference(self, pair: Pair) -> int:
         """Return by how much the bad member of a pair is longer than the good one."""
         return self.measure(pair.bad) - self.measure(pair.good)
 
@@ -77,16 +77,16 @@ class Balance:
         held: how many pairs have not been admitted.
     """
 
-    difference: Callable[[Candidate], int]
+    difference: Callable[[Pair], int]
     held: int = 0
-    _waiting: dict[bool, deque[Candidate]] = field(default_factory=lambda: {True: deque(), False: deque()})
+    _waiting: dict[bool, deque[Pair]] = field(default_factory=lambda: {True: deque(), False: deque()})
     _equal: bool = False
 
     def ends(self, room: int) -> bool:
         """Say whether no more pairs are worth looking at: two are needed, and none of equal lengths has come."""
         return room == 1 and not self._equal
 
-    def admit(self, pair: Candidate, room: int | None, taken: Set[str]) -> list[Candidate]:
+    def admit(self, pair: Pair, room: int | None, taken: Set[str]) -> list[Pair]:
         """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
 
         Args:
@@ -106,7 +106,7 @@ class Balance:
         return [partner, pair]
 
     @staticmethod
-    def _partner(waiting: deque[Candidate], pair: Candidate, taken: Set[str]) -> Candidate | None:
+    def _partner(waiting: deque[Pair], pair: Pair, taken: Set[str]) -> Pair | None:
         """Take the first pair that waits and whose good sentence is another, and has not been taken since."""
         while waiting and waiting[0].good in taken:
             waiting.popleft()
@@ -145,7 +145,7 @@ class Shares:
         }
 
 
-def shares(pairs: Sequence[Candidate], lengths: Lengths) -> Shares:
+def shares(pairs: Sequence[Pair], lengths: Lengths) -> Shares:
     """Count which member of each pair is longer."""
     differences = [lengths.difference(pair) for pair in pairs]
     good, bad = sum(one < 0 for one in differences), sum(one > 0 for one in differences)

@@ -5,19 +5,17 @@ whose fields are the keys of a file of ``conf/source``; and ``make(settings, see
 ``stage`` that is not ``PAIRS`` asks for tables alone.
 """
 
-import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.templates.engine import DRAWS_PER_PAIR
-from generation.candidate import Candidate, Rejected, Value
+from eval.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
 from generation.lengths import Balance, Lengths
 from generation.order import Order, shuffled
 
-EQUAL, DUPLICATE, SURPLUS = "equal", "duplicate", "more than asked for"
+SURPLUS = "more than asked for"
 PAIRS = "pairs"
 UNBALANCED = "no pair of opposite lengths"
 
@@ -38,13 +36,9 @@ class Paradigm:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Paradigm):
-    """A paradigm whose pairs are drawn one by one, as from a grammar.
+    """A paradigm whose pairs are drawn one by one, as from a grammar."""
 
-    Attributes:
-        draw: draws one pair with the random numbers given, and with nothing else that is random; raises ``Rejected``.
-    """
-
-    draw: Callable[[random.Random], Candidate]
+    draw: Draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +51,7 @@ class Listed(Paradigm):
         order: in which candidates are taken until there are enough.
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[Pair]
     dropped: Mapping[str, int] = field(default_factory=dict)
     order: Order = shuffled
 
@@ -100,7 +94,7 @@ class Outcome:
     """
 
     paradigm: Paradigm
-    pairs: list[Candidate] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
     candidates: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     facts: dict[str, Value] = field(default_factory=dict)
@@ -129,32 +123,24 @@ class Chooser:
 
         A paradigm whose draws run out keeps the pairs it has.
         """
-        rng = random.Random(f"{paradigm.name}:{self._seed}")  # noqa: S311 - reproducible sampling, no secret
+        rng = seeded(paradigm.name, self._seed)
         taking = _Taking(self._pairs, self._lengths, self._taken if self._across else set(), Outcome(paradigm))
         outcome = taking.outcome
         if isinstance(paradigm, Drawn):
             assert self._pairs is not None
-            _draw(paradigm, self._pairs, rng, taking)
+            for drawn in draw_pairs(paradigm.draw, 0 if taking.full else self._pairs, rng, taking.goods):
+                outcome.candidates += 1
+                taking.offer(drawn)
+                if taking.full:
+                    break
         else:
             outcome.candidates = len(paradigm.candidates) + sum(paradigm.dropped.values())
             outcome.reasons.update(paradigm.dropped)
-            for candidate in paradigm.order(paradigm.candidates, rng):
-                taking.offer(candidate)
+            for pair in paradigm.order(paradigm.candidates, rng):
+                taking.offer(pair)
         taking.end()
         self._taken.update((pair.good, pair.bad) for pair in outcome.pairs)
         return outcome
-
-
-def _draw(paradigm: Drawn, pairs: int, rng: random.Random, taking: "_Taking") -> None:
-    outcome = taking.outcome
-    while not taking.full and outcome.candidates < DRAWS_PER_PAIR * pairs:
-        outcome.candidates += 1
-        try:
-            candidate = paradigm.draw(rng)
-        except Rejected as rejected:
-            outcome.reasons[rejected.reason] += 1
-            continue
-        taking.offer(candidate)
 
 
 class _Taking:
@@ -170,7 +156,7 @@ class _Taking:
         self._pairs = pairs
         self._lengths = lengths
         self._elsewhere = elsewhere
-        self._goods = set[str]()
+        self.goods = set[str]()
         self._balance = Balance(lengths.difference) if lengths.balanced else None
 
     @property
@@ -179,16 +165,19 @@ class _Taking:
         room = self._room()
         return room == 0 or (room is not None and self._balance is not None and self._balance.ends(room))
 
-    def offer(self, candidate: Candidate) -> None:
-        """Take a candidate, hold it back, or count why it is left out."""
-        reason = SURPLUS if self.full else self._unfit(candidate)
-        if reason:
-            self.outcome.reasons[reason] += 1
+    def offer(self, pair: Pair | DrawFailed) -> None:
+        """Take a pair, hold it back, or count why it is left out."""
+        if isinstance(pair, DrawFailed):
+            self.outcome.reasons[pair.reason] += 1
+            return
+        fault = SURPLUS if self.full else self._fault(pair)
+        if fault:
+            self.outcome.reasons[fault] += 1
             return
         balance = self._balance
-        for pair in [candidate] if balance is None else balance.admit(candidate, self._room(), self._goods):
-            self._goods.add(pair.good)
-            self.outcome.pairs.append(pair)
+        for one in [pair] if balance is None else balance.admit(pair, self._room(), self.goods):
+            self.goods.add(one.good)
+            self.outcome.pairs.append(one)
 
     def end(self) -> None:
         """Count what is still held back."""
@@ -198,9 +187,10 @@ class _Taking:
     def _room(self) -> int | None:
         return None if self._pairs is None else self._pairs - len(self.outcome.pairs)
 
-    def _unfit(self, candidate: Candidate) -> str:
-        if candidate.good == candidate.bad:
-            return EQUAL
-        if candidate.good in self._goods or (candidate.good, candidate.bad) in self._elsewhere:
-            return DUPLICATE
-        return "" if self._lengths.fits(candidate) else self._lengths.too_long
+    def _fault(self, pair: Pair) -> str | None:
+        failure = fault_of(pair, self.goods)
+        if failure is not None:
+            return failure.reason
+        if (pair.good, pair.bad) in self._elsewhere:
+            return Reason.DUPLICATE
+        return None if self._lengths.fits(pair) else self._lengths.too_long

@@ -1,4 +1,4 @@
-"""The makers there are: each a folder beside this file with a module ``make``, and ``check`` where it has checks."""
+"""The makers: each a folder with the name of its source, with a module ``make``, and ``check`` if it has checks."""
 
 import importlib
 from pathlib import Path
@@ -14,12 +14,8 @@ def makers() -> list[str]:
     return sorted(file.parent.name for file in MAKERS.glob("*/make.py"))
 
 
-def import_part(maker: str, part: str) -> ModuleType:
-    """Import a module of a maker.
-
-    Raises:
-        UserError: when there is no such maker.
-    """
-    if maker not in makers():
-        raise unknown_name("maker", maker, makers())
-    return importlib.import_module(f"generation.{maker}.{part}")
+def import_part(source: str, part: str) -> ModuleType:
+    """Import a module of the maker of a source."""
+    if source not in makers():
+        raise unknown_name("source", source, makers())
+    return importlib.import_module(f"generation.{source}.{part}")

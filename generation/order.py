@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 
 Item = TypeVar("Item")
 
@@ -13,23 +13,23 @@ Item = TypeVar("Item")
 class Order(Protocol):
     """Returns the candidates in another order, drawn with the random numbers given."""
 
-    def __call__(self, candidates: Sequence[Candidate], rng: random.Random, /) -> list[Candidate]:
+    def __call__(self, candidates: Sequence[Pair], rng: random.Random, /) -> list[Pair]:
         """Return all candidates in another order."""
         ...
 
 
-def shuffled(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+def shuffled(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
     """Order candidates by chance, all orders equally likely."""
     return _by_key(candidates, [rng.random() for _ in candidates])
 
 
-def as_given(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+def as_given(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
     """Keep the order."""
     del rng
     return list(candidates)
 
 
-def weighted(weights_of: Callable[[Sequence[Candidate]], Sequence[float]]) -> Order:
+def weighted(weights_of: Callable[[Sequence[Pair]], Sequence[float]]) -> Order:
     """Return the order in which candidates come when they are drawn one by one in proportion to weights.
 
     The first n are a sample of n without replacement. Source: Efraimidis and Spirakis 2006, Weighted random sampling
@@ -39,7 +39,7 @@ def weighted(weights_of: Callable[[Sequence[Candidate]], Sequence[float]]) -> Or
         weights_of: returns the weights, all positive; they need not add up to 1.
     """
 
-    def order(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+    def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
         return _by_key(candidates, [rng.expovariate(weight) for weight in weights_of(candidates)])
 
     return order
@@ -52,7 +52,7 @@ def stratified(columns: Sequence[str]) -> Order:
         columns: whose values together name the stratum of a candidate; one that has no such column has None in it.
     """
 
-    def order(candidates: Sequence[Candidate], rng: random.Random) -> list[Candidate]:
+    def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
         strata = [tuple(candidate.columns.get(name) for name in columns) for candidate in candidates]
         sizes, ranks, keys = Counter(strata), Counter[tuple[object, ...]](), [0.0] * len(candidates)
         for at in _by_key(range(len(candidates)), [rng.random() for _ in candidates]):

@@ -11,11 +11,12 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import check_name
 from eval.benchmarks.registry import CARDS
+from eval.templates.pair import Reason
 from generation.benchmark_folder import REPORT_FILE, write_benchmark
 from generation.check import check_folder
 from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
 from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
-from generation.maker import DUPLICATE, PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
+from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
 from generation.makers import import_part
 from ucurve.config import CONFIGURATION, check
 from ucurve.errors import UserError
@@ -26,7 +27,7 @@ from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
 ALL = "all"
-_OWN = ("source", "maker", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "filter")
+_OWN = ("source", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "filter")
 _NAMED = 5  # of the paradigms with mostly longer bad members, in the message
 
 
@@ -42,8 +43,7 @@ class GenerateSettings:
     """What every source takes.
 
     Attributes:
-        source: the file of conf/source that was chosen.
-        maker: the maker that it names.
+        source: the maker, and the file of conf/source that has its settings.
         out: the folder to make; it must not exist, or be empty. Its name is that of the benchmark.
         pairs: how many to make of each paradigm; ``all`` for every candidate; None for the usual number of the source.
         longest: the most that the longer sentence of a pair may have, in characters or tokens of ``tokenizer``.
@@ -54,7 +54,6 @@ class GenerateSettings:
     """
 
     source: str | None = None
-    maker: str | None = None
     out: Path | None = None
     pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
     longest: PositiveInt | None = None
@@ -72,10 +71,10 @@ def generate_command(values: dict[str, Any]) -> None:
     if settings.check is not None:
         sys.stdout.write(check_folder(settings.check, keys) + "\n")
         return
-    if settings.maker is None:
+    if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)
-    maker = import_part(settings.maker, "make")
+    maker = import_part(settings.source, "make")
     asked = check(maker.Settings, keys)
     lengths = read_lengths(settings.longest, settings.lengths is not None, settings.tokenizer)
     familiarity = read_familiarity(settings.filter) if settings.filter.scores else None
@@ -135,7 +134,6 @@ def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, Any])
     lengths = {"longest": settings.longest, "lengths": settings.lengths, "tokenizer": settings.tokenizer}
     return {
         "source": settings.source,
-        "maker": settings.maker,
         "seed": settings.seed,
         "pairs": pairs or ALL,
         **_named({name: str(value) if name == "tokenizer" else value for name, value in lengths.items() if value}),
@@ -243,7 +241,7 @@ def _why(outcome: Outcome) -> str:
     if not reasons:
         return "no more candidates" if outcome.candidates else "no candidates"
     reason, count = reasons[0]
-    cause = "too few different sentences" if reason == DUPLICATE else f"most often {reason}"
+    cause = "too few different sentences" if reason == Reason.DUPLICATE else f"most often {reason}"
     return f"{cause} ({count} times)"
 
 

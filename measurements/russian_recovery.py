@@ -10,7 +10,7 @@ import csv
 import random
 from pathlib import Path
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import read_resources
 from generation.rublimp.rule import Rule, Tools
@@ -49,7 +49,7 @@ def measure(rule: Rule, tools: Tools, published: Path, sample: int, misses: int)
     sentences = [Sentence(text, rule.paradigm, text, words, rule.paradigm) for text, words in parsed]
     found = frame = 0
     for row, sentence in zip(rows, sentences, strict=True):
-        candidates = [made for made in rule.find(sentence, tools) if isinstance(made, Candidate)]
+        candidates = [made for made in rule.find(sentence, tools) if isinstance(made, Pair)]
         hit = any(made.bad == row["target_sentence"] for made in candidates)
         found += hit
         frame += hit or any(made.columns["source_word"] == row["source_word"] for made in candidates)

@@ -6,12 +6,13 @@ sentence patterns, all in the template language and written for this project.
 
 import random
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.resources import as_file, files
-from typing import Any, Final
+from typing import Final
 
-from eval.templates.engine import DrawFailed, Pair, fill, generate, pair_record, sentence
-from eval.templates.grammar import Choices, Grammar, Paradigm
+from eval.templates.engine import draw_pair, fill, sentence
+from eval.templates.grammar import Choices, Grammar, TiedTemplate
+from eval.templates.pair import DrawFailed, Pair, Value, draw_pairs, seeded
 from eval.templates.template import read_patterns, read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
 
@@ -23,7 +24,7 @@ _HELD_OUT_SEED: Final = 1
 _MAX_MISSES: Final = 200
 
 
-def demo_pairs() -> list[dict[str, Any]]:
+def demo_pairs() -> list[dict[str, Value]]:
     """Return the demo benchmark: ``PAIRS_PER_PARADIGM`` pairs for each paradigm, as published files hold them.
 
     Returns:
@@ -31,8 +32,8 @@ def demo_pairs() -> list[dict[str, Any]]:
         the order of the UIDs. Every call returns the same rows.
     """
     return [
-        pair_record(paradigm.template.uid, paradigm.template.phenomenon, pair.good, pair.bad, number)
-        for paradigm, pairs in _benchmark()
+        pair.record(tied.template.uid, tied.template.phenomenon, number)
+        for tied, pairs in _benchmark()
         for number, pair in enumerate(pairs)
     ]
 
@@ -59,7 +60,7 @@ def _draw_sentences(wanted: int, seed: int, seen: set[str]) -> Iterator[str]:
     """Draw sentences from every source in turn that are not among those seen."""
     benchmark = frozenset(text for _, pairs in _benchmark() for pair in pairs for text in (pair.good, pair.bad))
     rng = random.Random(seed)  # noqa: S311 - reproducible sampling, no secret
-    sources, most = [paradigm.good for part in _grammar() for paradigm in part], len(seen) + wanted
+    sources, most = [tied.good for part in _grammar() for tied in part], len(seen) + wanted
     while sources and len(seen) < most:
         open_sources = []
         for source in sources:
@@ -87,14 +88,22 @@ def _draw_new(source: tuple[Choices, ...], seen: set[str], benchmark: frozenset[
 
 
 @cache
-def _benchmark() -> tuple[tuple[Paradigm, tuple[Pair, ...]], ...]:
-    return tuple((paradigm, tuple(generate(paradigm, PAIRS_PER_PARADIGM, _SEED).pairs)) for paradigm in _grammar()[0])
+def _benchmark() -> tuple[tuple[TiedTemplate, tuple[Pair, ...]], ...]:
+    return tuple((tied, _pairs_of(tied)) for tied in _grammar()[0])
+
+
+def _pairs_of(tied: TiedTemplate) -> tuple[Pair, ...]:
+    pairs: dict[str, Pair] = {}
+    for drawn in draw_pairs(partial(draw_pair, tied), PAIRS_PER_PARADIGM, seeded(tied.template.uid, _SEED), pairs):
+        if isinstance(drawn, Pair):
+            pairs[drawn.good] = drawn
+    return tuple(pairs.values())
 
 
 @cache
-def _grammar() -> tuple[list[Paradigm], list[Paradigm]]:
-    """Return the paradigms of the benchmark, and the further sentence patterns."""
+def _grammar() -> tuple[list[TiedTemplate], list[TiedTemplate]]:
+    """Return the templates of the benchmark, and the further sentence patterns."""
     with as_file(files("eval.templates") / "demo_grammar") as folder:
         grammar = Grammar(read_vocabulary(folder / "vocabulary.tsv"), read_phrases(folder / "phrases.json"))
-        paradigms = [grammar.tie(template) for template in read_templates(folder / "templates")]
-        return paradigms, [grammar.tie(pattern) for pattern in read_patterns(folder / "patterns.json")]
+        templates = [grammar.tie(template) for template in read_templates(folder / "templates")]
+        return templates, [grammar.tie(pattern) for pattern in read_patterns(folder / "patterns.json")]

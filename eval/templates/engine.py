@@ -1,18 +1,14 @@
-"""Draws minimal pairs from a paradigm (the template language of Liu et al., ZhoBLiMP, section 2.1)."""
+"""Draws a minimal pair from a template (the template language of Liu et al., ZhoBLiMP, section 2.1)."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
 
-from eval.templates.grammar import Choice, Choices, Paradigm, Pool
+from eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
+from eval.templates.pair import DrawFailed, Pair, Reason
 from eval.templates.rules import Direct, Relation
 from eval.templates.vocabulary import Words
-
-DRAWS_PER_PAIR: Final = 50
-"""Draws after which a paradigm is given up, per pair that was asked for."""
 
 MAX_DEPTH: Final = 12
 """Phrases nested deeper than this fail the draw."""
@@ -23,52 +19,12 @@ MAX_ELEMENTS: Final = 10_000
 Option = TypeVar("Option")
 
 
-class Reason(StrEnum):
-    """Why a draw gave no pair."""
-
-    NO_SAMPLE = "no sample"
-    NO_SHARED_VALUE = "no shared value"
-    REPEATED_WORD = "repeated word"
-    EQUAL = "equal"
-    LENGTH = "length"
-    DUPLICATE = "duplicate"
-    TOO_LONG = "too long"
-
-
-class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not an error
-    """A draw that cannot be completed; it is counted, and the next draw follows.
-
-    Attributes:
-        slot: the slot that could not be filled; None where both members are there and do not make a pair.
-        member: the member of that slot, ``good`` or ``bad``.
-    """
-
-    def __init__(self, reason: Reason, slot: int | None = None) -> None:
-        super().__init__(reason.value)
-        self.reason = reason
-        self.slot = slot
-        self.member: str | None = None
-
-    def at(self, slot: int) -> "DrawFailed":
-        """Say in which slot it failed; the slot around a phrase replaces that within it."""
-        self.slot = slot
-        return self
-
-
 class Filled(NamedTuple):
     """What a slot holds: its words, and for a vocabulary word its row and the pool it was drawn from."""
 
     text: tuple[str, ...]
     pool: Pool | None = None
     row: int | None = None
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A minimal pair."""
-
-    good: str
-    bad: str
 
 
 @dataclass
@@ -83,67 +39,21 @@ class _Size:
             raise DrawFailed(Reason.TOO_LONG)
 
 
-@dataclass
-class Yield:
-    """The pairs of a paradigm, and what became of the draws."""
-
-    pairs: list[Pair] = field(default_factory=list)
-    draws: int = 0
-    failures: Counter[Reason] = field(default_factory=Counter)
-
-
-def generate(paradigm: Paradigm, pairs: int, seed: int) -> Yield:
-    """Draw pairs with different good members until there are enough or the draws run out.
-
-    The result is a function of the paradigm and the seed alone.
-
-    Returns:
-        The pairs, at most ``pairs`` of them, and the counts of failed draws by reason.
-    """
-    rng = random.Random(f"{paradigm.template.uid}:{seed}")  # noqa: S311 - reproducible sampling, no secret
-    result, seen = Yield(), set[str]()
-    while len(result.pairs) < pairs and result.draws < DRAWS_PER_PAIR * pairs:
-        result.draws += 1
-        try:
-            pair = draw_pair(paradigm, rng)
-            if pair.good in seen:
-                raise DrawFailed(Reason.DUPLICATE)
-        except DrawFailed as failure:
-            result.failures[failure.reason] += 1
-            continue
-        seen.add(pair.good)
-        result.pairs.append(pair)
-    return result
-
-
-def draw_pair(paradigm: Paradigm, rng: random.Random) -> Pair:
+def draw_pair(tied: TiedTemplate, rng: random.Random) -> Pair:
     """Draw one pair.
 
     Raises:
-        DrawFailed: a slot has no word, two slots share no value, a word is repeated, or the members are equal or,
-            against ``strict_MP``, of unequal length.
+        DrawFailed: a slot has no word, two slots share no value, a word is repeated, or the members are of unequal
+            length against ``strict_MP``.
     """
-    template = paradigm.template
-    good = _fill_member("good", paradigm.good, [None] * len(paradigm.good), rng)
-    kept = [good[slot] if isinstance(slot, int) else None for slot in paradigm.bad]
-    bad = _fill_member("bad", [() if isinstance(slot, int) else slot for slot in paradigm.bad], kept, rng)
+    template = tied.template
+    good = _fill_member("good", tied.good, [None] * len(tied.good), rng)
+    kept = [good[slot] if isinstance(slot, int) else None for slot in tied.bad]
+    bad = _fill_member("bad", [() if isinstance(slot, int) else slot for slot in tied.bad], kept, rng)
     pair = Pair(sentence(good, template.separator), sentence(bad, template.separator))
-    if pair.good == pair.bad:
-        raise DrawFailed(Reason.EQUAL)
     if template.strict_length and length(pair.good, template.separator) != length(pair.bad, template.separator):
         raise DrawFailed(Reason.LENGTH)
     return pair
-
-
-def pair_record(uid: str, phenomenon: str, good: str, bad: str, number: int) -> dict[str, Any]:
-    """Return a pair in the line format of the published benchmark."""
-    return {
-        "UID": uid,
-        "phenomenon": phenomenon,
-        "sentence_good": good,
-        "sentence_bad": bad,
-        "pairID": number,
-    }
 
 
 def sentence(slots: Sequence[Filled], separator: str) -> str:

@@ -33,7 +33,7 @@ Choices = tuple[Choice, ...]
 
 
 @dataclass(frozen=True)
-class Paradigm:
+class TiedTemplate:
     """A template whose rules are tied to words.
 
     Attributes:
@@ -61,7 +61,7 @@ class Grammar:
         _check_names(phrases, source)
         _check_ends(phrases, source)
 
-    def tie(self, template: Template) -> Paradigm:
+    def tie(self, template: Template) -> TiedTemplate:
         """Tie a template to this grammar.
 
         Raises:
@@ -74,7 +74,7 @@ class Grammar:
             self._tie_slot(position, template.bad, where) if source is None else source
             for position, source in enumerate(_sources(template))
         )
-        return Paradigm(template, good, tuple(bad))
+        return TiedTemplate(template, good, tuple(bad))
 
     def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Choices, ...]:
         return tuple(self._tie_slot(position, slots, where) for position in range(len(slots)))

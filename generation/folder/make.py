@@ -7,7 +7,7 @@ from pydantic.dataclasses import dataclass
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import find_in_folder
 from eval.pairs import PAIR_COLUMNS
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.maker import Listed, Made
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
@@ -43,7 +43,7 @@ def make(settings: Settings, seed: int) -> Made:
             name=str(paradigm),
             phenomenon=str(phenomenon),
             candidates=[
-                Candidate(good, bad, dict(zip(others, values, strict=True)))
+                Pair(good, bad, dict(zip(others, values, strict=True)))
                 for good, bad, *values in zip(
                     rows["good"], rows["bad"], *(rows[name].astype(object) for name in others), strict=True
                 )

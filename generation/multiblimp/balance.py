@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 
 BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
 
 
-def inverse_probabilities(candidates: Sequence[Candidate]) -> list[float]:
+def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
     """Return Q(x), the inverse of the probability of a candidate's features, taken as independent; they sum to 1.
 
     Q(x) = P(x)^-1 / sum of P^-1 over all candidates, with P(x) the product of the relative frequencies of the
@@ -25,6 +25,6 @@ def inverse_probabilities(candidates: Sequence[Candidate]) -> list[float]:
     return [weight / total for weight in inverse]
 
 
-def _value(candidate: Candidate, name: str) -> object:
+def _value(candidate: Pair, name: str) -> object:
     value = candidate.columns[name]
     return value.lower() if isinstance(value, str) else value

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from generation.candidate import Candidate, Value
+from eval.templates.pair import Pair, Value
 from generation.multiblimp.features import (
     WORDS,
     Entry,
@@ -229,7 +229,7 @@ def spelled_like(form: str, original: str) -> str:
     return form[:1].upper() + form[1:] if original[:1].isupper() else form
 
 
-def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Candidate:
+def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Pair:
     """Return the pair of a sentence and the one with another form of the target."""
     word: Word = relation.target
     assert word.start is not None
@@ -253,4 +253,4 @@ def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping
         "treebank": relation.sentence.source,
         "sentence_id": relation.sentence.id,
     }
-    return Candidate(relation.sentence.text, relation.sentence.replaced({word.id: wrong}), known)
+    return Pair(relation.sentence.text, relation.sentence.replaced({word.id: wrong}), known)

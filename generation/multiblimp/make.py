@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.maker import Listed, Made
 from generation.multiblimp.balance import inverse_probabilities
 from generation.multiblimp.features import base_of, feature_names, features_of
@@ -130,7 +130,7 @@ def _paradigms(
     relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Key, Collocation], lexicon: Lexicon
 ) -> tuple[list[Listed], Mapping[Key, Counter[str]]]:
     """Return the conditions that have pairs, and of the others why they have none, by the number of subjects."""
-    candidates: dict[tuple[Key, str], list[Candidate]] = defaultdict(list)
+    candidates: dict[tuple[Key, str], list[Pair]] = defaultdict(list)
     dropped: dict[Key, Counter[str]] = defaultdict(Counter)
     for feature, relations in relations_of.items():
         agreeing = feature_names().agreeing[feature]
@@ -174,7 +174,7 @@ def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> d
 def _paradigm(
     key: Key,
     other: str,
-    candidates: list[Candidate],
+    candidates: list[Pair],
     dropped: dict[Key, Counter[str]],
     collocations: Mapping[Key, Collocation],
 ) -> Listed:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from scipy.stats import binomtest
 
-from generation.candidate import Value
+from eval.templates.pair import Value
 from generation.multiblimp.features import WORDS, Features, feature_names, features_of
 from generation.multiblimp.lexicon import Lexicon
 from generation.multiblimp.relations import Relation, values_of

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.maker import Listed, Made
 from generation.order import stratified
 from generation.rublimp.grammar.morphology import Morphology
@@ -84,12 +84,12 @@ def make(settings: Settings, seed: int) -> Made:
     given = settings.resources
     resources = Resources(words_per_place=few) if given is None else read_resources(given, few)
     tools = Tools(Morphology(), resources)
-    candidates: dict[str, list[Candidate]] = {rule.paradigm: [] for rule in rules}
+    candidates: dict[str, list[Pair]] = {rule.paradigm: [] for rule in rules}
     dropped: dict[str, Counter[str]] = {rule.paradigm: Counter() for rule in rules}
     for sentence in _sentences(settings):
         for rule in rules:
             made = list(rule.find(sentence, tools))
-            pairs = [found for found in made if isinstance(found, Candidate)]
+            pairs = [found for found in made if isinstance(found, Pair)]
             kept = _some(pairs, few, f"{rule.paradigm}:{sentence.id}:{seed}")
             candidates[rule.paradigm] += [_grouped(pair) for pair in kept]
             dropped[rule.paradigm].update(found for found in made if isinstance(found, str))
@@ -114,7 +114,7 @@ def make(settings: Settings, seed: int) -> Made:
     )
 
 
-def _some(pairs: list[Candidate], most: int, seed: str) -> list[Candidate]:
+def _some(pairs: list[Pair], most: int, seed: str) -> list[Pair]:
     """Return at most so many pairs of a sentence, by chance; only one of them can be written in the end."""
     if len(pairs) <= most:
         return pairs
@@ -151,7 +151,7 @@ def _fits(sentence: Sentence) -> bool:
     return SHORTEST <= len(sentence.words) <= LONGEST
 
 
-def _grouped(candidate: Candidate) -> Candidate:
+def _grouped(candidate: Pair) -> Pair:
     length = candidate.columns["length"]
     assert isinstance(length, int)
     return replace(candidate, columns={**candidate.columns, "length_group": length // GROUP})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import Resources
 from generation.treebank import Sentence
@@ -28,7 +28,7 @@ class Rule:
     paradigm: str
     phenomenon: str
     level: str
-    find: Callable[[Sentence, Tools], Iterator[Candidate | str]]
+    find: Callable[[Sentence, Tools], Iterator[Pair | str]]
 
 
 def change(
@@ -41,11 +41,11 @@ def change(
     source_value: str,
     target_value: str,
     subtype: str,
-) -> Candidate | str:
+) -> Pair | str:
     """Return the pair of a sentence and the same with other forms in place of words, by their numbers."""
     if any(sentence.words[number - 1].start is None for number in forms):
         return "the word is a part of a multiword token"
-    return Candidate(
+    return Pair(
         sentence.text,
         sentence.replaced(forms),
         {

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic.dataclasses import dataclass as checked
 
-from generation.candidate import Value
+from eval.templates.pair import Value
 from generation.sweblimp.words import Row, WordLists
 from generation.treebank import read_treebank
 from ucurve.errors import UserError

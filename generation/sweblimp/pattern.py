@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic.dataclasses import dataclass
 
-from generation.candidate import Candidate, Rejected
+from eval.templates.pair import DrawFailed, Pair
 from generation.sweblimp.words import Row, WordLists
 from ucurve.fields import STRICT
 from ucurve.yaml_files import read_yaml
@@ -43,20 +43,20 @@ class Pattern:
     edit: str
     longer: int = 0
 
-    def candidate(self, lists: WordLists, rng: random.Random) -> Candidate:
+    def candidate(self, lists: WordLists, rng: random.Random) -> Pair:
         """Draw words and fill them in.
 
         Raises:
-            Rejected: when no word is left for a slot.
+            DrawFailed: when no word is left for a slot.
         """
         words: dict[str, Row] = {}
         for slot, conditions in self.draw.items():
             fitting = _fitting(conditions, words, lists)
             if not fitting:
-                raise Rejected(NO_WORD)
+                raise DrawFailed(NO_WORD)
             words[slot] = rng.choice(fitting)
         drawn = "; ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())
-        return Candidate(_fill(self.good, words), _fill(self.bad, words), {"category": self.category, "words": drawn})
+        return Pair(_fill(self.good, words), _fill(self.bad, words), {"category": self.category, "words": drawn})
 
 
 @cache

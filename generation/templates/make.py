@@ -1,16 +1,14 @@
 """The source ``templates``: templates, a vocabulary and phrases in the language of the ZhoBLiMP platform."""
 
-import random
 from functools import partial
 from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from eval.templates.engine import DrawFailed, draw_pair
-from eval.templates.grammar import Grammar, Paradigm
+from eval.templates.engine import draw_pair
+from eval.templates.grammar import Grammar
 from eval.templates.template import all_or_error, read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
-from generation.candidate import Candidate, Rejected
 from generation.maker import Drawn, Made
 from ucurve.fields import STRICT
 
@@ -45,35 +43,21 @@ def make(settings: Settings, seed: int) -> Made:
     del seed  # all that is random is drawn by the paradigms
     vocabulary, phrases = read_vocabulary(settings.vocabulary), read_phrases(settings.phrases)
     grammar = Grammar(vocabulary, phrases, str(settings.phrases))
-    paradigms = all_or_error(read_templates(settings.templates), grammar.tie)
-    used = {paradigm.template.uid: paradigm for paradigm in paradigms}
+    tied = all_or_error(read_templates(settings.templates), grammar.tie)
+    used = {one.template.uid: one for one in tied}
     notes = [
-        f"{Path(paradigm.template.file).name}: not used: "
-        f"{Path(used[paradigm.template.uid].template.file).name} has the same uid"
-        for paradigm in paradigms
-        if used[paradigm.template.uid] is not paradigm
+        f"{Path(one.template.file).name}: not used: {Path(used[one.template.uid].template.file).name} has the same uid"
+        for one in tied
+        if used[one.template.uid] is not one
     ]
-    files = [Path(paradigm.template.file) for paradigm in paradigms]
     return Made(
         paradigms=[
-            Drawn(
-                name=paradigm.template.uid,
-                phenomenon=paradigm.template.phenomenon,
-                draw=partial(_draw, paradigm),
-            )
-            for paradigm in paradigms
-            if used[paradigm.template.uid] is paradigm
+            Drawn(name=one.template.uid, phenomenon=one.template.phenomenon, draw=partial(draw_pair, one))
+            for one in tied
+            if used[one.template.uid] is one
         ],
         card={"language": settings.language},
-        inputs=[settings.vocabulary, settings.phrases, *files],
+        inputs=[settings.vocabulary, settings.phrases, *(Path(one.template.file) for one in tied)],
         default_pairs=_DEFAULT_PAIRS,
         notes=notes,
     )
-
-
-def _draw(paradigm: Paradigm, rng: random.Random) -> Candidate:
-    try:
-        pair = draw_pair(paradigm, rng)
-    except DrawFailed as failure:
-        raise Rejected(failure.reason.value) from failure
-    return Candidate(pair.good, pair.bad)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from generation.candidate import Candidate, Rejected, Value
+from eval.templates.pair import DrawFailed, Pair, Value
 
 State = Mapping[str, Any]
 """What has been chosen, by the name of the step."""
@@ -62,24 +62,24 @@ class Suite:
     steps: Sequence[Step]
     target: Callable[[State], Target] = field(repr=False)
 
-    def draw(self, rng: random.Random) -> Candidate:
+    def draw(self, rng: random.Random) -> Pair:
         """Draw a sentence.
 
         Raises:
-            Rejected: when nothing fits what was chosen before, or the two targets are equal.
+            DrawFailed: when nothing fits what was chosen before, or the two targets are equal.
         """
         state: dict[str, Any] = {}
         words = []
         for step in self.steps:
             options = step.options(state)
             if not options:
-                raise Rejected(f"no {step.name} fits")
+                raise DrawFailed(f"no {step.name} fits")
             chosen = options[int(rng.random() * len(options))]
             state[step.name] = chosen.choice
             words.append(chosen.text)
         target = self.target(state)
         if target.good == target.bad:
-            raise Rejected("the two targets are equal")
+            raise DrawFailed("the two targets are equal")
         return candidate(condition(words), target)
 
 
@@ -89,10 +89,10 @@ def condition(words: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def candidate(text: str, target: Target) -> Candidate:
+def candidate(text: str, target: Target) -> Pair:
     """Return the pair of a condition and its targets."""
     columns = {"condition": text, "target_good": target.good, "target_bad": target.bad, **target.columns}
-    return Candidate(f"{text} {target.good}", f"{text} {target.bad}", columns)
+    return Pair(f"{text} {target.good}", f"{text} {target.bad}", columns)
 
 
 def hidden(name: str, choices: Sequence[Any]) -> Step:

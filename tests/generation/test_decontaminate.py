@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.store.scores import Key, keep_pairs, score_path, write_scores
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
 from generation.maker import Chooser, Drawn, Listed, Made
 from ucurve import cli
@@ -40,9 +40,7 @@ def scored(tmp_path):
 
 
 def listed(goods=GOODS):
-    return Made(
-        paradigms=[Listed(name="p", phenomenon="f", candidates=[Candidate(good, "bad") for good in goods])], card={}
-    )
+    return Made(paradigms=[Listed(name="p", phenomenon="f", candidates=[Pair(good, "bad") for good in goods])], card={})
 
 
 @given(st.lists(st.lists(st.floats(-9, 0), min_size=3, max_size=3), min_size=1, max_size=12), st.integers(1, 12))
@@ -75,7 +73,7 @@ def test_a_sentence_that_a_model_has_not_scored(scored):
 
 
 def test_what_cannot_be_filtered(scored, tmp_path):
-    drawn = Made(paradigms=[Drawn(name="p", phenomenon="f", draw=lambda rng: Candidate("a", "b"))], card={})
+    drawn = Made(paradigms=[Drawn(name="p", phenomenon="f", draw=lambda rng: Pair("a", "b"))], card={})
     with pytest.raises(UserError, match="the pairs of p are drawn and not chosen from a list"):
         filtered(drawn, Familiarity({}))
     with pytest.raises(UserError, match=r"filter.scores: no folder .*nix"):

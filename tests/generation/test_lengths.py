@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.lengths import Lengths, shares
 from generation.maker import Chooser, Drawn, Listed
 from generation.order import as_given
@@ -21,7 +21,7 @@ BALANCED = Lengths(balanced=True)
 
 
 def listed(*pairs):
-    return Listed(name="p", phenomenon="f", candidates=[Candidate(*pair) for pair in pairs], order=as_given)
+    return Listed(name="p", phenomenon="f", candidates=[Pair(*pair) for pair in pairs], order=as_given)
 
 
 def choose(pairs, lengths, *candidates):
@@ -74,9 +74,9 @@ def test_shares_are_equal_and_all_is_counted_whatever_comes(pairs, wanted):
 
 
 def test_draws_are_balanced_too():
-    def draw(rng: random.Random) -> Candidate:
+    def draw(rng: random.Random) -> Pair:
         word = "".join(rng.choices("abcdefgh", k=6))
-        return Candidate(word, word + "s" if rng.random() < 0.8 else word[:-1])
+        return Pair(word, word + "s" if rng.random() < 0.8 else word[:-1])
 
     outcome = Chooser(50, 0, lengths=BALANCED).choose(Drawn(name="p", phenomenon="f", draw=draw))
     share = shares(outcome.pairs, BALANCED)
@@ -86,9 +86,7 @@ def test_draws_are_balanced_too():
 
 def test_draws_that_can_never_be_balanced_end():
     outcome = Chooser(3, 0, lengths=BALANCED).choose(
-        Drawn(
-            name="p", phenomenon="f", draw=lambda rng: Candidate(str(rng.random()), "longer than any number of these")
-        )
+        Drawn(name="p", phenomenon="f", draw=lambda rng: Pair(str(rng.random()), "longer than any number of these"))
     )
     assert outcome.pairs == []
     assert set(outcome.reasons) == {"no pair of opposite lengths"}

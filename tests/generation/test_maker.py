@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.templates.engine import DRAWS_PER_PAIR
-from generation.candidate import Candidate, Rejected
+from eval.templates.pair import DRAWS_PER_PAIR, DrawFailed, Pair
 from generation.maker import Chooser, Drawn, Listed
 from generation.order import as_given, shuffled, stratified, weighted
 
 
 def listed(*pairs, name="p", **more):
-    return Listed(name=name, phenomenon="f", candidates=[Candidate(*pair) for pair in pairs], **more)
+    return Listed(name=name, phenomenon="f", candidates=[Pair(*pair) for pair in pairs], **more)
 
 
 def drawn(draw, name="p"):
@@ -48,8 +47,8 @@ def test_nothing_is_equal_or_twice_and_all_is_counted(pairs, wanted, seed):
 def test_draws_end_when_there_are_enough_or_too_many():
     def draw(rng):
         if rng.random() < 0.5:
-            raise Rejected("coin")
-        return Candidate(str(rng.randrange(10)), "x")
+            raise DrawFailed("coin")
+        return Pair(str(rng.randrange(10)), "x")
 
     enough = Chooser(5, 0).choose(drawn(draw))
     assert len(enough.pairs) == 5
@@ -72,14 +71,14 @@ def test_a_pair_stands_in_one_paradigm_only_where_that_is_asked_for():
 
 @pytest.mark.parametrize("order", [shuffled, stratified(["x"]), weighted(lambda found: [1.0] * len(found))])
 def test_orders_keep_every_candidate(order):
-    found = [Candidate(str(number), "", {"x": number % 3}) for number in range(30)]
+    found = [Pair(str(number), "", {"x": number % 3}) for number in range(30)]
     ordered = order(found, random.Random(0))
     assert ordered != found
     assert sorted(ordered, key=lambda pair: int(pair.good)) == found
 
 
 def test_first_by_weight_is_drawn_in_proportion():
-    found = [Candidate(name, "") for name in "abc"]
+    found = [Pair(name, "") for name in "abc"]
     order = weighted(lambda candidates: [{"a": 1, "b": 2, "c": 5}[pair.good] for pair in candidates])
     first = Counter(order(found, random.Random(seed))[0].good for seed in range(4000))
     assert first["a"] / 4000 == pytest.approx(1 / 8, abs=0.02)
@@ -87,7 +86,7 @@ def test_first_by_weight_is_drawn_in_proportion():
 
 
 def test_every_beginning_holds_each_stratum_in_proportion():
-    found = [Candidate(str(number), "", {"x": "rare" if number < 20 else "common"}) for number in range(100)]
+    found = [Pair(str(number), "", {"x": "rare" if number < 20 else "common"}) for number in range(100)]
     ordered = stratified(["x"])(found, random.Random(3))
     for size in (10, 35, 60, 95):
         rare = sum(pair.columns["x"] == "rare" for pair in ordered[:size])

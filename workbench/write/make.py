@@ -50,7 +50,7 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
     shutil.copyfile(place, alone / place.name)
     made = make(Settings(templates=alone, vocabulary=project.vocabulary, phrases=project.phrases), seed)
     out = benchmark_folder(project, template)
-    settings = GenerateSettings(source="templates", maker="templates", out=out, pairs=pairs, seed=seed)
+    settings = GenerateSettings(source="templates", out=out, pairs=pairs, seed=seed)
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
     outcomes = build_benchmark(made, settings, keys)
     shutil.rmtree(alone, ignore_errors=True)

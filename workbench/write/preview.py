@@ -1,17 +1,18 @@
 """Pairs of a template as it is typed, and for what cannot be read or drawn the slot where that is so."""
 
 import json
-import random
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TypedDict
 
-from eval.templates.engine import DrawFailed, Reason, draw_pair
-from eval.templates.grammar import Grammar, Paradigm
+from eval.templates.engine import draw_pair
+from eval.templates.grammar import Grammar, TiedTemplate
+from eval.templates.pair import Pair, Reason, draw_pairs, seeded
 from eval.templates.template import parse_template
 from eval.templates.vocabulary import Vocabulary, parse_vocabulary
 from ucurve.errors import UserError
@@ -19,7 +20,6 @@ from workbench.write.phrase_text import parse_phrase_text
 from workbench.write.words import Table, version
 
 SHOWN = 10  # pairs
-_DRAWS = 500
 _SECONDS = 2.0  # after which no further pair is drawn
 _MOST_SLOTS = 500  # of a member; tying more takes longer than a page should wait
 _LONGEST = 2000  # characters of a sentence or a message that are shown
@@ -33,6 +33,30 @@ _MEANINGS = {
     Reason.DUPLICATE: "the same good sentence was drawn before",
     Reason.TOO_LONG: "its phrases make a sentence of more than ten thousand parts",
 }
+
+
+class Problem(TypedDict):
+    """What is wrong with a template, with the member and the slot where it is so."""
+
+    member: str | None
+    slot: int | None
+    text: str
+
+
+class Failure(Problem):
+    """How often draws failed for a reason."""
+
+    reason: str
+    count: int
+
+
+class Preview(TypedDict):
+    """Pairs of ``good`` and ``bad``, the failed draws, and what is wrong with the template or what it uses."""
+
+    pairs: list[dict[str, str]]
+    draws: int
+    failures: list[Failure]
+    problems: list[Problem]
 
 
 @dataclass
@@ -55,7 +79,7 @@ class Grammars:
             return Grammar(self._vocabulary[1], parse_phrase_text(phrases), "phrases")
 
 
-def read_record(text: str) -> Any:
+def read_record(text: str) -> object:
     """Read the JSON value of a template.
 
     Raises:
@@ -69,27 +93,21 @@ def read_record(text: str) -> Any:
         raise UserError(f"template: not JSON ({str(error)[:200]})") from error
 
 
-def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int = 0) -> dict[str, Any]:
-    """Draw pairs of a template.
-
-    Returns:
-        ``pairs`` of ``good`` and ``bad``, ten at most; ``draws``; ``failures``, how many draws failed and why, each
-        with ``member`` and ``slot`` where it has one; ``problems``, what is wrong with the template or what it uses,
-        likewise with ``member`` and ``slot``.
-    """
+def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int = 0) -> Preview:
+    """Draw ten pairs of a template, or as many as it gives in two seconds."""
     try:
         template = parse_template(read_record(text), "template")
         if len(template.good) > _MOST_SLOTS:
             raise UserError(f"template: {len(template.good):,} slots; pairs of at most {_MOST_SLOTS} are shown")
-        paradigm = grammars.grammar(words, phrases).tie(template)
+        tied = grammars.grammar(words, phrases).tie(template)
     except UserError as error:
         return {"pairs": [], "draws": 0, "failures": [], "problems": placed(str(error))}
-    return {**_draw(paradigm, seed), "problems": []}
+    return _draw(tied, seed)
 
 
-def placed(message: str) -> list[dict[str, Any]]:
+def placed(message: str) -> list[Problem]:
     """Part a message into its lines, each with the member and the slot that it names."""
-    found: list[dict[str, Any]] = []
+    found: list[Problem] = []
     for line in (_cut(line) for line in message.split("\n")[:_MOST_SLOTS]):
         at = _AT_SLOT.search(line)
         if at is None or at["slot"] is None:
@@ -100,7 +118,7 @@ def placed(message: str) -> list[dict[str, Any]]:
     return found
 
 
-def describe_failures(failures: Counter[tuple[str | None, int | None, Reason]]) -> list[dict[str, Any]]:
+def _describe(failures: Counter[tuple[str | None, int | None, Reason]]) -> list[Failure]:
     """Say of failed draws where and why, the most frequent first."""
     return [
         {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
@@ -108,38 +126,32 @@ def describe_failures(failures: Counter[tuple[str | None, int | None, Reason]]) 
     ]
 
 
-def _draw(paradigm: Paradigm, seed: int) -> dict[str, Any]:
-    rng = random.Random(f"{paradigm.template.uid}:{seed}")  # noqa: S311 - reproducible sampling, no secret
+def _draw(tied: TiedTemplate, seed: int) -> Preview:
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
-    pairs: list[dict[str, str]] = []
+    pairs: dict[str, Pair] = {}
     draws, end = 0, time.monotonic() + _SECONDS
-    while len(pairs) < SHOWN and draws < _DRAWS and time.monotonic() < end:
+    for drawn in draw_pairs(partial(draw_pair, tied), SHOWN, seeded(tied.template.uid, seed), pairs):
         draws += 1
-        try:
-            pair = draw_pair(paradigm, rng)
-        except DrawFailed as failure:
-            failures[failure.member, failure.slot, failure.reason] += 1
-            continue
-        if any(_cut(pair.good) == earlier["good"] for earlier in pairs):
-            failures[None, None, Reason.DUPLICATE] += 1
+        if isinstance(drawn, Pair):
+            pairs[drawn.good] = drawn
         else:
-            pairs.append({"good": _cut(pair.good), "bad": _cut(pair.bad)})
-    return {"pairs": pairs, "draws": draws, "failures": describe_failures(failures)}
+            failures[drawn.member, drawn.slot, Reason(drawn.reason)] += 1
+        if time.monotonic() > end:
+            break
+    shown = [{"good": _cut(pair.good), "bad": _cut(pair.bad)} for pair in pairs.values()]
+    return {"pairs": shown, "draws": draws, "failures": _describe(failures), "problems": []}
 
 
 def validate(
     grammars: Grammars, words: Table, phrases: str, templates: Sequence[tuple[str, str]]
-) -> list[dict[str, Any]]:
-    """Try every template of a project.
-
-    Args:
-        templates: name and text of each.
+) -> list[dict[str, str | int]]:
+    """Try every template of a project, given as name and text.
 
     Returns:
-        A row for each: ``template``, ``uid``, ``phenomenon``, ``pairs`` (how many of ten were drawn), ``draws``,
-        ``problem`` (empty where there is none).
+        A row for each: ``template``, ``uid``, ``phenomenon``, ``pairs`` (of ten), ``draws``, ``problem`` (or empty).
     """
-    rows, uids = [], Counter(_field(text, "uid") for _, text in templates)
+    rows: list[dict[str, str | int]] = []
+    uids = Counter(_field(text, "uid") for _, text in templates)
     for name, text in templates:
         found = preview(grammars, words, phrases, text)
         problems = [_where(one) + one["text"] for one in found["problems"]]
@@ -159,7 +171,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _where(problem: dict[str, Any]) -> str:
+def _where(problem: Problem) -> str:
     return f"{problem['member']}, slot {problem['slot']}: " if problem["slot"] is not None else ""
 
 

@@ -12,7 +12,7 @@ from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 from workbench.write.make import Scoring, generate
 from workbench.write.phrase_text import phrase_file, phrase_lines
-from workbench.write.preview import Grammars, preview, read_record, validate
+from workbench.write.preview import Grammars, Preview, preview, read_record, validate
 from workbench.write.projects import (
     Project,
     create_project,
@@ -162,7 +162,7 @@ def _theirs(desk: Desk, project: Project, browser: str, values: Values) -> dict[
     return take_theirs(desk.drafts, _document(project, text_of(values, "name")), browser)
 
 
-def _preview(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _preview(desk: Desk, project: Project, browser: str, values: Values) -> Preview:
     text = text_of(values, "text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")

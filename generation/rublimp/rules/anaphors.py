@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
 from generation.rublimp.grammar.morphology import Morphology
@@ -78,7 +78,7 @@ def _pronoun_changes(
     number: str,
     gender: str | None,
     feature: str,
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
         if _can_agree(tools.morphology, noun, form):
             yield AMBIGUOUS
@@ -97,7 +97,7 @@ def _pronoun_changes(
         )
 
 
-def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _number(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for pronoun, parse, antecedent, noun in _relatives(sentence, tools):
         [number] = other_values(NUMBERS, parse.tag.number)
         gender = noun.tag.gender if number == "sing" else None
@@ -107,7 +107,7 @@ def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 
 def _noun_changes(
     sentence: Sentence, tools: Tools, pronoun: Word, antecedent: Word, noun: Parse, number: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with the antecedent in the other number, unless something else agrees with it."""
     tied = antecedent.relation == "nsubj" or any(
         child.relation in ADJECTIVAL and child.id < antecedent.id for child in sentence.children[antecedent.id]
@@ -138,7 +138,7 @@ def _noun_changes(
         )
 
 
-def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _gender(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for pronoun, parse, _, noun in _relatives(sentence, tools):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers_of
 from generation.rublimp.grammar.forms import UNKNOWN, Parse, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
@@ -71,7 +71,7 @@ def _like(parse: Parse, lexeme: Parse) -> str | None:
     return form_like(parse, lexeme)
 
 
-def _transitive_verb(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _transitive_verb(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     verbs = _intransitive(tools.morphology, _verb_lemmas(tools.resources))
     for verb, parse in _transitive_verbs(sentence, tools):
         if not any(_relative(sentence, verb, "obj")):
@@ -90,7 +90,7 @@ def _each(
     word: Word,
     feature: str,
     subtype: str,
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
     if not forms:
         yield UNKNOWN
@@ -118,7 +118,7 @@ def _common(form: str, place: Word) -> str:
 
 def _random_noun(
     sentence: Sentence, tools: Tools, word: Word, argument: Argument, subtype: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
     lemmas = noun_lemmas(tools.resources)
     forms = inanimate_forms(tools.morphology, lemmas, argument.gender, argument.case, argument.number)
@@ -127,7 +127,7 @@ def _random_noun(
 
 def _swapped(
     sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with two nouns of the same gender and number in each other's place and case."""
     first, second = parses[0].tag, parses[1].tag
     if first.number != second.number or first.gender not in (None, second.gender):
@@ -152,7 +152,7 @@ def _swapped(
     )
 
 
-def _subject(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _subject(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for verb, _ in _transitive_verbs(sentence, tools):
         objects = [word for word in _relative(sentence, verb, "obj") if not _has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
@@ -166,7 +166,7 @@ def _subject(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
 
 def _swaps(
     sentence: Sentence, tools: Tools, word: Word, argument: Argument, others: list[Word], subtype: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
     parse = argument.parse
     for other in others if parse is not None else ():
@@ -188,7 +188,7 @@ def _goes_with(sentence: Sentence, tools: Tools, word: Word, noun: Parse) -> boo
     return all(may_agree(parse, noun) for parse in shown if parse is not None)
 
 
-def _passive(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _passive(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for agent in sentence.words:
         verb = _passive_of(sentence, tools, agent)
         if verb is None or _has_preposition(sentence, agent) or not _is_bare(sentence, agent):
@@ -222,7 +222,7 @@ def _short_participle(tools: Tools, word: Word) -> Parse | None:
     return next((parse for parse in tools.morphology.forms_with(word.form) if parse.tag.POS == "PRTS"), None)
 
 
-def _object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _object(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for verb in sentence.words:
         for word in _relative(sentence, verb, "obj", "iobj"):
             argument = animate(tools.morphology, word)
@@ -256,7 +256,7 @@ def _is_argument(sentence: Sentence, word: Word) -> bool:
     return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
 
 
-def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
         if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):

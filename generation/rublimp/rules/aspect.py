@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
@@ -16,7 +16,7 @@ NO_FORM: Final = "the partner has no such form"
 NOT: Final = "не"
 
 
-def _perfective(sentence: Sentence, tools: Tools, verb: Word, subtype: str) -> Iterator[Candidate | str]:
+def _perfective(sentence: Sentence, tools: Tools, verb: Word, subtype: str) -> Iterator[Pair | str]:
     """Yield the sentence with the perfective partner of an imperfective verb, in the same form."""
     parses = verb_parses(tools.morphology, verb, "impf")
     if not parses:
@@ -54,7 +54,7 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
     return word if word is not None and word.upos == "VERB" else None
 
 
-def _cued(sentence: Sentence, tools: Tools, cues: list[Word], subtype: str) -> Iterator[Candidate | str]:
+def _cued(sentence: Sentence, tools: Tools, cues: list[Word], subtype: str) -> Iterator[Pair | str]:
     done: set[int] = set()
     for cue in cues:
         verb = _verb_of(sentence, cue)
@@ -63,13 +63,13 @@ def _cued(sentence: Sentence, tools: Tools, cues: list[Word], subtype: str) -> I
             yield from _perfective(sentence, tools, verb, subtype)
 
 
-def _duration(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _duration(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     adverbs = read_list("aspect")["duration"]
     cues = [word for word in sentence.words if word.form.lower() in adverbs]
     yield from _cued(sentence, tools, cues, "change_duration_aspect")
 
 
-def _repetition(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _repetition(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     adverbs = read_list("aspect")["repetition"]
     cues = [word for word in sentence.words if word.form.lower() in adverbs or _is_period(sentence, tools, word)]
     yield from _cued(sentence, tools, cues, "change_repetition_aspect")
@@ -86,7 +86,7 @@ def _is_period(sentence: Sentence, tools: Tools, word: Word) -> bool:
     )
 
 
-def _deontic(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _deontic(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for particle in sentence.words[:-1]:
         cue = sentence.words[particle.id]
         if particle.form.lower() != NOT or not _is_deontic(tools, cue):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, modifiers_of
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, Parse, forms_of, plain, spell
 from generation.rublimp.grammar.lists import read_list
@@ -22,7 +22,7 @@ _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 def _other_cases(
     sentence: Sentence, tools: Tools, word: Word, cases: Sequence[str], subtype: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with a noun or pronoun in each of the cases."""
     for parse in heads(tools.morphology, word)[:1]:
         for case in cases:
@@ -31,7 +31,7 @@ def _other_cases(
 
 def _in_case(
     sentence: Sentence, tools: Tools, word: Word, parse: Parse, case: str, subtype: str
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     numbers = [parse.tag.number] if parse.tag.number else []
     gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
@@ -68,7 +68,7 @@ def _has_modifier(sentence: Sentence, word: Word) -> bool:
     return bool(modifiers_of(sentence.children[word.id]))
 
 
-def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
         if word.upos not in _NOUNS or _has_modifier(sentence, word):
@@ -80,7 +80,7 @@ def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
                 yield from _other_cases(sentence, tools, word, cases, "adp_government_case")
 
 
-def _object(sentence: Sentence, tools: Tools, case: str, subtype: str) -> Iterator[Candidate | str]:
+def _object(sentence: Sentence, tools: Tools, case: str, subtype: str) -> Iterator[Pair | str]:
     for word in sentence.words:
         head = sentence.head_of(word)
         if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
@@ -98,7 +98,7 @@ def _is_under_preposition(sentence: Sentence, word: Word) -> bool:
     return any(child.relation == "case" for child in sentence.children[word.id])
 
 
-def _nominalization(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _nominalization(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word in sentence.words:
         head = sentence.head_of(word)
         if head is None or head.upos != "NOUN" or word.upos not in (*_NOUNS, "DET"):

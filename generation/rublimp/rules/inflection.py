@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, modifiers_of
 from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
@@ -19,7 +19,7 @@ _CONJUGATIONS: Final = {
 _REFLEXIVE: Final = ("ся", "сь")
 
 
-def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Candidate | str]:
+def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Pair | str]:
     endings: dict[str, dict[str, list[str]]] = read_list("endings")
     for word in sentence.words:
         if word.upos != "NOUN" or bool(modifiers_of(sentence.children[word.id])) != modified:
@@ -41,7 +41,7 @@ def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Ca
 
 def _nonword(
     sentence: Sentence, tools: Tools, word: Word, form: str, endings: tuple[str, str], feature: str
-) -> Candidate | str:
+) -> Pair | str:
     if tools.morphology.is_known(form):
         return KNOWN
     target = spell(tools.morphology, form, word)
@@ -51,7 +51,7 @@ def _nonword(
     )  # fmt: skip
 
 
-def _conjugation(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _conjugation(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.rule import Rule, Tools, change
@@ -55,7 +55,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
     return found
 
 
-def _negative_concord(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _negative_concord(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     if not _is_statement(sentence):
         return
     concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
@@ -77,7 +77,7 @@ def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
         previous = word
 
 
-def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Candidate | str:
+def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Pair | str:
     """Return the sentence with the particle before another word: all words between take one place to the left."""
     forms: dict[int, str] = {}
     for number in range(particle.id, target.id - 1):
@@ -96,7 +96,7 @@ def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Ca
     )
 
 
-def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
     for word in sentence.words:
         targets = list(_indefinite(word))
@@ -117,7 +117,7 @@ def _indefinite(word: Word) -> Iterator[str]:
                 yield base + particle
 
 
-def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     content = read_list("pronouns")
     for word in sentence.words:
         base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")
@@ -145,7 +145,7 @@ def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
     return "the verb is negated" if any(other.form.lower() in negations for other in around) else ""
 
 
-def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype: str) -> Candidate | str:
+def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype: str) -> Pair | str:
     form = spell(tools.morphology, target, word)
     return change(
         sentence,

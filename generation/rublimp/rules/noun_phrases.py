@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import (
     agrees_somehow,
     modifier_forms,
@@ -37,7 +37,7 @@ def modifier_change(
     parse: Parse,
     values: tuple[str, str, str | None],
     feature: str,
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     """Yield the sentence with other forms of a modifier, for case, number and gender.
 
     Args:
@@ -66,7 +66,7 @@ def modifier_change(
         )
 
 
-def noun_change(sentence: Sentence, tools: Tools, noun: Word, head: Parse, modifier: Word) -> Iterator[Candidate | str]:
+def noun_change(sentence: Sentence, tools: Tools, noun: Word, head: Parse, modifier: Word) -> Iterator[Pair | str]:
     """Yield the sentence with a noun in its other number, unless something else agrees with it or asks for a number."""
     if head.tag.POS != "NOUN" or noun.relation == "nsubj" or is_counted(sentence, noun):
         return
@@ -96,7 +96,7 @@ def is_counted(sentence: Sentence, noun: Word) -> bool:
     return any(child.relation in ("nummod", "acl", "conj") for child in sentence.children[noun.id])
 
 
-def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _number(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for noun, head, modifier, parse in _phrases(sentence, tools):
         [number] = other_values(NUMBERS, parse.tag.number)
         yield from noun_change(sentence, tools, noun, head, modifier)
@@ -104,7 +104,7 @@ def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
         yield from modifier_change(sentence, tools, noun, modifier, parse, values, "Number")
 
 
-def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _gender(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for noun, head, modifier, parse in _phrases(sentence, tools):
         if noun.upos == "PROPN" and "Fixd" in head.tag:
             yield "the gender of a name that does not inflect is open"
@@ -114,7 +114,7 @@ def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
                 yield from modifier_change(sentence, tools, noun, modifier, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _case(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for noun, _, modifier, parse in _phrases(sentence, tools):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)

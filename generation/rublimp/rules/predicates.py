@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads
 from generation.rublimp.grammar.forms import (
     AMBIGUOUS,
@@ -88,7 +88,7 @@ def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
 
 def _change(
     sentence: Sentence, tools: Tools, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
-) -> Iterator[Candidate | str]:
+) -> Iterator[Pair | str]:
     parse = finite_parse(tools, word)
     if parse is None:
         return
@@ -226,8 +226,8 @@ def _wrong_values(tools: Tools, subject: Word, feature: str) -> Sequence[str] | 
     return None
 
 
-def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Candidate | str]]:
-    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Pair | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
         for predicate, subject in find(sentence):
             values = _wrong_values(tools, subject, feature) if subject is not None else None
             if values == ():
@@ -259,8 +259,8 @@ def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicat
     return not subject and "tran" in parse.tag  # the genitive is its object
 
 
-def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Candidate | str]]:
-    def rule(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Pair | str]]:
+    def rule(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
         for predicate in sentence.words:
             for word in agreeing_words(sentence, predicate):
                 parse = finite_parse(tools, word)

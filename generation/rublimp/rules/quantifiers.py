@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
 from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, Parse
 from generation.rublimp.grammar.lists import read_list
@@ -96,7 +96,7 @@ def _same_number_and_case(head: Parse, parse: Parse) -> bool:
     )
 
 
-def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _number(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word, parse, noun, head in _quantified(sentence, tools):
         [number] = other_values(NUMBERS, parse.tag.number)
         if len(modifiers_of(sentence.children[noun.id])) <= 1:
@@ -105,7 +105,7 @@ def _number(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
         yield from modifier_change(sentence, tools, noun, word, parse, values, "Number")
 
 
-def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _gender(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word, parse, noun, head in _quantified(sentence, tools):
         if parse.tag.number == "sing" and head.tag.gender is not None:
             for gender in other_values(GENDERS, parse.tag.gender):
@@ -113,7 +113,7 @@ def _gender(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
                 yield from modifier_change(sentence, tools, noun, word, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _case(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word, parse, noun, _ in _quantified(sentence, tools):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)

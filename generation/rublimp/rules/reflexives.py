@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers_of
 from generation.rublimp.rule import Rule, Tools, change
 from generation.treebank import Sentence, Word
@@ -36,7 +36,7 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
     return None
 
 
-def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for noun in _possessors(sentence):
         if noun.form.lower() == REFLEXIVE:
             yield "the possessor is a reflexive pronoun"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers
 from generation.rublimp.grammar.forms import Parse, forms_of, spell
 from generation.rublimp.grammar.lists import read_list
@@ -114,7 +114,7 @@ def _is_single(sentence: Sentence, verb: Word) -> bool:
     return not any(word.relation == "conj" and word.upos in ("VERB", "AUX") for word in family)
 
 
-def _verb_tense(sentence: Sentence, tools: Tools, paradigm: str, conjoined: bool) -> Iterator[Candidate | str]:
+def _verb_tense(sentence: Sentence, tools: Tools, paradigm: str, conjoined: bool) -> Iterator[Pair | str]:
     for marker, verb, parse in _marked(sentence, tools, "perf"):
         if not (_is_conjoined(sentence, verb) if conjoined else _is_single(sentence, verb)):
             continue
@@ -127,7 +127,7 @@ def _verb_tense(sentence: Sentence, tools: Tools, paradigm: str, conjoined: bool
             yield _changed(sentence, verb, target, "Tense", marker.tense, subtype)
 
 
-def _changed(sentence: Sentence, word: Word, target: str, feature: str, tense: str, subtype: str) -> Candidate | str:
+def _changed(sentence: Sentence, word: Word, target: str, feature: str, tense: str, subtype: str) -> Pair | str:
     return change(
         sentence,
         {word.id: target},
@@ -140,7 +140,7 @@ def _changed(sentence: Sentence, word: Word, target: str, feature: str, tense: s
     )
 
 
-def _tense_marker(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _tense_marker(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for marker, _, _ in _marked(sentence, tools):
         for form in _opposites(tools, marker):
             target = spell(tools.morphology, form, marker.shows)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.rule import Rule, Tools, change
@@ -18,7 +18,7 @@ _VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
 
-def _formed(sentence: Sentence, tools: Tools, word: Word, form: str, subtype: str) -> Candidate | str:
+def _formed(sentence: Sentence, tools: Tools, word: Word, form: str, subtype: str) -> Pair | str:
     """Return the pair with a form that is not a word, or the reason why there is none."""
     if any(pair in form for pair in _IMPOSSIBLE):
         return UNPRONOUNCEABLE
@@ -42,7 +42,7 @@ def _roots(form: str, tools: Tools) -> Iterator[tuple[int, str]]:
                 yield end, root
 
 
-def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     allowed = read_list("affixes")["suffixes"]
     for word in sentence.words:
         form = word.form.lower()
@@ -106,7 +106,7 @@ def _prefixed_twice(tools: Tools, form: str) -> Iterator[tuple[str, str, str]]:
                 yield first, second, stem
 
 
-def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in _VERBS or not _is_verb(tools, form):
@@ -121,7 +121,7 @@ def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
             yield _formed(sentence, tools, word, found, "add_verb_prefix")
 
 
-def _swap_prefixes(sentence: Sentence, tools: Tools) -> Iterator[Candidate | str]:
+def _swap_prefixes(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in (*_VERBS, "ADJ") or not _is_verb(tools, form):

@@ -1,10 +1,10 @@
 import pytest
 
-from eval.templates.engine import generate
 from eval.templates.grammar import Grammar
 from eval.templates.rules import parse_slot
 from eval.templates.template import Template
 from eval.templates.vocabulary import Vocabulary
+from tests.eval.templates.drawn import generate
 
 WORDS = """
 cat   pos:N class:a size:small

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from eval.templates.engine import MAX_DEPTH, Filled, Pair
-from eval.templates.grammar import Choice, Choices, Paradigm, Pool
+from eval.templates.engine import MAX_DEPTH, Filled
+from eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
+from eval.templates.pair import Pair
 from eval.templates.rules import Direct, Relation
 from eval.templates.vocabulary import Words
 
 
-def derives(paradigm: Paradigm, sentence: str) -> bool:
+def derives(paradigm: TiedTemplate, sentence: str) -> bool:
     """Tell whether the good rule of a paradigm yields a sentence.
 
     Words may repeat here: only the structure and the relations between slots are checked.
@@ -16,7 +17,7 @@ def derives(paradigm: Paradigm, sentence: str) -> bool:
     return next(parses(paradigm.good, sentence, paradigm.template.separator), None) is not None
 
 
-def derives_pair(paradigm: Paradigm, pair: Pair) -> bool:
+def derives_pair(paradigm: TiedTemplate, pair: Pair) -> bool:
     """Tell whether a paradigm yields a pair: the bad member from the words of some reading of the good one."""
     separator = paradigm.template.separator
     for good in parses(paradigm.good, pair.good, separator):

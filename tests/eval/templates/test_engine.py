@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.templates.engine import DRAWS_PER_PAIR, Reason, generate
 from eval.templates.grammar import Grammar
+from eval.templates.pair import DRAWS_PER_PAIR, Reason
 from eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
 from eval.templates.template import Template
+from tests.eval.templates.drawn import generate
 
 NOUN = (Word((("pos", ("N",)),)),)
 VERB = (Word((("pos", ("V",)),)),)
@@ -70,7 +71,7 @@ def test_a_word_may_not_be_drawn_twice_but_literals_and_copies_may(goods, make_p
     assert goods(["expression:go", "expression:go"]) == {"go go"}
     assert goods(["go", "pos:V kind:y"]) == {"go go", "go walk"}
     result = generate(make_paradigm(["pos:M class:a", "pos:M class:a", "."]), 1, seed=0)
-    assert result.failures == Counter({Reason.REPEATED_WORD: DRAWS_PER_PAIR})
+    assert result.reasons == Counter({Reason.REPEATED_WORD: DRAWS_PER_PAIR})
 
 
 def test_phrases_expand_with_positions_of_their_own(goods):
@@ -137,7 +138,7 @@ def test_a_relation_to_a_slot_that_drew_a_literal_fails_that_draw(make_paradigm)
     result = generate(paradigm, 4, seed=0)
     assert len(result.pairs) == 4
     assert not any("the" in pair.good for pair in result.pairs)
-    assert result.failures[Reason.NO_SHARED_VALUE] > 0
+    assert result.reasons[Reason.NO_SHARED_VALUE] > 0
 
 
 @pytest.mark.parametrize(
@@ -155,14 +156,14 @@ def test_a_relation_to_a_slot_that_drew_a_literal_fails_that_draw(make_paradigm)
 def test_each_reason_of_failure_is_counted_and_draws_are_bounded(make_paradigm, good, bad, reason):
     result = generate(make_paradigm(good, bad, strict=reason is Reason.LENGTH), 3, seed=0)
     assert result.pairs == []
-    assert result.draws == 3 * DRAWS_PER_PAIR
-    assert result.failures == Counter({reason: result.draws})
+    assert result.candidates == 3 * DRAWS_PER_PAIR
+    assert result.reasons == Counter({reason: result.candidates})
 
 
 def test_a_small_vocabulary_yields_what_it_has_and_counts_duplicates(make_paradigm):
     result = generate(make_paradigm(["pos:V", "."]), 5, seed=0)
     assert len(result.pairs) == 3
-    assert result.failures == Counter({Reason.DUPLICATE: 5 * DRAWS_PER_PAIR - 3})
+    assert result.reasons == Counter({Reason.DUPLICATE: 5 * DRAWS_PER_PAIR - 3})
 
 
 def test_the_same_seed_gives_the_same_pairs_whatever_else_is_made(make_paradigm):

@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from eval.templates.engine import Pair, generate
 from eval.templates.grammar import Grammar
+from eval.templates.pair import Pair
 from eval.templates.template import read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
+from tests.eval.templates.drawn import generate
 from tests.eval.templates.recognize import derives, derives_pair
 
 SAMPLE = 20

@@ -1,7 +1,8 @@
 import pytest
 
-from eval.templates.engine import Pair, generate
+from eval.templates.pair import Pair
 from eval.templates.rules import Phrase, Relation, Word
+from tests.eval.templates.drawn import generate
 from tests.eval.templates.recognize import derives, derives_pair
 
 COUNTED = ((Word((("pos", ("M",)),), (Relation(1, ("class",), True),)),), (Word((("pos", ("N",)),)),))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.check import check_folder
 from generation.multiblimp.balance import BALANCED, inverse_probabilities
 from generation.multiblimp.check import CHECKS
@@ -144,7 +144,7 @@ def test_the_two_tests_are_tails_of_the_binomial_distribution(total, data):
 
 @given(st.lists(st.tuples(*(st.sampled_from("ab") for _ in BALANCED)), min_size=1, max_size=20))
 def test_weights_are_the_inverse_of_the_joint_probability(rows):
-    candidates = [Candidate("", "", dict(zip(BALANCED, row, strict=True))) for row in rows]
+    candidates = [Pair("", "", dict(zip(BALANCED, row, strict=True))) for row in rows]
     weights = inverse_probabilities(candidates)
     assert sum(weights) == pytest.approx(1)
     products = [

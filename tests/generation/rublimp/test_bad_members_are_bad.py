@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("pymorphy3")
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import Resources
 from generation.rublimp.rule import Tools
@@ -55,7 +55,7 @@ def find(tmp_path, tools):
         path.write_text(sentence("one", *words), encoding="utf-8")
         [parsed] = read_treebank(path)
         made = list(FIND[paradigm](parsed, tools))
-        bad = [one.bad for one in made if isinstance(one, Candidate)]
+        bad = [one.bad for one in made if isinstance(one, Pair)]
         return bad, [one for one in made if isinstance(one, str)]
 
     return found

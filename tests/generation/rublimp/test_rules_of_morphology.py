@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.check import CHECKS
 from generation.rublimp.resources import Resources, read_resources
 from generation.rublimp.rule import Tools
@@ -55,7 +55,7 @@ def tools():
 
 
 def find(paradigm, sentence, tools):
-    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Candidate)]
+    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Pair)]
 
 
 def test_there_are_45_rules_of_different_paradigms():

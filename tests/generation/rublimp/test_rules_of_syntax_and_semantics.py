@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generation.candidate import Candidate
+from eval.templates.pair import Pair
 from generation.rublimp.resources import Resources, read_resources
 from generation.rublimp.rule import Tools
 from generation.rublimp.rules import (
@@ -60,8 +60,8 @@ def tools():
     return Tools(Morphology(), Resources({"открывать": "открыть"}))
 
 
-def find(paradigm: str, sentence: Sentence, tools: Tools) -> list[Candidate]:
-    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Candidate)]
+def find(paradigm: str, sentence: Sentence, tools: Tools) -> list[Pair]:
+    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Pair)]
 
 
 def test_there_is_a_rule_for_each_of_the_23_paradigms():

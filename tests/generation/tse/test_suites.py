@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generation.candidate import Rejected
+from eval.templates.pair import DrawFailed
 from generation.maker import Chooser
 from generation.tse import basque, hindi, swahili
 from generation.tse.make import Settings, make, read_suites
@@ -39,7 +39,7 @@ def sentences(suite_of):
         suite, rng = suite_of(language, name, as_published), random.Random(0)
         found = {}
         for _ in range(draws):
-            with suppress(Rejected):
+            with suppress(DrawFailed):
                 one = suite.draw(rng)
                 found[one.good] = one
         return found

@@ -1,0 +1,101 @@
+"""A minimal pair, and the one loop that draws pairs: of the demo, of every maker and of the workbench."""
+
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+DRAWS_PER_PAIR: Final = 50
+"""Draws after which a paradigm is given up, per pair that was asked for."""
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A minimal pair.
+
+    Attributes:
+        columns: further columns of its line; all pairs of a source should have the same ones, each of one type or None.
+    """
+
+    good: str
+    bad: str
+    columns: Mapping[str, Value] = field(default_factory=dict)
+
+    def record(self, uid: str, phenomenon: str, number: int) -> dict[str, Value]:
+        """Return it in the line format of the published ZhoBLiMP, with the further columns behind."""
+        return {
+            "UID": uid,
+            "phenomenon": phenomenon,
+            "sentence_good": self.good,
+            "sentence_bad": self.bad,
+            "pairID": number,
+            **self.columns,
+        }
+
+
+class Reason(StrEnum):
+    """Why a draw gave no pair; a maker may have further reasons, each a text."""
+
+    NO_SAMPLE = "no sample"
+    NO_SHARED_VALUE = "no shared value"
+    REPEATED_WORD = "repeated word"
+    EQUAL = "equal"
+    LENGTH = "length"
+    DUPLICATE = "duplicate"
+    TOO_LONG = "too long"
+
+
+class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not an error
+    """A draw that gives no pair; its reason is counted.
+
+    Attributes:
+        slot: the slot of a template that could not be filled; None where both members are there and are no pair.
+        member: the member of that slot, ``good`` or ``bad``.
+    """
+
+    def __init__(self, reason: str, slot: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.slot = slot
+        self.member: str | None = None
+
+    def at(self, slot: int) -> "DrawFailed":
+        """Set the slot; that around a phrase replaces the one within it."""
+        self.slot = slot
+        return self
+
+
+Draw = Callable[[random.Random], Pair]
+"""Draws one pair with the random numbers given, and nothing else that is random; raises ``DrawFailed``."""
+
+
+def seeded(paradigm: str, seed: int) -> random.Random:
+    """Return the random numbers of a paradigm, which do not depend on other paradigms."""
+    return random.Random(f"{paradigm}:{seed}")  # noqa: S311 - reproducible sampling, no secret
+
+
+def draw_pairs(draw: Draw, count: int, rng: random.Random, taken: Collection[str]) -> Iterator[Pair | DrawFailed]:
+    """Yield what each draw gives, a pair or why there is none, until enough are taken or the draws run out.
+
+    Args:
+        taken: the good sentences that the caller has taken so far, which it adds to; none is yielded again.
+    """
+    draws = 0
+    while len(taken) < count and draws < DRAWS_PER_PAIR * count:
+        draws += 1
+        try:
+            drawn = draw(rng)
+        except DrawFailed as failure:
+            yield failure
+        else:
+            yield fault_of(drawn, taken) or drawn
+
+
+def fault_of(pair: Pair, taken: Collection[str]) -> DrawFailed | None:
+    """Return why two sentences are no new pair; None where they are."""
+    if pair.good == pair.bad:
+        return DrawFailed(Reason.EQUAL)
+    return DrawFailed(Reason.DUPLICATE) if pair.good in taken else None
