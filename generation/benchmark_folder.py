@@ -18,7 +18,9 @@ REPORT_FILE = "report.json"
 _COLUMNS = {"paradigm": "UID"}
 
 
-def write_benchmark(folder: Path, name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> None:
+def write_benchmark(
+    folder: Path, name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, object]
+) -> None:
     """Write a benchmark into an empty folder, and check that it can be read.
 
     Args:
@@ -40,7 +42,7 @@ def write_benchmark(folder: Path, name: str, made: Made, outcomes: Sequence[Outc
     assert written == sum(len(outcome.pairs) for outcome in outcomes), "a folder that was made is not read whole"
 
 
-def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
     """Return a row for each paradigm: ``paradigm, phenomenon, candidates, kept, reasons, note``."""
     return [
         {
@@ -56,8 +58,8 @@ def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
-def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, Any]) -> dict[str, Any]:
-    given = dict(made.card)
+def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, object]) -> dict[str, object]:
+    given: dict[str, Any] = dict(made.card)
     phenomena = dict.fromkeys(outcome.paradigm.phenomenon for outcome in outcomes if outcome.pairs)
     inputs = [{"file": path.name, "sha256": sha256_file(path)} for path in made.inputs]
     versions = {"ucurve": __version__, **{library: version(library) for library in made.libraries}}
@@ -71,7 +73,7 @@ def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, 
     }
 
 
-def _report(outcomes: Sequence[Outcome], how: Mapping[str, Any], notes: Sequence[str]) -> dict[str, Any]:
+def _report(outcomes: Sequence[Outcome], how: Mapping[str, object], notes: Sequence[str]) -> dict[str, object]:
     return {
         **how,
         "candidates": sum(outcome.candidates for outcome in outcomes),

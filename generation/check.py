@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -10,6 +9,7 @@ from eval.benchmarks.card import Benchmark
 from eval.benchmarks.datacheck import data_report
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import find_in_folder
+from eval.templates.pair import Value
 from generation.makers import MAKERS, import_part, makers
 from ucurve.text_table import format_table
 
@@ -17,14 +17,11 @@ CheckOf = Callable[[pd.DataFrame], pd.Series]
 _SHOWN = 3
 
 
-def check_folder(folder: Path, keys: Mapping[str, Any] | None = None) -> str:
+def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
     """Check every pair in a benchmark folder and return what was found, as text.
 
     Args:
         keys: the settings of the source, for checks that read what a folder was made from.
-
-    Raises:
-        UserError: when the folder cannot be read as a benchmark.
     """
     cards, root = find_in_folder(folder)
     parts = []
@@ -41,7 +38,7 @@ def maker_of(card: Benchmark) -> str | None:
     return name if name in makers() and (MAKERS / name / "check.py").is_file() else None
 
 
-def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Any]]:
+def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Value]]:
     """Apply the checks of all pairs and those of a maker to a pair table.
 
     Returns:
@@ -52,7 +49,7 @@ def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Any]]:
     return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(own)).items()]
 
 
-def _check_with_sources(pairs: pd.DataFrame, card: Benchmark, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _check_with_sources(pairs: pd.DataFrame, card: Benchmark, keys: Mapping[str, object]) -> list[dict[str, Value]]:
     """Apply the checks of a made folder that read the files it was made from; rows as those of ``check_pairs``."""
     maker = maker_of(card)
     checks_of = getattr(import_part(maker, "check"), "source_checks", None) if maker and card.made else None
@@ -65,7 +62,7 @@ def _check_with_sources(pairs: pd.DataFrame, card: Benchmark, keys: Mapping[str,
     ]
 
 
-def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Any]:
+def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Value]:
     found = pairs[broken.to_numpy(dtype=bool)]
     counts = found["paradigm"].value_counts(sort=False)
     shown = [f"{paradigm}: {count}" for paradigm, count in list(counts.items())[:_SHOWN]]

@@ -52,9 +52,6 @@ def read_familiarity(settings: FilterSettings) -> Familiarity:
     """Read the stored scores of all models.
 
     A sentence counts only where every model has scored it.
-
-    Raises:
-        UserError: when a folder is missing or has no such scores, or a file is damaged.
     """
     from eval.metrics.familiarity import most_familiar
 
@@ -65,11 +62,7 @@ def read_familiarity(settings: FilterSettings) -> Familiarity:
 
 
 def filtered(made: Made, familiarity: Familiarity) -> Made:
-    """Return what a maker gave, with candidates taken from the least familiar one on.
-
-    Raises:
-        UserError: when a paradigm is drawn, so that there are no candidates to score, or a candidate has no scores.
-    """
+    """Return what a maker gave, with candidates taken from the least familiar one on."""
     return replace(made, paradigms=[_ordered(paradigm, familiarity) for paradigm in made.paradigms])
 
 

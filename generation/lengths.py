@@ -45,11 +45,7 @@ class Lengths:
 
 
 def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) -> Lengths:
-    """Return lengths in characters, or in the tokens of a tokenizer, without special tokens, as scoring counts them.
-
-    Raises:
-        UserError: when the tokenizer cannot be read.
-    """
+    """Return lengths in characters, or in the tokens of a tokenizer, without special tokens, as scoring counts them."""
     if tokenizer is None:
         return Lengths(longest, balanced)
     if not tokenizer.is_dir():

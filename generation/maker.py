@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from eval.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
 from generation.lengths import Balance, Lengths
@@ -73,7 +72,7 @@ class Made:
     """
 
     paradigms: Sequence[Drawn | Listed]
-    card: Mapping[str, Any]
+    card: Mapping[str, object]
     inputs: Sequence[Path] = ()
     libraries: Sequence[str] = ()
     across: bool = False

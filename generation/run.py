@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import BeforeValidator, PositiveInt
@@ -64,7 +64,7 @@ class GenerateSettings:
     filter: FilterSettings = FilterSettings()
 
 
-def generate_command(values: dict[str, Any]) -> None:
+def generate_command(values: dict[str, object]) -> None:
     """Make a benchmark folder and say what is in it, or print what the checks of a folder find."""
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
     keys = {name: value for name, value in values.items() if name not in _OWN}
@@ -90,7 +90,7 @@ def generate_command(values: dict[str, Any]) -> None:
 def build_benchmark(
     made: Made,
     settings: GenerateSettings,
-    keys: Mapping[str, Any],
+    keys: Mapping[str, object],
     lengths: Lengths | None = None,
     familiarity: Familiarity | None = None,
 ) -> list[Outcome]:
@@ -103,9 +103,6 @@ def build_benchmark(
 
     Returns:
         What became of each paradigm.
-
-    Raises:
-        UserError: when there is no ``out``, no paradigm has a pair, or scores that the filter needs are missing.
     """
     _check_out(settings.out, needed=True)
     assert settings.out is not None
@@ -129,7 +126,7 @@ def build_benchmark(
     return outcomes
 
 
-def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, Any]) -> dict[str, Any]:
+def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, object]) -> dict[str, object]:
     """Return source and settings for card and report; those of lengths where they are given."""
     lengths = {"longest": settings.longest, "lengths": settings.lengths, "tokenizer": settings.tokenizer}
     return {
@@ -142,11 +139,7 @@ def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, Any])
 
 
 def _check_out(out: Path | None, needed: bool) -> None:
-    """Check that a folder can be made, and that its name can be that of a benchmark.
-
-    Raises:
-        UserError: when it cannot, or when none is given where one is needed.
-    """
+    """Check that a folder can be made, and that its name can be that of a benchmark."""
     if out is None:
         if needed:
             raise UserError("out: no value given; name the folder to make")
@@ -165,11 +158,7 @@ def _check_out(out: Path | None, needed: bool) -> None:
 
 
 def _wanted(made: Made, pairs: int | str | None) -> int | None:
-    """Return how many pairs of each paradigm are made; None for all candidates.
-
-    Raises:
-        UserError: when all are asked for of paradigms that are drawn without end.
-    """
+    """Return how many pairs of each paradigm are made; None for all candidates."""
     if pairs is None:
         return made.default_pairs
     if isinstance(pairs, int):
@@ -188,12 +177,12 @@ def _choose(made: Made, pairs: int | None, seed: int, lengths: Lengths) -> list[
     return outcomes
 
 
-def _named(keys: Mapping[str, Any]) -> dict[str, Any]:
+def _named(keys: Mapping[str, object]) -> dict[str, object]:
     """Return settings for a card: of a path only its name, so that the bytes do not tell where the input was."""
     return {name: _short(value) for name, value in keys.items()}
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     if isinstance(value, list):
         return [_short(item) for item in value]
     return Path(value).name if isinstance(value, str) and "/" in value else value

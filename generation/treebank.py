@@ -14,6 +14,7 @@ from conllu.exceptions import ParseException
 
 from ucurve.errors import UserError
 
+_Row = Mapping[str, Any]  # a line, as conllu reads it
 ROOT = 0  # the head of a word that has none
 _CELLS = 10  # of the line of a word
 _LINE_BYTES, _LINES = 1_000_000, 10_000  # at most, of a line and of a sentence
@@ -81,11 +82,7 @@ class Sentence:
         return None if word.head == ROOT else self.words[word.head - 1]
 
     def replaced(self, changes: Mapping[int, str]) -> str:
-        """Return the text with other forms in place of words, by their numbers; everything else stays as it is.
-
-        Raises:
-            ValueError: for a word that is a part of a multiword token.
-        """
+        """Return the text with other forms in place of words, by number; no word may be part of a multiword token."""
         text, at = [], 0
         for number in sorted(changes):
             word = self.words[number - 1]
@@ -97,11 +94,7 @@ class Sentence:
 
 
 def find_treebanks(patterns: Iterable[str]) -> list[Path]:
-    """Return the files that patterns name, each once.
-
-    Raises:
-        UserError: when a pattern names none.
-    """
+    """Return the files that patterns name, each once."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         matching = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob takes no absolute ones
@@ -116,10 +109,6 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
     A sentence whose comment ``text`` is missing, or does not hold its tokens in their order, has the text that its
     tokens make, with a space after each but those with ``SpaceAfter=No``.
-
-    Raises:
-        UserError: naming file and line, when the file cannot be read, is not UTF-8 or compressed, a line is broken or
-            longer than any of a treebank, or a sentence has no end.
     """
     start, block = 1, list[str]()
     for number, line in _numbered_lines(path):
@@ -187,7 +176,7 @@ def _comment(line: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _row(line: str, place: str) -> dict[str, Any]:
+def _row(line: str, place: str) -> _Row:
     cells = line.count("\t") + 1
     if cells != _CELLS:
         raise UserError(f"{place}: a word has {_CELLS} fields between tabs, this has {cells}")
@@ -198,13 +187,13 @@ def _row(line: str, place: str) -> dict[str, Any]:
     return {"misc": None, **sentence[0]}  # a last field that is empty is not there
 
 
-def _range(row: Mapping[str, Any]) -> range | None:
+def _range(row: _Row) -> range | None:
     """Return the numbers of the words of a multiword token; None for others."""
     number = row["id"]
     return range(number[0], number[2] + 1) if isinstance(number, tuple) and number[1] == "-" else None
 
 
-def _check_range(row: Mapping[str, Any], words: int, place: str) -> None:
+def _check_range(row: _Row, words: int, place: str) -> None:
     several = _range(row)
     if several is not None and not 1 <= several.start < several.stop <= words + 1:
         token = f"{several.start}-{several.stop - 1}"
@@ -215,7 +204,7 @@ _Token = tuple[int | None, str, bool]
 """The number of a word, None of a multiword token; the form; whether a space follows."""
 
 
-def _place(text: str | None, rows: Sequence[Mapping[str, Any]]) -> tuple[str, dict[int, tuple[int, int]]]:
+def _place(text: str | None, rows: Sequence[_Row]) -> tuple[str, dict[int, tuple[int, int]]]:
     """Return the text of a sentence and where its words stand in it."""
     inside: set[int] = set()
     tokens: list[_Token] = []
@@ -254,7 +243,7 @@ def _join(tokens: Sequence[_Token]) -> tuple[str, dict[int, tuple[int, int]]]:
     return text.removesuffix(" ") if tokens and tokens[-1][2] else text, spans
 
 
-def _word(row: Mapping[str, Any], span: tuple[int, int] | None) -> Word:
+def _word(row: _Row, span: tuple[int, int] | None) -> Word:
     start, end = span or (None, None)
     return Word(
         id=row["id"],

@@ -69,11 +69,7 @@ class Columns:
     none: str = NONE
 
     def read_choice(self, text: str, place: str) -> str:
-        """Return which of ``CHOICES`` a cell stands for.
-
-        Raises:
-            UserError: when it is none of those that are allowed.
-        """
+        """Return which of ``CHOICES`` a cell stands for."""
         named = {self.good: GOOD, self.bad: BAD, self.none: NONE}
         if text not in named:
             raise UserError(f"{place}: the choice {text!r} is not allowed; allowed: {', '.join(named)}")
@@ -81,11 +77,7 @@ class Columns:
 
 
 def read_table(path: Path, columns: Columns) -> list[Answer]:
-    """Read a table of answers in the long or, with ``columns.annotators``, in the wide form.
-
-    Raises:
-        UserError: naming file and line of what is missing, empty or not allowed.
-    """
+    """Read a table of answers in the long or, with ``columns.annotators``, in the wide form."""
     if columns.annotators is None:
         rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice), line_breaks=True)
         return [_long(row, columns, f"{path}:{line}") for line, row in rows]
@@ -95,11 +87,7 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
 
 
 def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
-    """Read a table of ratings, a line for each.
-
-    Raises:
-        UserError: naming file and line of what is missing, empty or no number.
-    """
+    """Read a table of ratings, a line for each."""
     assert columns.rating is not None
     ratings = []
     for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True):
@@ -129,11 +117,7 @@ def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[st
 
 
 def parse_seconds(text: str, place: str) -> float:
-    """Read a response time; NaN for an empty text.
-
-    Raises:
-        UserError: when it is no number of at least 0.
-    """
+    """Read a response time; NaN for an empty text."""
     if not text.strip():
         return math.nan
     seconds = read_number(text)
@@ -143,11 +127,7 @@ def parse_seconds(text: str, place: str) -> float:
 
 
 def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
-    """Return a cell without spaces around it.
-
-    Raises:
-        UserError: when it is empty.
-    """
+    """Return a cell without spaces around it."""
     text = row[name].strip()
     if not text:
         raise UserError(f"{place}: {name!r} is empty")

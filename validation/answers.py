@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -55,12 +55,8 @@ class AnswerSettings:
     columns: Columns = field(default_factory=Columns)
 
 
-def answers_command(given: dict[str, Any]) -> None:
-    """Judge people, items and paradigms, or people's ratings, print what was found and write the tables.
-
-    Raises:
-        UserError: when something that was given is missing, broken or not allowed, or no answer is left.
-    """
+def answers_command(given: dict[str, object]) -> None:
+    """Judge people, items and paradigms, or people's ratings, print what was found and write the tables."""
     settings = check(AnswerSettings, given)
     if settings.out.exists():
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
@@ -68,11 +64,7 @@ def answers_command(given: dict[str, Any]) -> None:
 
 
 def judge_answers(settings: AnswerSettings) -> Findings:
-    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced.
-
-    Raises:
-        UserError: as ``answers_command``.
-    """
+    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced."""
     findings = _judge_choices(settings) if settings.columns.rating is None else _judge_ratings(settings)
     inputs = [*settings.answers, *([settings.items] if settings.items else [])]
     write_folder(settings.out, findings, asdict(settings), inputs)

@@ -26,10 +26,6 @@ def read_items(path: Path) -> pd.DataFrame:
     Returns:
         ``item`` (unique), ``kind``, ``paradigm``, ``benchmark``, ``phenomenon``, ``pair`` and the sentences ``good``
         and ``bad``: texts, empty where the file has none.
-
-    Raises:
-        UserError: naming file and line of what is missing, empty, not allowed, twice in a list or not the same
-            everywhere; also when paradigms of two benchmarks have one name.
     """
     shown: dict[tuple[str, str], int] = {}
     known: dict[str, tuple[int, dict[str, str]]] = {}
@@ -53,9 +49,6 @@ def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
 
     Args:
         named: item, paradigm and place, as ``validation.answer_files.read_paradigms`` yields.
-
-    Raises:
-        UserError: when an item has two paradigms.
     """
     paradigms: dict[str, str] = {}
     for item, paradigm, place in named:

@@ -16,11 +16,7 @@ _QUESTIONNAIRE = "questionnaire.json"  # beside items.csv: what the questionnair
 
 
 def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) -> pd.DataFrame:
-    """Read the items, of their own file or of the tables of answers.
-
-    Raises:
-        UserError: when there is no file of either kind, or it is broken.
-    """
+    """Read the items, of their own file or of the tables of answers."""
     if items is not None:
         return read_items(items)
     if columns.paradigm is None:
@@ -36,10 +32,6 @@ def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, i
 
     Args:
         source: the file of the items.
-
-    Raises:
-        UserError: when a file is broken, an item is not known, a person answered an item twice, or answers are of
-            another questionnaire.
     """
     answers = [answer for path in paths for answer in read_answers(path, columns)]
     _refuse_unknown(answers, set(items["item"]), source)
@@ -50,22 +42,14 @@ def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, i
 
 
 def load_ratings(paths: Sequence[Path], columns: Columns) -> pd.DataFrame:
-    """Read ratings of sentences: ``annotator``, ``item`` (the sentence), ``rating`` and ``seconds``.
-
-    Raises:
-        UserError: when a file is broken, or a person rated a sentence twice.
-    """
+    """Read ratings of sentences: ``annotator``, ``item`` (the sentence), ``rating`` and ``seconds``."""
     ratings = [rating for path in paths for rating in read_rating_table(path, columns)]
     _refuse_repeated(ratings)
     return pd.DataFrame([asdict(rating) for rating in ratings]).drop(columns="place")
 
 
 def read_answers(path: Path, columns: Columns) -> list[Answer]:
-    """Read a file of answers; its form is told from its name and how it begins.
-
-    Raises:
-        UserError: naming file and place of what is broken.
-    """
+    """Read a file of answers; its form is told from its name and how it begins."""
     if path.suffix == ".json":
         return read_label_studio(path)
     return read_pcibex(path) if is_pcibex(path) else read_table(path, columns)

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from ucurve.errors import UserError
@@ -17,6 +17,7 @@ _TRIAL = "Order number of item"
 _PERSON = "annotator"
 _TIME = "EventTime"
 _ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
+Kind = TypeVar("Kind")
 _SIDES = ("first", "second")
 _Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
 
@@ -31,9 +32,6 @@ def read_pcibex(path: Path) -> list[Answer]:
 
     Comments name the columns of the lines below them, and may name others further down. Of several choices in one trial
     the last stands.
-
-    Raises:
-        UserError: naming file and line of what is missing, empty or not allowed.
     """
     starts: dict[_Trial, float] = {}
     chosen: dict[_Trial, Answer] = {}
@@ -52,11 +50,7 @@ def read_pcibex(path: Path) -> list[Answer]:
 
 
 def read_label_studio(path: Path) -> list[Answer]:
-    """Read the JSON export of Label Studio; a task that was skipped, or left without a choice, is answered ``none``.
-
-    Raises:
-        UserError: naming the file, the task and what is missing in it or not allowed.
-    """
+    """Read the JSON export of Label Studio; a task that was skipped, or left without a choice, is answered ``none``."""
     tasks = read_json(path)
     if not isinstance(tasks, list):
         raise UserError(f"{path}: a list of tasks is expected, as in the JSON export of Label Studio")
@@ -99,7 +93,7 @@ def _pcibex_answer(row: Mapping[str, str], seconds: float, place: str) -> Answer
     return Answer(row[_PERSON].strip(), item, choice, seconds, row.get("page", ""), math.nan, place)
 
 
-def _task_answers(task: Any, place: str) -> Iterator[Answer]:
+def _task_answers(task: object, place: str) -> Iterator[Answer]:
     data = _member(task, "data", dict, place)
     item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
     for annotation in _member(task, "annotations", list, place):
@@ -125,12 +119,12 @@ def _side_choice(annotation: Mapping[str, Any], good_first: bool, place: str) ->
     return GOOD if (_allowed(chosen, _SIDES, place) == "first") == good_first else BAD
 
 
-def _annotator(annotation: Any, place: str) -> str:
+def _annotator(annotation: object, place: str) -> str:
     person = _member(annotation, "completed_by", (int, str, dict), place)
     return str(_member(person, "email", str, place) if isinstance(person, dict) else person)
 
 
-def _member(value: Any, name: str, kind: type | tuple[type, ...], place: str) -> Any:
+def _member(value: object, name: str, kind: type[Kind] | tuple[type[Kind], ...], place: str) -> Kind:
     found = value.get(name) if isinstance(value, dict) else None
     if not isinstance(found, kind):
         raise UserError(f"{place}: no {name!r}, or not of the kind that Label Studio exports")

@@ -1,7 +1,7 @@
 """The folder of tables that is written, and the tables that are printed."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_a
 from validation.judging.paradigms import Rule, wilson_interval
 from validation.judging.raters import rating_agreement
 
+Summary = Mapping[str, Any]  # of summary.json: numbers, names, and None for what is not defined
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -29,11 +31,11 @@ class Findings:
     """
 
     tables: Mapping[str, pd.DataFrame]
-    summary: Mapping[str, Any]
+    summary: Summary
     lines: Sequence[str]
 
 
-def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
+def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
     """Summarize all answers that count; what is not defined is None."""
     counts = judged[list(CHOICES)].to_numpy(dtype="float64")
     correct, total = int(paradigms["correct"].sum()), int(paradigms["total"].sum())
@@ -49,7 +51,7 @@ def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators:
     }  # fmt: skip
 
 
-def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> dict[str, Any]:
+def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
     """Summarize all ratings that count; what is not defined is None."""
     return {
         "annotators": len(annotators), "excluded": int(annotators["excluded"].sum()),
@@ -58,7 +60,7 @@ def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> dict[str,
     }  # fmt: skip
 
 
-def write_folder(folder: Path, findings: Findings, settings: Mapping[str, Any], inputs: Sequence[Path]) -> None:
+def write_folder(folder: Path, findings: Findings, settings: Mapping[str, object], inputs: Sequence[Path]) -> None:
     """Write each table as csv, and ``summary.json`` with what they were made from; all of it or nothing."""
     record = {
         **findings.summary,
@@ -73,9 +75,7 @@ def write_folder(folder: Path, findings: Findings, settings: Mapping[str, Any], 
         write_json(temporary / "summary.json", record)
 
 
-def choice_lines(
-    annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Mapping[str, Any]
-) -> list[str]:
+def choice_lines(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Summary) -> list[str]:
     """Say who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
     ordered = paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
     return [
@@ -93,7 +93,7 @@ def choice_lines(
     ]
 
 
-def rating_lines(annotators: pd.DataFrame, summary: Mapping[str, Any]) -> list[str]:
+def rating_lines(annotators: pd.DataFrame, summary: Summary) -> list[str]:
     """Say who is excluded, how each person's ratings go with the others', the lowest first, and the agreement."""
     rows = [
         {
@@ -118,7 +118,7 @@ def _people_lines(annotators: pd.DataFrame) -> list[str]:
     return [f"{kept} of {len(annotators)} people count" + ("; excluded:" if excluded else ""), *excluded]
 
 
-def _printed(row: Mapping[Any, Any], rule: Rule) -> dict[str, str]:
+def _printed(row: Mapping[Hashable, Any], rule: Rule) -> dict[str, str]:
     return {
         "paradigm": row["paradigm"], "items": str(row["items"]), "answers": str(row["total"]),
         "right %": _percent(row["accuracy"]), "95 %": f"{_percent(row['low'])}-{_percent(row['high'])}",

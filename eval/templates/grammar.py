@@ -48,11 +48,7 @@ class TiedTemplate:
 
 
 class Grammar:
-    """A vocabulary and the phrases over it.
-
-    Raises:
-        UserError: a phrase names an unknown phrase, or can never end. Its conditions are checked when it is first used.
-    """
+    """A vocabulary and the phrases over it."""
 
     def __init__(self, vocabulary: Vocabulary, phrases: Phrases, source: str = "the phrases") -> None:
         self.vocabulary = vocabulary
@@ -62,12 +58,7 @@ class Grammar:
         _check_ends(phrases, source)
 
     def tie(self, template: Template) -> TiedTemplate:
-        """Tie a template to this grammar.
-
-        Raises:
-            UserError: a slot names an unknown property, value or phrase, or is related to a slot that is not there or
-                holds no vocabulary word; the message names file and slot.
-        """
+        """Tie a template to this grammar."""
         good = self._tie_slots(template.good, f"{template.file}: good_rule")
         where = f"{template.file}: bad_rule"
         bad = (

@@ -71,9 +71,6 @@ def parse_slot(text: str, where: str) -> Slot:
     Args:
         text: the slot, e.g. ``"pos:M mPos:3 mPro:classifier | phrase:Det"``.
         where: file and slot, for messages.
-
-    Raises:
-        UserError: the text is not of the template language.
     """
     return tuple(_parse_alternative(part.strip(), where) for part in text.split("|"))
 
@@ -83,9 +80,6 @@ def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
 
     Args:
         conditions: keys and values; ``/`` in a value separates values, or the properties of a relation.
-
-    Raises:
-        UserError: an empty value, a key given twice, a position that is not an integer, or half a relation.
     """
     filters: dict[str, tuple[str, ...]] = {}
     relations: dict[bool, dict[str, str]] = {True: {}, False: {}}

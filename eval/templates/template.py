@@ -1,6 +1,6 @@
 """Template and phrase files, read and checked."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,42 +38,30 @@ class Template:
 
 
 def read_template(path: Path) -> Template:
-    """Read one template file.
-
-    Raises:
-        UserError: the file is missing or not JSON, a field is missing or of another type, the two lists differ in
-            length, or a slot cannot be read; the message names file, slot and what is allowed.
-    """
+    """Read one template file."""
     return parse_template(read_json(path), str(path))
 
 
-def parse_template(record: Any, source: str) -> Template:
+def parse_template(record: object, source: str) -> Template:
     """Read one template from its JSON value.
 
     Args:
         source: where it stands, for messages.
-
-    Raises:
-        UserError: as ``read_template``.
     """
-    _check_fields(record, source)
+    fields = _check_fields(record, source)
     return Template(
         file=source,
-        uid=record["uid"],
-        phenomenon=record["phenomenon"],
-        strict_length=record["strict_MP"],
-        separator=record["sep"],
-        good=_slots(record, "good_rule", source),
-        bad=_slots(record, "bad_rule", source),
+        uid=fields["uid"],
+        phenomenon=fields["phenomenon"],
+        strict_length=fields["strict_MP"],
+        separator=fields["sep"],
+        good=_slots(fields["good_rule"], f"{source}: good_rule"),
+        bad=_slots(fields["bad_rule"], f"{source}: bad_rule"),
     )
 
 
 def read_templates(folder: Path) -> list[Template]:
-    """Read all ``*.json`` templates of a folder, in the order of their names.
-
-    Raises:
-        UserError: the folder is missing or empty, or any template is broken; all broken ones are named together.
-    """
+    """Read all ``*.json`` templates of a folder, in the order of their names."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
     paths = sorted(folder.glob("*.json"))
@@ -83,37 +71,26 @@ def read_templates(folder: Path) -> list[Template]:
 
 
 def read_patterns(path: Path) -> list[Template]:
-    """Read a file of sentence patterns, a JSON object from name to slots; the bad member of each repeats the good one.
-
-    Raises:
-        UserError: the file is missing or not JSON, or a slot cannot be read.
-    """
+    """Read sentence patterns, a JSON object from name to slots; the bad member of each repeats the good one."""
     record = read_json(path)
     if not isinstance(record, dict) or not all(isinstance(slots, list) for slots in record.values()):
         raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
-    patterns = [(name, _slots(record, name, str(path))) for name in record]
+    patterns = [(name, _slots(slots, f"{path}: {name}")) for name, slots in record.items()]
     return [
         Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns
     ]
 
 
 def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
-    """Read a phrase file: a JSON object from name to expansions, each a list of typed elements.
-
-    Raises:
-        UserError: the file is missing or not JSON, or an element cannot be read.
-    """
+    """Read a phrase file: a JSON object from name to expansions, each a list of typed elements."""
     return parse_phrases(read_json(path), str(path))
 
 
-def parse_phrases(record: Any, source: str) -> dict[str, tuple[Expansion, ...]]:
+def parse_phrases(record: object, source: str) -> dict[str, tuple[Expansion, ...]]:
     """Read phrases from their JSON value.
 
     Args:
         source: where they stand, for messages.
-
-    Raises:
-        UserError: as ``read_phrases``.
     """
     if not isinstance(record, dict):
         raise UserError(f"{source}: phrases are a JSON object from name to a list of expansions")
@@ -134,7 +111,7 @@ def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> l
     return results
 
 
-def _check_fields(record: Any, source: str) -> None:
+def _check_fields(record: object, source: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise UserError(f"{source}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
     for name, kind in _FIELDS.items():
@@ -146,20 +123,20 @@ def _check_fields(record: Any, source: str) -> None:
         raise UserError(f"{source}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
     if not record["uid"] or "/" in record["uid"]:
         raise UserError(f"{source}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}")
+    return record
 
 
-def _slots(record: Mapping[str, Any], name: str, source: str) -> tuple[Slot, ...]:
-    def read(item: tuple[int, Any]) -> Slot:
+def _slots(texts: Sequence[object], where: str) -> tuple[Slot, ...]:
+    def read(item: tuple[int, object]) -> Slot:
         position, text = item
-        where = f"{source}: {name}[{position}]"
         if not isinstance(text, str):
-            raise UserError(f"{where}: a slot is a text, found {text!r}")
-        return parse_slot(text, where)
+            raise UserError(f"{where}[{position}]: a slot is a text, found {text!r}")
+        return parse_slot(text, f"{where}[{position}]")
 
-    return tuple(all_or_error(enumerate(record[name]), read))
+    return tuple(all_or_error(enumerate(texts), read))
 
 
-def _expansions(name: str, value: Any, source: str) -> tuple[Expansion, ...]:
+def _expansions(name: str, value: object, source: str) -> tuple[Expansion, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
         raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")
     where = f"{source}: phrase {name!r}, expansion"
@@ -169,11 +146,10 @@ def _expansions(name: str, value: Any, source: str) -> tuple[Expansion, ...]:
     )
 
 
-def _element(element: Any, where: str) -> Rule:
-    kind = element.get("type") if isinstance(element, dict) else None
+def _element(element: object, where: str) -> Rule:
+    kind, rule = (element.get("type"), element.get("rule")) if isinstance(element, dict) else (None, None)
     if kind not in _ELEMENT_TYPES:
         raise unknown_name("element type", str(kind), _ELEMENT_TYPES, where)
-    rule = element.get("rule")
     if kind == "Direct" and isinstance(rule, list) and rule and all(isinstance(word, str) for word in rule):
         return Direct(tuple(rule))
     if kind == "Phrase" and isinstance(rule, dict) and isinstance(rule.get("name"), str):
@@ -183,7 +159,7 @@ def _element(element: Any, where: str) -> Rule:
     raise UserError(f"{where}: cannot read the rule {rule!r} of a {kind} element")
 
 
-def _joined(value: Any, where: str) -> str:
+def _joined(value: object, where: str) -> str:
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(part, str | int) and str(part) for part in values):
         raise UserError(f"{where}: a condition's value is a text or a list of texts, found {value!r}")

@@ -122,9 +122,6 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
     One column is ``expression``, the word itself. ``/`` in any other cell separates values; an empty cell has none.
     Lines without a word are skipped.
-
-    Raises:
-        UserError: the file is missing, is not UTF-8, has no ``expression`` column, or a line has too many cells.
     """
     return parse_vocabulary(read_utf8(path), str(path))
 
@@ -134,9 +131,6 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
 
     Args:
         source: where it stands, for messages.
-
-    Raises:
-        UserError: as ``read_vocabulary``.
     """
     lines = LINE_END.split(text)
     names = [name.strip() for name in lines[0].split("\t")] if text else []

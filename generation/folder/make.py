@@ -25,11 +25,7 @@ class Settings:
 
 
 def make(settings: Settings, seed: int) -> Made:
-    """List the pairs of a benchmark of one language by paradigm, with all their columns.
-
-    Raises:
-        UserError: when it cannot be read or has several languages.
-    """
+    """List the pairs of a benchmark of one language by paradigm, with all their columns."""
     del seed
     cards, root = find_in_folder(settings.benchmark)
     if len(cards) > 1:

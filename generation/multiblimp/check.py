@@ -47,9 +47,6 @@ def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[s
     Args:
         made: of the folder's card.
         keys: the settings of the source in the command.
-
-    Raises:
-        UserError: when a file is missing, broken, or not the one that the folder was made from.
     """
     files = files_of(made, keys)
     if files is None:

@@ -3,12 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from eval.templates.pair import Pair
+from eval.templates.pair import Pair, Value
 from generation.maker import Listed, Made
 from generation.multiblimp.balance import inverse_probabilities
 from generation.multiblimp.features import base_of, feature_names, features_of
@@ -51,11 +51,7 @@ class Settings:
 
 
 def make(settings: Settings, seed: int) -> Made:
-    """List the pairs of every condition: relation, feature, value that becomes another, word order.
-
-    Raises:
-        UserError: when a file is missing or broken, or the language has no agreement that can be shown.
-    """
+    """List the pairs of every condition: relation, feature, value that becomes another, word order."""
     del seed  # nothing is random before the sample
     language = language_settings(settings.language)
     files, notes = _files(settings, language)
@@ -161,7 +157,7 @@ def _why_none(feature: str, dropped: Mapping[Key, Counter[str]]) -> str:
     return f"{feature}: {reasons.total()} subjects, most often {reason} ({count} times)"
 
 
-def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Any]:
+def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Value]:
     _, name, value, _ = key
     values = feature_names().agreeing[base_of(name)].values
     return {
@@ -200,7 +196,7 @@ def _paradigm(
     )
 
 
-def _card(settings: Settings, files: Sequence[Path]) -> dict[str, Any]:
+def _card(settings: Settings, files: Sequence[Path]) -> dict[str, object]:
     names = ", ".join(dict.fromkeys(file.name.partition(".")[0] for file in files))
     return {
         "language": settings.language,

@@ -32,9 +32,6 @@ class Annotation:
 
     Args:
         language: its settings; they say whether diacritics count.
-
-    Raises:
-        UserError: when a file cannot be read.
     """
 
     def __init__(self, treebanks: Sequence[Path], unimorph: Path | None, language: LanguageSettings) -> None:
@@ -50,7 +47,7 @@ class Annotation:
             lemma, form, tags = (*line.strip().split("\t"), "", "")[:3]
             self._tags[form.lower()][lemma.lower()].append(frozenset(tags.split(";")))
 
-    def is_minimal(self, pair: Mapping[str, Any]) -> bool:
+    def is_minimal(self, pair: Mapping[str, object]) -> bool:
         """Tell whether the verb of a pair and the form in its place differ in the pair's feature alone."""
         feature, wrong = str(pair["feature"]), str(pair["wrong_verb"]).lower()
         for word in self._verbs(pair):
@@ -59,7 +56,7 @@ class Annotation:
                 return True
         return self._differ_in_unimorph(feature.partition("[")[0], str(pair["verb"]).lower(), wrong)
 
-    def _verbs(self, pair: Mapping[str, Any]) -> Iterator[Word]:
+    def _verbs(self, pair: Mapping[str, object]) -> Iterator[Word]:
         """Yield the word of the treebank that a pair changes; nothing where its sentence is not there."""
         sentence = self._sentences.get((str(pair["treebank"]), str(pair["sentence_id"])))
         if sentence is not None:
@@ -117,9 +114,6 @@ def files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Pat
     Args:
         made: of the folder's card.
         keys: the settings ``treebanks`` and ``unimorph`` of the command.
-
-    Raises:
-        UserError: when a file is missing or is not the one that the folder was made from.
     """
     given = keys.get("treebanks")
     if not given:

@@ -18,9 +18,6 @@ def unimorph_entries(path: Path) -> list[Entry]:
     Forms of several words are passed over. A feature that Universal Dependencies does not have keeps UniMorph's name,
     so that forms that have it can be told from those that do not. A verb that is marked for mood, tense, person or
     number and not as a participle, infinitive and so on is finite.
-
-    Raises:
-        UserError: when the file cannot be read, or a line has other fields or an unknown part of speech, naming it.
     """
     entries = []
     for number, line in enumerate(read_utf8(path).split("\n"), start=1):

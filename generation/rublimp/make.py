@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
@@ -36,7 +36,7 @@ NEEDS: Final = {
 }
 MORE: Final = "more of the same sentence"
 
-_CARD: Final[dict[str, Any]] = {
+_CARD: Final[dict[str, object]] = {
     "language": "rus",
     "citation": "rules after Taktasheva et al. 2024, RuBLiMP: Russian Benchmark of Linguistic Minimal Pairs",
     "quirks": [
@@ -71,12 +71,7 @@ class Settings:
 
 
 def make(settings: Settings, seed: int) -> Made:
-    """Parse all sentences once and apply all rules to each.
-
-    Raises:
-        UserError: naming file and line, for a broken treebank or resource; when there is no input, or a paradigm that
-            does not exist.
-    """
+    """Parse all sentences once and apply all rules to each."""
     rules = _rules(settings.paradigms)
     if not settings.treebanks and not settings.texts:
         raise UserError("no sentences to make pairs from: give 'treebanks=[FILE,...]' or 'texts=[FILE,...]'")

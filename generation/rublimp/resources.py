@@ -58,11 +58,7 @@ class Resources:
 
 
 def read_resources(folder: Path, words_per_place: int | None = None) -> Resources:
-    """Read the files of the published pipeline that are in a folder; a file that is not there leaves its part empty.
-
-    Raises:
-        UserError: naming file and line, when a file cannot be read or a line is broken.
-    """
+    """Read the files of the published pipeline that are in a folder; a file that is not there leaves its part empty."""
     if not folder.is_dir():
         raise UserError(f"resources: {folder} is no folder")
     frequencies = _frequencies(folder / FREQUENCIES)

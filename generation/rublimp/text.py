@@ -18,9 +18,6 @@ def read_text(path: Path) -> Iterator[Sentence]:
     """Yield the sentences of a text file, parsed; a line may hold several.
 
     Words have no lemma; a word whose head the parser puts into a circle is a root.
-
-    Raises:
-        UserError: when the file cannot be read, or the libraries and models are not installed.
     """
     try:
         lines = decode_utf8(path.read_bytes(), str(path)).split("\n")
@@ -34,11 +31,7 @@ def read_text(path: Path) -> Iterator[Sentence]:
 
 
 def parse_sentences(texts: Sequence[str]) -> Iterator[tuple[Word, ...]]:
-    """Yield the words of sentences.
-
-    Raises:
-        UserError: when the libraries and models are not installed.
-    """
+    """Yield the words of sentences."""
     parser = _parser()
     for at in range(0, len(texts), BATCH):
         yield from parser.parse(texts[at : at + BATCH])

@@ -58,11 +58,7 @@ class Source:
 
 
 def read_lexicon(treebanks: Iterable[Path]) -> Lexicon:
-    """Read the words of treebanks, without those that are marked as foreign, abbreviated or misspelt.
-
-    Raises:
-        UserError: as ``read_treebank``.
-    """
+    """Read the words of treebanks, without those that are marked as foreign, abbreviated or misspelt."""
     lexicon: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     for path in treebanks:
         for sentence in read_treebank(path):
@@ -79,10 +75,6 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
     Returns:
         A row for each column that the treebank can speak of: ``list, column, words, confirmed, absent``; absent are
         those that it does not have with the features of the column.
-
-    Raises:
-        UserError: naming the line of the list and a place in the treebank, for a word whose lemma is in the treebank,
-            but only with another gender, or with other forms for the same features.
     """
     return [
         row

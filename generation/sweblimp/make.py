@@ -5,7 +5,7 @@ Source: Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal P
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic.dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from generation.sweblimp.words import list_files, read_lists
 from ucurve.fields import STRICT
 
 PAIRS: Final = 100
-_CARD: Final[dict[str, Any]] = {
+_CARD: Final[dict[str, object]] = {
     "language": "swe",
     "citation": "patterns after Sjons, Heinat and Kurfali, The Swedish Benchmark of Linguistic Minimal Pairs",
     "license": "Apache-2.0, as the word lists of the project",
@@ -44,12 +44,7 @@ class Settings:
 
 
 def make(settings: Settings, seed: int) -> Made:
-    """Read lists and patterns; the pairs are drawn one by one.
-
-    Raises:
-        UserError: naming file and line, for a broken line of a list or a treebank, and for a word of which a treebank
-            knows only another gender or another form.
-    """
+    """Read lists and patterns; the pairs are drawn one by one."""
     del seed
     files = list_files(settings.lists)
     lists = read_lists(files)

@@ -45,11 +45,7 @@ WordLists = Mapping[str, Sequence[Row]]
 
 
 def list_files(folder: Path | None) -> dict[str, Path]:
-    """Return the file of each list: that of the folder, or the project's where the folder has none.
-
-    Raises:
-        UserError: when there is no such folder, it has no list, or a file in it is named like none.
-    """
+    """Return the file of each list: that of the folder, or the project's where the folder has none."""
     names = list(_columns())
     own = {} if folder is None else {path.stem: path for path in _tables(folder)}
     for name, path in own.items():
@@ -59,12 +55,7 @@ def list_files(folder: Path | None) -> dict[str, Path]:
 
 
 def read_lists(files: Mapping[str, Path]) -> WordLists:
-    """Read the lists.
-
-    Raises:
-        UserError: naming file and line, where a line has not the columns of the project's list, a cell is empty, a word
-            is none, a code is not allowed, or a line stands twice.
-    """
+    """Read the lists."""
     lists = {name: tuple(_rows(path, _header(LISTS / f"{name}.tsv"))) for name, path in files.items()}
     for name, codes in _columns().items():
         for row in lists[name]:

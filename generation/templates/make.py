@@ -36,9 +36,6 @@ def make(settings: Settings, seed: int) -> Made:
     """Tie templates to vocabulary and phrases.
 
     Where several templates have one uid, the last in the order of file names makes the pairs; notes name the others.
-
-    Raises:
-        UserError: a file is missing or broken, or templates do not fit vocabulary or phrases, all in one message.
     """
     del seed  # all that is random is drawn by the paradigms
     vocabulary, phrases = read_vocabulary(settings.vocabulary), read_phrases(settings.phrases)

@@ -50,9 +50,6 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     Args:
         as_published: whether arguments may repeat a noun as in the published code, which does not compare the first
             argument with the last one.
-
-    Raises:
-        UserError: when the vocabulary is missing or broken, or lacks a form of the auxiliary.
     """
     vocabulary = read_vocabulary(folder / "basque.csv", COLUMNS, CATEGORIES)
     auxiliaries = read_auxiliaries(vocabulary)
@@ -71,11 +68,7 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 
 
 def read_auxiliaries(vocabulary: Vocabulary) -> Auxiliaries:
-    """Return the forms of the auxiliary.
-
-    Raises:
-        UserError: when a line has a tense or a number that is not known.
-    """
+    """Return the forms of the auxiliary."""
     forms = {}
     for entry in vocabulary.of("aux"):
         numbers = tuple(

@@ -76,9 +76,6 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
         as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
             that of the direct singular, the genitive by number and never by case; and whether subject and object may
             be one noun where a possessor stands between them.
-
-    Raises:
-        UserError: when the vocabulary is missing or broken.
     """
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
 from pydantic.dataclasses import dataclass
@@ -16,7 +17,7 @@ from ucurve.yaml_files import read_yaml
 
 _HERE = Path(__file__).parent
 _DEFAULT_PAIRS = 1000
-_LANGUAGES: dict[str, tuple[str, Any]] = {
+_LANGUAGES: dict[str, tuple[str, ModuleType]] = {
     "eus": ("basque", basque),
     "hin": ("hindi", hindi),
     "swa": ("swahili", swahili),
@@ -47,11 +48,7 @@ class Settings:
 
 
 def make(settings: Settings, seed: int) -> Made:
-    """Return the suites of the languages.
-
-    Raises:
-        UserError: when a vocabulary is missing or broken.
-    """
+    """Return the suites of the languages."""
     del seed  # all that is random is drawn by the paradigms
     found = [suite for language in settings.languages for suite in read_suites(settings, language)]
     names = {language: {"code": _LANGUAGES[language][0]} for language in settings.languages}
@@ -67,11 +64,7 @@ def make(settings: Settings, seed: int) -> Made:
 
 
 def read_suites(settings: Settings, language: str) -> list[Suite]:
-    """Return the suites of a language.
-
-    Raises:
-        UserError: when its vocabulary is missing or broken.
-    """
+    """Return the suites of a language."""
     if not settings.vocabulary.is_dir():
         raise missing_folder("vocabulary", settings.vocabulary)
     name, module = _LANGUAGES[language]
@@ -83,7 +76,7 @@ def read_suites(settings: Settings, language: str) -> list[Suite]:
     return make_suites(grammar, settings.vocabulary, settings.as_published)
 
 
-def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, Any]:
+def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, object]:
     return {
         "languages": languages,
         "citation": "Vocabularies: Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual "

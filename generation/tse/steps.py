@@ -95,7 +95,7 @@ def candidate(text: str, target: Target) -> Pair:
     return Pair(f"{text} {target.good}", f"{text} {target.bad}", columns)
 
 
-def hidden(name: str, choices: Sequence[Any]) -> Step:
+def hidden(name: str, choices: Sequence[object]) -> Step:
     """Return a step that chooses and adds no words."""
     options = [Option("", choice) for choice in choices]
     return Step(name, lambda _state: options)

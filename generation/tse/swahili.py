@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
+from eval.templates.pair import Value
 from generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
 from generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 from ucurve.errors import UserError
@@ -70,9 +71,6 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
         as_published: whether sentences are as the published code makes them: *ema* (good) is *njema* in class 5 and
             *nyema* in 9 and 10, the word of the predicate may stand before it too, and a noun whose form is the same
             in two classes may be its own possessor.
-
-    Raises:
-        UserError: when the vocabulary is missing or broken.
     """
     vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:
@@ -158,7 +156,7 @@ class _Choices:
         head, (possessor, of) = state["noun"], state["possessor"]
         word, tense, right = state["predicate"].word, state["tense"], concord(self._grammar, state["noun"])
         good, bad = (f"{self._form(word, tense, number)}." for number in (right, of))
-        known: dict[str, Any] = {
+        known: dict[str, Value] = {
             "tense": self._grammar.tenses.get(tense),
             "attractor": possessor.word,
             "noun_class": int(head.value("noun_class")),

@@ -32,32 +32,20 @@ class Entry:
         return () if cell == EMPTY else tuple(cell.split())
 
     def value(self, column: str) -> str:
-        """Return the only value of a cell.
-
-        Raises:
-            UserError: when it is empty, naming the line.
-        """
+        """Return the only value of a cell."""
         if self.cells[column] == EMPTY:
             raise UserError(f"{self.place}: {self.word!r} has no {column}")
         return self.cells[column]
 
     def one_of(self, column: str, allowed: Collection[str]) -> str:
-        """Return the only value of a cell, which is one of those allowed.
-
-        Raises:
-            UserError: when it is not, naming the line and the nearest one.
-        """
+        """Return the only value of a cell, which is one of those allowed."""
         value = self.value(column)
         if value not in allowed:
             raise unknown_name(column, value, allowed, where=self.place)
         return value
 
     def all_of(self, column: str, allowed: Collection[str]) -> tuple[str, ...]:
-        """Return the values of a cell, at least one, of which each is one of those allowed.
-
-        Raises:
-            UserError: when the cell is empty or a value is not allowed, naming the line and the nearest one.
-        """
+        """Return the values of a cell, at least one, of which each is one of those allowed."""
         self.value(column)
         for value in self.values(column):
             if value not in allowed:
@@ -78,11 +66,7 @@ class Vocabulary:
         return self.of("n")
 
     def of(self, category: str) -> list[Entry]:
-        """Return the words of a category, in the order of the file.
-
-        Raises:
-            UserError: when there is none.
-        """
+        """Return the words of a category, in the order of the file."""
         found = [entry for entry in self.entries if entry.category == category]
         if not found:
             raise UserError(f"vocabulary: {self.path} has no word of the category {category!r}")
@@ -95,10 +79,6 @@ def read_vocabulary(path: Path, columns: Sequence[str], categories: Collection[s
     Args:
         columns: that the table must have besides ``word`` and ``category``.
         categories: that a word may have.
-
-    Raises:
-        UserError: when the file is missing or not UTF-8, lacks a column, or a line has another number of cells, no word
-            or another category; naming file and line.
     """
     entries = []
     for number, row in read_rows(path, "vocabulary", ("word", "category", *columns)):

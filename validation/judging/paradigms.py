@@ -43,11 +43,7 @@ class Rule:
 
 
 def find_rule(name: str) -> Rule:
-    """Return a rule of rules.yaml.
-
-    Raises:
-        UserError: when there is none of the name.
-    """
+    """Return a rule of rules.yaml."""
     rules = load_rules()
     if name not in rules:
         raise unknown_name("rule", name, rules)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -54,11 +53,11 @@ def write_page(
     )
 
 
-def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, Any]]]]:
+def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, str | int]]]]:
     """Return the pages of each list, and the trials of each page."""
-    lists: dict[int, dict[int, list[dict[str, Any]]]] = {}
+    lists: dict[int, dict[int, list[dict[str, str | int]]]] = {}
     for trial in trials:
-        shown = {
+        shown: dict[str, str | int] = {
             "item": trial.question.item,
             "kind": trial.question.kind,
             "position": trial.position,

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -57,12 +56,12 @@ def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
     )
 
 
-def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, object]]:
     """Return the tasks of Label Studio."""
     return [{"data": _task(trial)} for trial in trials]
 
 
-def _task(trial: Trial) -> dict[str, Any]:
+def _task(trial: Trial) -> dict[str, object]:
     first, second = trial.members
     return {
         "item": trial.question.item,

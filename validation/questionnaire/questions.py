@@ -76,9 +76,6 @@ class Pool:
 
         Args:
             what: they are for, for the message when there are too few.
-
-        Raises:
-            UserError: when there are fewer.
         """
         turns = random.Random(f"{self._seed}/{len(self._used)}").sample(self.paradigms, len(self.paradigms))  # noqa: S311 - no secret
         taken: list[Question] = []
@@ -112,22 +109,14 @@ def draw_items(pool: Pool, per_paradigm: int) -> list[Question]:
 
 
 def find_training(pool: Pool, training: int | Path) -> list[Question]:
-    """Take pairs for training from the benchmark, or all pairs of a file.
-
-    Raises:
-        UserError: when the benchmark has too few pairs, or as ``read_pairs``.
-    """
+    """Take pairs for training from the benchmark, or all pairs of a file."""
     if isinstance(training, Path):
         return list(_named(read_pairs(training, "training"), "training"))
     return list(_named(pool.take_anywhere(training, "pairs of training (training=)"), "training"))
 
 
 def find_controls(pool: Pool, controls: int | Path, seed: int) -> list[Question]:
-    """Make so many controls for each paradigm, with a word that does not exist, or take all pairs of a file.
-
-    Raises:
-        UserError: when a paradigm has too few pairs, or as ``read_pairs``.
-    """
+    """Make so many controls for each paradigm, with a word that does not exist, or take all pairs of a file."""
     if isinstance(controls, Path):
         return list(_named(read_pairs(controls, "controls"), "control"))
     made: list[Question] = []
@@ -143,11 +132,7 @@ def find_controls(pool: Pool, controls: int | Path, seed: int) -> list[Question]
 
 
 def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Question]:
-    """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled.
-
-    Raises:
-        UserError: when the benchmark or the file has too few pairs, or as ``read_pairs``.
-    """
+    """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled."""
     if catch is None:
         taken = pool.take_anywhere(count, "catch trials")
         made = [_spoiled(question, scramble(question.good, seed)) for question in taken]
@@ -166,9 +151,6 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
 
     Args:
         setting: the key it was given for, for messages.
-
-    Raises:
-        UserError: when the file is missing or broken, or the members of a pair are equal.
     """
     if not path.is_file():
         raise UserError(f"{setting}: no file {path}")

@@ -4,10 +4,10 @@ import hashlib
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.load import load_benchmark
@@ -56,14 +56,14 @@ class QuestionnaireSettings:
 
     @field_validator("shares")
     @classmethod
-    def _divides_lists(cls, shares: int, info: Any) -> int:
+    def _divides_lists(cls, shares: int, info: ValidationInfo) -> int:
         lists = info.data.get("lists", shares)
         if lists % shares:
             raise ValueError(f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists")
         return shares
 
 
-def questionnaire_command(given: dict[str, Any]) -> None:
+def questionnaire_command(given: dict[str, object]) -> None:
     """Make a questionnaire and say what is in it.
 
     Raises:
@@ -100,7 +100,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
         write_json(folder / "questionnaire.json", about)
         if "jspsych" in settings.formats:
             page = write_page(
-                trials, wording, scripts, name=about["id"],
+                trials, wording, scripts, name=str(about["id"]),
                 min_seconds=settings.min_seconds, post=settings.post,
             )  # fmt: skip
             write_text(folder / "index.html", page)
@@ -138,7 +138,7 @@ def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial
     return make_lists(Questions(items=items, controls=controls, catch=catch, training=training), design)
 
 
-def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list[Trial]) -> dict[str, Any]:
+def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list[Trial]) -> dict[str, object]:
     """Return what questionnaire.json holds; its ``id`` stands in the answers of the page."""
     given = {
         name: str(value) if isinstance(value, Path) else value

@@ -55,9 +55,6 @@ def find_wording(language: str, instructions: Path | None = None) -> Wording:
 
     Args:
         instructions: a text file with instructions to take instead.
-
-    Raises:
-        UserError: when that file cannot be read or holds no text.
     """
     wordings = read_yaml(_WORDINGS, dict[str, Wording])
     wording = wordings.get(language, wordings[_DEFAULT])

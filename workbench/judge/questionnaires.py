@@ -89,11 +89,7 @@ class Questionnaires:
         return made + [{"name": name, "made_here": False} for name in sorted(published_benchmarks())]
 
     def paradigms(self, benchmark: str) -> list[Values]:
-        """List the paradigms of a benchmark, with the number of pairs that a questionnaire can draw from.
-
-        Raises:
-            UserError: when there is no such benchmark, or it cannot be read.
-        """
+        """List the paradigms of a benchmark, with the number of pairs that a questionnaire can draw from."""
         pairs = load_benchmark(find_benchmark(self._benchmark(benchmark)))
         counts = pairs[in_accuracies(pairs)].groupby("paradigm", sort=True).size()
         return [{"paradigm": name, "pairs": int(number)} for name, number in counts.items()]
@@ -134,11 +130,7 @@ class Questionnaires:
         return sorted(path.name for path in found if _NAME.fullmatch(path.name) and (path / ITEMS).is_file())
 
     def folder(self, name: str) -> Path:
-        """Return the folder of a questionnaire.
-
-        Raises:
-            UserError: when the name is not allowed, or there is no questionnaire of this name.
-        """
+        """Return the folder of a questionnaire."""
         safe_name(name)
         if name not in self.names():
             if not self.names():
@@ -147,11 +139,7 @@ class Questionnaires:
         return self._root / name
 
     def describe(self, name: str) -> Values:
-        """Say what a questionnaire asks and which files it has.
-
-        Raises:
-            UserError: as ``folder``, or its questionnaire.json is broken.
-        """
+        """Say what a questionnaire asks and which files it has."""
         folder = self.folder(name)
         values = read_json_object(folder / ABOUT)
         try:
@@ -175,9 +163,6 @@ class Questionnaires:
 
         Args:
             address: name of the questionnaire, a slash, and the path in its folder.
-
-        Raises:
-            UserError: when there is no such file.
         """
         name, _, path = address.partition("/")
         folder = self.folder(name)
@@ -203,11 +188,7 @@ class Questionnaires:
 
 
 def safe_name(name: str) -> str:
-    """Return a name that can be that of a folder.
-
-    Raises:
-        UserError: when it has other signs than those that are allowed.
-    """
+    """Return a name that can be that of a folder."""
     if not _NAME.fullmatch(name):
         raise UserError(
             f"name: {name!r} is not allowed; allowed are up to 64 letters without accents, digits, - and _, "

@@ -4,7 +4,6 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic.dataclasses import dataclass
 
@@ -32,7 +31,7 @@ class Upload:
     text: str
 
 
-def keep_answers(folder: Path, given: Any) -> list[str]:
+def keep_answers(folder: Path, given: object) -> list[str]:
     """Keep files of answers, all of them or none, and return their names.
 
     A file is kept once it can be judged together with those that are there.
@@ -40,9 +39,6 @@ def keep_answers(folder: Path, given: Any) -> list[str]:
     Args:
         folder: of the questionnaire.
         given: a list of JSON objects, each an ``Upload``.
-
-    Raises:
-        UserError: when there is no file or too much, a name is not allowed or taken, or a file is broken.
     """
     uploads = [check(Upload, one) for one in given] if isinstance(given, list) else []
     if not uploads:
@@ -60,11 +56,7 @@ def keep_answers(folder: Path, given: Any) -> list[str]:
 
 
 def remove_answers(folder: Path, name: str) -> None:
-    """Remove a file of answers.
-
-    Raises:
-        UserError: when there is none of this name.
-    """
+    """Remove a file of answers."""
     found = {path.name: path for path in answer_files(folder)}
     if name not in found:
         raise unknown_name("file of answers", name, found)
@@ -82,9 +74,6 @@ def judge(folder: Path, values: Values) -> Values:
     Returns:
         ``lines`` (as the command prints them), ``summary``, ``rule``, ``paradigms`` (those to drop first, then by the
         share that the rule compares), ``annotators`` and ``files`` (names of the tables).
-
-    Raises:
-        UserError: when there are no answers, a setting is not allowed, a file is broken, or nobody's answers count.
     """
     files = answer_files(folder)
     if not files:

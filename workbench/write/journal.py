@@ -18,6 +18,8 @@ from ucurve.storage.files import sync_folder, write_text
 _LARGEST = 64 * 1024 * 1024  # bytes of a journal before its oldest changes are forgotten
 _KEPT = 20  # changes that are kept then
 
+Line = dict[str, Any]
+
 
 class Journal:
     """The changes of one document by one browser.
@@ -68,7 +70,7 @@ class Journal:
         if self.position < len(self.changes):
             self._write({"redo": True})
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: Line) -> None:
         data = _encode(line)
         with self._lock:
             try:
@@ -87,7 +89,7 @@ class Journal:
             write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
             self.changes, self.position = kept, len(kept)
 
-    def _follow(self, line: dict[str, Any]) -> None:
+    def _follow(self, line: Line) -> None:
         if "begin" in line:
             self.base, self.changes = line["begin"], list(line["changes"])
             self.position = len(self.changes)
@@ -101,14 +103,14 @@ class Journal:
         else:
             self.position = max(self.position - 1, 0)
 
-    def _lines(self) -> list[dict[str, Any]]:
+    def _lines(self) -> list[Line]:
         """Read the lines that are whole."""
         if not self._path.is_file():
             return []
         found = map(_decode, self._path.read_bytes().split(b"\n"))
         return [line for line in found if line is not None and self._is_whole(line)]
 
-    def _is_whole(self, line: dict[str, Any]) -> bool:
+    def _is_whole(self, line: Line) -> bool:
         """Tell whether a line is one that this class writes."""
         kind = str if self._whole else dict
         match line:
@@ -121,11 +123,11 @@ class Journal:
         return False
 
 
-def _encode(line: dict[str, Any]) -> bytes:
+def _encode(line: Line) -> bytes:
     return (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
 
-def _decode(data: bytes) -> dict[str, Any] | None:
+def _decode(data: bytes) -> Line | None:
     """Read a line; None where it is broken."""
     try:
         line = json.loads(data.decode())

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from analysis.data.runs import Run, find_runs
 from generation.benchmark_folder import REPORT_FILE, report_rows
@@ -28,14 +28,11 @@ def benchmark_folder(project: Project, template: str) -> Path:
     return project.made / check_name("benchmark", f"{project.name}-{template}")
 
 
-def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, Any]:
+def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, object]:
     """Make the pairs of a saved template in place of those that were made before.
 
     Returns:
         ``benchmark``, its name; ``folder``; ``report``, the row of the yield report.
-
-    Raises:
-        UserError: when a file of the project is broken, or no pair can be drawn.
     """
     if not 1 <= pairs <= 10_000:
         raise UserError(f"pairs={pairs}: a number from 1 to 10,000 is allowed")
@@ -69,7 +66,7 @@ class Job:
     def __post_init__(self) -> None:
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Say how far it is: ``state``, and the last lines that it said."""
         code = self.process.poll()
         state: State = "running" if code is None else "done" if code == 0 else "failed"
@@ -91,20 +88,17 @@ class Scoring:
     _job: Job | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def runs(self) -> list[dict[str, Any]]:
+    def runs(self) -> list[dict[str, object]]:
         """List the runs that have checkpoints, with their steps."""
         patterns = self.settings.run_patterns()
         found = find_runs(patterns) if patterns else []
         return [{"run": run.label, "steps": run.saved} for run in found if run.saved]
 
-    def start(self, project: str, template: str, run: str, step: int | None) -> dict[str, Any]:
+    def start(self, project: str, template: str, run: str, step: int | None) -> dict[str, object]:
         """Start scoring.
 
         Args:
             step: of one checkpoint; None for all checkpoints of the run.
-
-        Raises:
-            UserError: when nothing was made yet, the run or step is not known, or another scoring is not done.
         """
         folder = benchmark_folder(find_project(self.settings.projects, project), template)
         if not folder.is_dir():
@@ -116,7 +110,7 @@ class Scoring:
             self._job = Job(_start(target, folder, step), target.label, folder.name)
             return self._job.describe()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Describe the scoring that was started last."""
         return {"state": "none"} if self._job is None else self._job.describe()
 

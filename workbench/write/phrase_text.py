@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 from eval.templates.rules import Direct, Phrase, Word, parse_slot
 from eval.templates.template import Expansion, parse_phrases
@@ -11,6 +10,8 @@ from ucurve.errors import UserError
 _LINE = re.compile(r"(?P<name>[^=]*)=(?P<rest>.*)", re.DOTALL)
 _BETWEEN = " + "
 _NOTHING = "∅"
+
+Element = dict[str, object]
 
 
 def phrase_lines(content: str) -> str:
@@ -29,13 +30,9 @@ def phrase_lines(content: str) -> str:
     return text if again == phrases else content
 
 
-def text_to_phrases(text: str) -> dict[str, list[list[dict[str, Any]]]]:
-    """Read lines of phrases into the JSON value of their file.
-
-    Raises:
-        UserError: naming the line that cannot be read.
-    """
-    phrases: dict[str, list[list[dict[str, Any]]]] = {}
+def text_to_phrases(text: str) -> dict[str, list[list[Element]]]:
+    """Read lines of phrases into the JSON value of their file."""
+    phrases: dict[str, list[list[Element]]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -49,22 +46,14 @@ def text_to_phrases(text: str) -> dict[str, list[list[dict[str, Any]]]]:
 
 
 def phrase_file(text: str) -> str:
-    """Return the content of a phrase file for lines of phrases; JSON stays as it is.
-
-    Raises:
-        UserError: as ``text_to_phrases``.
-    """
+    """Return the content of a phrase file for lines of phrases; JSON stays as it is."""
     if _is_json(text):
         return text
     return json.dumps(text_to_phrases(text), ensure_ascii=False, indent=1) + "\n"
 
 
 def parse_phrase_text(text: str) -> dict[str, tuple[Expansion, ...]]:
-    """Read lines of phrases, or the JSON of their file, into rules.
-
-    Raises:
-        UserError: as ``text_to_phrases``.
-    """
+    """Read lines of phrases, or the JSON of their file, into rules."""
     if not _is_json(text):
         return parse_phrases(text_to_phrases(text), "phrases")
     try:
@@ -77,7 +66,7 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
-def _element_of(part: str, where: str) -> dict[str, Any]:
+def _element_of(part: str, where: str) -> Element:
     text = part.strip().replace(_NOTHING, "")
     slot = parse_slot(text, where)
     if len(slot) != 1:

@@ -67,11 +67,7 @@ class Grammars:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def grammar(self, words: Table, phrases: str) -> Grammar:
-        """Make a grammar of a vocabulary and lines of phrases.
-
-        Raises:
-            UserError: when there is no word, or a phrase cannot be read, is unknown or can never end.
-        """
+        """Make a grammar of a vocabulary and lines of phrases."""
         with self._lock:
             named = version(words)
             if self._vocabulary is None or self._vocabulary[0] != named:
@@ -80,11 +76,7 @@ class Grammars:
 
 
 def read_record(text: str) -> object:
-    """Read the JSON value of a template.
-
-    Raises:
-        UserError: naming the line that is not JSON.
-    """
+    """Read the JSON value of a template."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

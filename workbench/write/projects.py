@@ -59,11 +59,7 @@ class Project:
         return self.folder / "made"
 
     def template(self, name: str) -> Path:
-        """Return where the template of a name is or would be.
-
-        Raises:
-            UserError: when it is no name of a file in the project.
-        """
+        """Return where the template of a name is or would be."""
         return self.templates / f"{check_name('template', name)}.json"
 
     def template_names(self) -> list[str]:
@@ -79,11 +75,7 @@ def list_projects(root: Path) -> list[Project]:
 
 
 def find_project(root: Path, name: str) -> Project:
-    """Return a project.
-
-    Raises:
-        UserError: when there is none of that name.
-    """
+    """Return a project."""
     known = {project.name: project for project in list_projects(root)}
     if name not in known:
         raise unknown_name("project", name[:80], known)
@@ -91,11 +83,7 @@ def find_project(root: Path, name: str) -> Project:
 
 
 def create_project(root: Path, name: str) -> Project:
-    """Make an empty project.
-
-    Raises:
-        UserError: when the name cannot be that of a folder, or is taken.
-    """
+    """Make an empty project."""
     project = Project(root / check_name("project", name))
     if project.folder.exists() or name == QUESTIONNAIRES:
         raise UserError(f"project {name!r} exists already; choose another name")
@@ -106,11 +94,7 @@ def create_project(root: Path, name: str) -> Project:
 
 
 def check_name(what: str, name: str) -> str:
-    """Return a name that is one of a file in its folder.
-
-    Raises:
-        UserError: when it is not.
-    """
+    """Return a name that is one of a file in its folder."""
     if not _NAME.fullmatch(name):
         raise UserError(f"{what} {name[:80]!r}: letters, digits, '_', '-' and '.' are allowed, 80 at most")
     return name

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
 
 from ucurve.errors import UserError, unknown_name
 from workbench.replies import Values, text_of, whole_of
@@ -22,7 +21,17 @@ from workbench.write.projects import (
     save,
     template_text,
 )
-from workbench.write.texts import LARGEST, Document, Drafts, open_text, save_text, step_text, take_theirs, type_text
+from workbench.write.texts import (
+    LARGEST,
+    Document,
+    Drafts,
+    TextState,
+    open_text,
+    save_text,
+    step_text,
+    take_theirs,
+    type_text,
+)
 from workbench.write.words import Vocabularies
 
 PHRASES = "phrases"
@@ -55,7 +64,7 @@ def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     desk = Desk(settings)
 
-    def on(handler: Callable[[Desk, Project, str, Values], Any]) -> Callable[[Values], Any]:
+    def on(handler: Callable[[Desk, Project, str, Values], object]) -> Callable[[Values], object]:
         return lambda values: handler(desk, desk.project(values), text_of(values, "browser"), values)
 
     return Room(
@@ -88,16 +97,16 @@ def write_room(settings: WorkbenchSettings) -> Room:
     )
 
 
-def _projects(settings: WorkbenchSettings) -> list[dict[str, Any]]:
+def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
     return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)]
 
 
-def _create(settings: WorkbenchSettings, values: Values) -> dict[str, Any]:
+def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
     list_projects(settings.projects)  # the demo's comes first
     return {"project": create_project(settings.projects, text_of(values, "name")).name}
 
 
-def _project(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _project(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     del values
     return {
         "project": project.name, "folder": str(project.folder), "templates": project.template_names(),
@@ -105,7 +114,7 @@ def _project(desk: Desk, project: Project, browser: str, values: Values) -> dict
     }  # fmt: skip
 
 
-def _new_template(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _new_template(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     """Make an empty template, or a copy of one as this browser left it."""
     name = text_of(values, "name")
     place = project.template(name)
@@ -126,11 +135,7 @@ def _base(values: Values) -> str | None:
 
 
 def _document(project: Project, name: str) -> Document:
-    """Return a template that is there, or the phrases.
-
-    Raises:
-        UserError: when there is no such template.
-    """
+    """Return a template that is there, or the phrases."""
     if name == PHRASES:
         return Document(project, project.phrases, phrase_lines, phrase_file)
     place = project.template(name)
@@ -139,26 +144,26 @@ def _document(project: Project, name: str) -> Document:
     return Document(project, place)
 
 
-def _open(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _open(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
     return open_text(desk.drafts, _document(project, text_of(values, "name")), browser)
 
 
-def _type(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _type(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
     document = _document(project, text_of(values, "name"))
     return type_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
 
 
-def _step(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _step(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
     back = text_of(values, "to") == "undo"
     return step_text(desk.drafts, _document(project, text_of(values, "name")), browser, back=back)
 
 
-def _save(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _save(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
     document = _document(project, text_of(values, "name"))
     return save_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
 
 
-def _theirs(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _theirs(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
     return take_theirs(desk.drafts, _document(project, text_of(values, "name")), browser)
 
 
@@ -170,20 +175,20 @@ def _preview(desk: Desk, project: Project, browser: str, values: Values) -> Prev
     return preview(desk.grammars, words, phrases, text, whole_of(values, "seed", 0))
 
 
-def _properties(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _properties(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     del values
     phrases = [line.partition("=")[0].strip() for line in desk.phrases(project, browser).splitlines() if "=" in line]
     return {"properties": desk.words.properties(project, browser), "phrases": list(dict.fromkeys(phrases))}
 
 
-def _validate(desk: Desk, project: Project, browser: str, values: Values) -> list[dict[str, Any]]:
+def _validate(desk: Desk, project: Project, browser: str, values: Values) -> list[dict[str, str | int]]:
     del values
     names = project.template_names()
     texts = [(name, str(open_text(desk.drafts, _document(project, name), browser)["text"])) for name in names]
     return validate(desk.grammars, desk.words.table(project, browser), desk.phrases(project, browser), texts)
 
 
-def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     descending = values.get("descending") == "true"
     offset = whole_of(values, "offset", 0)
     return desk.words.page(
@@ -191,33 +196,32 @@ def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[s
     )
 
 
-def _change_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _change_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     change = values.get("change")
     if not isinstance(change, dict):
         raise UserError(f"change={change!r} is no change of the vocabulary")
     return desk.words.change(project, browser, change, _base(values))
 
 
-def _step_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _step_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     return desk.words.step(project, browser, back=text_of(values, "to") == "undo")
 
 
-def _save_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _save_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     return desk.words.save(project, browser, _base(values))
 
 
-def _their_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _their_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     del values
     return desk.words.take_theirs(project, browser)
 
 
-def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
     name = text_of(values, "name")
-    drafts = {name: open_text(desk.drafts, _document(project, name), browser)}
-    drafts[PHRASES] = open_text(desk.drafts, _document(project, PHRASES), browser)
-    drafts["vocabulary"] = desk.words.state(project, browser)
-    unsaved = [one for one, state in drafts.items() if not state["saved"]]
+    saved = {one: open_text(desk.drafts, _document(project, one), browser)["saved"] for one in (name, PHRASES)}
+    saved["vocabulary"] = bool(desk.words.state(project, browser)["saved"])
+    unsaved = [one for one, state in saved.items() if not state]
     if unsaved:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
     making = desk.making[f"{project.name}/{name}"]
@@ -229,7 +233,7 @@ def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dic
         making.release()
 
 
-def _score(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, Any]:
+def _score(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
     del browser
     step = None if values.get("step") is None else whole_of(values, "step")
     return desk.scoring.start(project.name, text_of(values, "name"), text_of(values, "run"), step)

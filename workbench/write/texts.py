@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from ucurve.errors import UserError
 from workbench.replies import ConflictError
@@ -12,6 +12,24 @@ from workbench.write.journal import Journal
 from workbench.write.projects import Project, check_name, read_saved, save, sha256_text
 
 LARGEST = 2 * 1024 * 1024  # characters of a template or of phrases
+
+
+class TextState(TypedDict):
+    """A document as a browser left it.
+
+    Attributes:
+        base: the SHA-256 of the file it was made from.
+        saved: whether it is what the file holds.
+        changed_on_disk: whether the file is another one than ``base``.
+    """
+
+    text: str
+    sha256: str
+    base: str | None
+    saved: bool
+    changed_on_disk: bool
+    can_undo: bool
+    can_redo: bool
 
 
 def _as_it_is(text: str) -> str:
@@ -58,9 +76,6 @@ class Drafts:
 
         Args:
             browser: the name that a browser gave itself.
-
-        Raises:
-            UserError: when that is not the name of a file.
         """
         path = project.drafts / check_name("browser", browser) / f"{file.name}.jsonl"
         with self._lock:
@@ -69,13 +84,8 @@ class Drafts:
             return self._journals[path]
 
 
-def open_text(drafts: Drafts, document: Document, browser: str) -> dict[str, Any]:
-    """Return a document as this browser left it.
-
-    Returns:
-        ``text``; ``base``, the SHA-256 of the file it was made from; ``saved``, whether it is what the file holds;
-        ``changed_on_disk``, whether the file is another one than ``base``; ``can_undo`` and ``can_redo``.
-    """
+def open_text(drafts: Drafts, document: Document, browser: str) -> TextState:
+    """Return a document as this browser left it."""
     journal = drafts.journal(document.project, document.file, browser)
     on_disk, sha256 = document.read()
     if journal.position and journal.current[-1] != on_disk:
@@ -85,14 +95,11 @@ def open_text(drafts: Drafts, document: Document, browser: str) -> dict[str, Any
     return _state(journal, on_disk, saved=True, changed=False, base=sha256)
 
 
-def type_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> dict[str, Any]:
+def type_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
     """Keep what was typed.
 
     Args:
         base: the SHA-256 of the file that the page showed when this was typed.
-
-    Raises:
-        UserError: when it is too long.
     """
     if len(text) > LARGEST:
         raise UserError(f"{document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
@@ -105,7 +112,7 @@ def type_text(drafts: Drafts, document: Document, browser: str, text: str, base:
     return _state(journal, text, saved=text == on_disk, changed=sha256 != journal.base)
 
 
-def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -> dict[str, Any]:
+def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -> TextState:
     """Undo the last change, or redo the one that was undone last."""
     journal = drafts.journal(document.project, document.file, browser)
     if back:
@@ -117,7 +124,7 @@ def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -
     return _state(journal, text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
 
 
-def save_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> dict[str, Any]:
+def save_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
     """Write a document to its file.
 
     Args:
@@ -134,7 +141,7 @@ def save_text(drafts: Drafts, document: Document, browser: str, text: str, base:
     return _state(journal, text, saved=True, changed=False)
 
 
-def take_theirs(drafts: Drafts, document: Document, browser: str) -> dict[str, Any]:
+def take_theirs(drafts: Drafts, document: Document, browser: str) -> TextState:
     """Take what the file holds in place of the draft, which undo brings back."""
     on_disk, sha256 = document.read()
     journal = drafts.journal(document.project, document.file, browser)
@@ -144,7 +151,7 @@ def take_theirs(drafts: Drafts, document: Document, browser: str) -> dict[str, A
     return _state(journal, on_disk, saved=True, changed=False, base=sha256)
 
 
-def _state(journal: Journal, text: str, *, saved: bool, changed: bool, base: str | None = None) -> dict[str, Any]:
+def _state(journal: Journal, text: str, *, saved: bool, changed: bool, base: str | None = None) -> TextState:
     return {
         "text": text, "sha256": sha256_text(text), "base": journal.base if base is None else base, "saved": saved,
         "changed_on_disk": changed, "can_undo": journal.position > 1,

@@ -1,6 +1,7 @@
 """The vocabulary as a table that is filtered, sorted and changed a cell at a time; its size does not reach the page."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,7 @@ class Table:
         return "\n".join(["\t".join(self.columns), *lines]) + "\n"
 
     def follow(self, change: dict[str, Any]) -> None:
-        """Make one change: ``set`` a cell, ``add`` words, ``delete`` a word, or ``column``, add one.
-
-        Raises:
-            UserError: when it names a word or column that is not there, or a cell holds a tab or a line break.
-        """
+        """Make one change: ``set`` a cell, ``add`` words, ``delete`` a word, or ``column``, add one."""
         kind = change.get("do")
         if kind == "set":
             row = self._row(change.get("row"))
@@ -81,11 +78,7 @@ class Table:
 
 
 def parse_table(text: str) -> Table:
-    """Read the lines of a vocabulary; words keep their places, and lines without cells are left out.
-
-    Raises:
-        UserError: when there is no column for the word itself, or a line has more cells than there are columns.
-    """
+    """Read the lines of a vocabulary; words keep their places, and lines without cells are left out."""
     lines = LINE_END.split(text)
     columns = [name.strip() for name in lines[0].split("\t")] if text else [SURFACE]
     if SURFACE not in columns:
@@ -109,11 +102,7 @@ class Vocabularies:
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     def table(self, project: Project, browser: str) -> Table:
-        """Return the vocabulary with this browser's changes.
-
-        Raises:
-            UserError: when its file is broken.
-        """
+        """Return the vocabulary with this browser's changes."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
             known = self._tables.get((journal, journal.base)) if journal.position else None
@@ -127,14 +116,11 @@ class Vocabularies:
                 self._tables = {(journal, journal.base): (journal.position, table)}
             return table
 
-    def change(self, project: Project, browser: str, change: dict[str, Any], base: str | None) -> dict[str, Any]:
+    def change(self, project: Project, browser: str, change: dict[str, object], base: str | None) -> dict[str, object]:
         """Make a change and keep it.
 
         Args:
             base: the SHA-256 of the file that the page showed.
-
-        Raises:
-            UserError: as ``Table.follow``, or when the first change is to words that are not those of the file now.
         """
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
@@ -151,7 +137,7 @@ class Vocabularies:
             self._tables = {(journal, journal.base): (journal.position, table)}
             return self.state(project, browser)
 
-    def step(self, project: Project, browser: str, *, back: bool) -> dict[str, Any]:
+    def step(self, project: Project, browser: str, *, back: bool) -> dict[str, object]:
         """Undo the last change since the vocabulary was saved, or redo the one that was undone last."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
@@ -162,7 +148,7 @@ class Vocabularies:
             self._tables = {}
             return self.state(project, browser)
 
-    def save(self, project: Project, browser: str, base: str | None) -> dict[str, Any]:
+    def save(self, project: Project, browser: str, base: str | None) -> dict[str, object]:
         """Write the vocabulary to its file; the way back ends here.
 
         Raises:
@@ -176,7 +162,7 @@ class Vocabularies:
             self._tables = {}
             return self.state(project, browser)
 
-    def take_theirs(self, project: Project, browser: str) -> dict[str, Any]:
+    def take_theirs(self, project: Project, browser: str) -> dict[str, object]:
         """Drop this browser's changes and take what the file holds."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
@@ -184,7 +170,7 @@ class Vocabularies:
             self._tables = {}
             return self.state(project, browser)
 
-    def state(self, project: Project, browser: str) -> dict[str, Any]:
+    def state(self, project: Project, browser: str) -> dict[str, object]:
         """Say how the vocabulary stands: its columns, the number of words, and what can be done."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         _, sha256 = read_saved(project.vocabulary)
@@ -198,7 +184,7 @@ class Vocabularies:
 
     def page(
         self, project: Project, browser: str, wanted: str, sort: str, descending: bool, offset: int
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return a page of words.
 
         Args:
@@ -247,7 +233,7 @@ def version(table: Table) -> str:
     return sha256_text(table.text())
 
 
-def _test(table: Table, part: str) -> Any:
+def _test(table: Table, part: str) -> Callable[[list[str]], bool]:
     name, mark, text = part.partition(":")
     if mark and name in table.columns:
         column = table.columns.index(name)
@@ -261,7 +247,7 @@ def _cell(value: object) -> str:
     return value
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     if not isinstance(value, list) or not value:
         raise UserError("no words are given")
     return value
