@@ -8,7 +8,7 @@ import json
 import lzma
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import expand_benchmarks
 from eval.run import ScoreCommand
 from eval.templates.demo import demo_pairs, training_text
-from eval.templates.engine import generate
+from eval.templates.engine import draw_pair
 from eval.templates.grammar import Grammar
+from eval.templates.pair import Pair, draw_pairs, seeded
 from eval.templates.template import all_or_error, read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
 from generation.treebank import read_treebank
@@ -182,8 +183,11 @@ def _make_pairs(folder: Path, _: str) -> None:
         file.rename(folder / "templates" / file.name)
     phrases = read_phrases(folder / "phrases.json")
     grammar = Grammar(read_vocabulary(folder / "vocabulary.tsv"), phrases)
-    for paradigm in all_or_error(read_templates(folder / "templates"), grammar.tie):
-        generate(paradigm, 3, 0)
+    for tied in all_or_error(read_templates(folder / "templates"), grammar.tie):
+        taken = set[str]()
+        for drawn in draw_pairs(partial(draw_pair, tied), 3, seeded(tied.template.uid, 0), taken):
+            if isinstance(drawn, Pair):
+                taken.add(drawn.good)
 
 
 @cache
