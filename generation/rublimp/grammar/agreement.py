@@ -25,7 +25,9 @@ def reading(parse: Parse) -> Reading:
     """Return what a parse says that agreement is about."""
     tag = parse.tag
     gender = None if tag.number == "plur" or "ms-f" in tag.grammemes else tag.gender
-    animacy = tag.animacy if tag.case == "accs" else None
+    animacy = None
+    if tag.case == "accs":  # a few animate nouns have a second accusative like that of inanimate nouns: персонаж
+        animacy = "inan" if "inan" in tag else tag.animacy
     return Reading(tag.case, tag.number, gender, animacy)
 
 

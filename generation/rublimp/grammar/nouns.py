@@ -28,7 +28,7 @@ def animate(morphology: Morphology, word: Word) -> Argument | None:
     for parse in heads(morphology, word):
         tag = parse.tag
         personal = tag.POS == "NPRO" and parse.normal_form in PERSONAL
-        if personal or (tag.animacy == "anim" and "Geox" not in tag):
+        if personal or ("anim" in tag and "Geox" not in tag):
             return Argument(tag.case, tag.number, tag.gender, parse)
     feats = word.feats
     case, number = CASE_OF.get(feats.get("Case", "")), NUMBER_OF.get(feats.get("Number", ""))
@@ -42,9 +42,13 @@ def animate(morphology: Morphology, word: Word) -> Argument | None:
 def inanimate(morphology: Morphology, word: Word) -> Parse | None:
     """Return the analysis of an inanimate noun; None for other words."""
     found = heads(morphology, word)
-    if word.upos not in ("NOUN", "PROPN") or not found or found[0].tag.animacy != "inan":
+    if word.upos not in ("NOUN", "PROPN") or not found or not _is_inanimate(found[0]):
         return None
     return found[0]
+
+
+def _is_inanimate(parse: Parse) -> bool:
+    return "inan" in parse.tag and "anim" not in parse.tag
 
 
 def noun_lemmas(resources: Resources) -> tuple[str, ...]:
@@ -60,7 +64,7 @@ def _lexemes(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, tuple
     found: dict[str, list[Parse]] = {"masc": [], "femn": [], "neut": []}
     for lemma in lemmas:
         nouns = [parse for parse in morphology.forms_with(lemma) if parse.tag.POS == "NOUN" and parse.is_known]
-        if any(parse.tag.animacy != "inan" or parse.tag.grammemes & (NAMES | MARKED) for parse in nouns):
+        if any(not _is_inanimate(parse) or parse.tag.grammemes & (NAMES | MARKED) for parse in nouns):
             continue
         parse = next((p for p in nouns if p.tag.case == "nomn" and p.tag.number == "sing"), None)
         if parse is not None and parse.tag.gender in found:

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("pymorphy3")
 from eval.templates.pair import Pair
+from generation.rublimp.grammar.agreement import agrees_somehow
 from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import Resources
 from generation.rublimp.rule import Tools
@@ -263,3 +264,10 @@ def test_the_gender_of_a_name_that_does_not_inflect_is_open(find):
         noun("Сочи", 0, "root", upos="PROPN"),
     )
     assert find("np_agreement_gender", *words) == ([], ["the gender of a name that does not inflect is open"])
+
+
+@pytest.mark.parametrize("noun", ["персонаж", "робот"])
+def test_the_second_accusative_of_animate_nouns_agrees_as_that_of_inanimate_nouns(tools, noun):
+    """Its analysis has both animacies; which one pymorphy names changes from process to process."""
+    assert agrees_somehow(tools.morphology, noun, "новый")
+    assert not agrees_somehow(tools.morphology, noun, "нового")
