@@ -34,7 +34,7 @@ _HELD_OUT_PARTS = {"validation", "valid", "dev"}
 def plain_name(name: str) -> str:
     """Return a file name without its extensions of format and compression: ``a.b.jsonl.gz`` as ``a.b``.
 
-    Only those that older versions read go, because names of runs are made of this.
+    The extensions of ``_FIRST_FORMS`` and ``_FIRST_COMPRESSIONS`` go, the others are a part of the name of a run.
     """
     for suffixes in (_FIRST_COMPRESSIONS, _FIRST_FORMS):
         for suffix in suffixes:
