@@ -29,8 +29,8 @@ from train.corpus.corpus import Corpus, CorpusSettings
 from train.data.store import build_token_store
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.tokens.order import Batches, DataOrder
-from ucurve.tokens.store import open_store
+from ucurve.token_stream.order import Batches, DataOrder
+from ucurve.token_stream.store import open_store
 
 SIZES = {"char": None, "word": 6000, "bpe": 6000}
 LENGTH, SEQUENCES = 128, 64  # of a batch

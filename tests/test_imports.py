@@ -17,7 +17,7 @@ ORDER = {
         "fields processes progress provenance text_table",
         "storage config",
         "huggingface cli yaml_files",
-        "tokens",
+        "token_stream",
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts"],
     "ucurve.huggingface": [

@@ -15,7 +15,7 @@ from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.storage.files import new_file
-from ucurve.tokens.run import RunTokens
+from ucurve.token_stream.run import RunTokens
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

@@ -29,7 +29,7 @@ from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
 from ucurve.text_table import format_table
-from ucurve.tokens.store import StreamSize
+from ucurve.token_stream.store import StreamSize
 
 
 def train_command(composed: Sequence[Composed]) -> None:

@@ -9,7 +9,7 @@ from train.model.precision import describe_precision
 from train.model.shape import Parameters, flops_6nd
 from train.optim import learning_rate
 from ucurve.storage.facts import CheckpointFacts
-from ucurve.tokens.store import StreamSize
+from ucurve.token_stream.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns

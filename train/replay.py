@@ -12,9 +12,9 @@ from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.progress import say
 from ucurve.storage.run_folder import TOKENIZER
-from ucurve.tokens.order import Batches
-from ucurve.tokens.run import RunTokens
-from ucurve.tokens.store import TokenStore
+from ucurve.token_stream.order import Batches
+from ucurve.token_stream.run import RunTokens
+from ucurve.token_stream.store import TokenStore
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

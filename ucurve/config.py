@@ -89,7 +89,6 @@ def compose_command_line(
         else:
             found.append(cell)
 
-    collect.__module__ = None  # type: ignore[assignment]  # else Hydra takes folders beside this file, as tokens/, for groups
     try:
         with _stored(name):
             hydra.main(version_base="1.3", config_path=None, config_name=name)(collect)()

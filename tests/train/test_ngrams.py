@@ -22,7 +22,7 @@ from train.verify import run_findings
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.tokens.order import Batches
+from ucurve.token_stream.order import Batches
 
 LETTERS = "天地玄黄宇宙洪荒天地"
 NGRAMS = [f"ngram-{order}" for order in range(1, 6)]

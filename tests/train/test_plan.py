@@ -3,7 +3,7 @@ from train.config import read_settings
 from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan
 from train.run.prepare import prepare
 from ucurve.config import compose
-from ucurve.tokens.store import StreamSize
+from ucurve.token_stream.store import StreamSize
 
 
 def described(*overrides, vocabulary):

@@ -19,7 +19,7 @@ from ucurve.cli import run as run_command
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.files import sha256_file
-from ucurve.tokens.order import Batches
+from ucurve.token_stream.order import Batches
 
 
 @pytest.fixture

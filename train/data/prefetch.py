@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ucurve.tokens.order import Batches
+from ucurve.token_stream.order import Batches
 
 if TYPE_CHECKING:  # the order of the data is known without torch
     import torch

@@ -1,4 +1,4 @@
-"""Writes the token stream of a corpus into the cache, once (``ucurve.tokens.store`` reads it)."""
+"""Writes the token stream of a corpus into the cache, once (``ucurve.token_stream.store`` reads it)."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ from ucurve.processes import count_processes
 from ucurve.progress import say
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once
-from ucurve.tokens.store import (
+from ucurve.token_stream.store import (
     DOCUMENTS,
     HELD_OUT_TOKENS,
     INDEX,

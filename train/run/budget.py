@@ -15,7 +15,7 @@ from train.run_folder.config_file import recall_settings
 from ucurve.errors import UserError
 from ucurve.fields import format_words
 from ucurve.storage.facts import WordBudget
-from ucurve.tokens.store import StreamSize, TokenStore
+from ucurve.token_stream.store import StreamSize, TokenStore
 
 
 def settle_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:

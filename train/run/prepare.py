@@ -21,8 +21,8 @@ from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
-from ucurve.tokens.order import Batches, DataOrder
-from ucurve.tokens.store import TokenStore
+from ucurve.token_stream.order import Batches, DataOrder
+from ucurve.token_stream.store import TokenStore
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import CONFIGURATION
-from ucurve.tokens.store import TokenStore
+from ucurve.token_stream.store import TokenStore
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 

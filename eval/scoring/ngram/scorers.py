@@ -15,8 +15,8 @@ from eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.run_folder import TOKENIZER
-from ucurve.tokens.order import Batches
-from ucurve.tokens.run import RunTokens
+from ucurve.token_stream.order import Batches
+from ucurve.token_stream.run import RunTokens
 
 
 class Ngram(TokenScorer):

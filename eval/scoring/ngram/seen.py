@@ -10,7 +10,7 @@ from eval.scoring.ngram.inventory import list_ngrams
 from eval.scoring.ngram.witten_bell import log_probabilities
 from eval.scoring.text.sentences import Scores, Sentences
 from ucurve.progress import say
-from ucurve.tokens.order import Batches
+from ucurve.token_stream.order import Batches
 
 _BLOCK = 2**20  # tokens that are counted at once
 _SECONDS_BETWEEN_LINES = 10.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.tokens.order import DataOrder
+from ucurve.token_stream.order import DataOrder
 
 
 @given(st.integers(1, 3000), st.integers(0, 5))

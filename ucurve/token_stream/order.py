@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ucurve.tokens.store import TokenStore
+from ucurve.token_stream.store import TokenStore
 
 _ROUNDS = 8
 
