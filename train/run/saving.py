@@ -11,7 +11,7 @@ from train.engine.engine import Engine
 from train.engine.processes import Processes
 from train.run.prepare import PreparedRun
 from train.run_folder.background import BackgroundWriter, HostCopy
-from train.run_folder.checkpoint import find_faults, holds_weights, write_checkpoint
+from train.run_folder.checkpoint import compare_logits, find_faults, holds_weights, write_checkpoint
 from train.run_folder.resume import save_state
 from ucurve.progress import say
 from ucurve.storage.run_folder import checkpoint_folder
@@ -48,6 +48,7 @@ class Saver:
         self._writer = BackgroundWriter(enabled=copied is not None)
         self._writing = False
         self._unused: int | None = None  # step of the checkpoint that is not known to be whole
+        self._logits_compared = False
         self._due = StateClock(run.plan.settings.resume.seconds)
 
     def __enter__(self) -> Self:
@@ -125,6 +126,9 @@ class Saver:
             say(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
         facts = run.plan.describe_checkpoint(step, run.store.sha256, run.store.length)
         write_checkpoint(run.folder, model, run.tokenizer, facts)
+        if not self._logits_compared:  # once: the bytes of each are compared, and all are written by the same export
+            compare_logits(folder, model)
+            self._logits_compared = True
 
 
 class StateClock:

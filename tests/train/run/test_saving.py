@@ -78,6 +78,15 @@ def test_steps_go_on_while_a_checkpoint_is_written(settings_of, monkeypatch):
     assert events.index("step 8") < events.index("checkpoint 5") < events.index("checkpoint 12")
 
 
+def test_logits_are_compared_at_the_first_checkpoint_of_each_run(settings_of, monkeypatch):
+    compared = []
+    monkeypatch.setattr(saving, "compare_logits", lambda folder, _: compared.append(folder))
+    runs = [settings_of(f"name={name}") for name in ("one", "two")]
+    for settings in runs:
+        train_cell(settings)
+    assert compared == [folder_of(settings) / "checkpoints" / "step00000000" for settings in runs]
+
+
 def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of, monkeypatch):
     slowly(monkeypatch, "write_checkpoint", lambda: os.kill(os.getpid(), signal.SIGTERM))
     settings = settings_of()
