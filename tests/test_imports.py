@@ -67,6 +67,15 @@ ORDER = {
         "api sections",
         "run",
     ],
+    "generation": [
+        "lengths makers order treebank",
+        "maker",
+        "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
+        "run",
+    ],
+    "generation.multiblimp": ["balance languages words", "agreement minimality", "check make"],
+    "generation.rublimp": ["check resources text", "grammar", "rule", "rules", "make"],
+    "validation": ["answer_files questionnaire", "items platform_files", "judging loading", "tables", "answers"],
     "launch": ["arguments relay slurm", "cost status submitit workers", "emit publish"],
     "workbench": ["settings replies pages", "room login", "security", "explore write judge server", "rooms", "command"],
 }

@@ -10,14 +10,14 @@ from pydantic.dataclasses import dataclass
 
 from eval.templates.pair import Pair, Value
 from generation.maker import Listed, Made
+from generation.multiblimp.agreement.collocations import Collocation, Key, count_collocations
+from generation.multiblimp.agreement.inflection import make_candidate, other_forms
+from generation.multiblimp.agreement.relations import Relation, find_relations, is_readable
 from generation.multiblimp.balance import inverse_probabilities
-from generation.multiblimp.features import base_of, feature_names, features_of
-from generation.multiblimp.inflection import make_candidate, other_forms
 from generation.multiblimp.languages import LanguageSettings, language_settings, prepared
-from generation.multiblimp.lexicon import Lexicon, elided_words, treebank_entries
-from generation.multiblimp.relations import Relation, find_relations, is_readable
-from generation.multiblimp.unimorph import unimorph_entries
-from generation.multiblimp.validation import Collocation, Key, count_collocations
+from generation.multiblimp.words.features import base_of, feature_names, features_of
+from generation.multiblimp.words.lexicon import Lexicon, elided_words, treebank_entries
+from generation.multiblimp.words.unimorph import unimorph_entries
 from generation.order import weighted
 from generation.treebank import find_treebanks, read_treebank
 from ucurve.errors import UserError

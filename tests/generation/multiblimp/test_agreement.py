@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from eval.templates.pair import Pair
 from generation.check import check_folder
+from generation.multiblimp.agreement.collocations import judge_collocation
+from generation.multiblimp.agreement.relations import find_relations, is_readable
 from generation.multiblimp.balance import BALANCED, inverse_probabilities
 from generation.multiblimp.check import CHECKS
 from generation.multiblimp.languages import without_marks
-from generation.multiblimp.lexicon import Lexicon, treebank_entries
 from generation.multiblimp.make import Settings, make
 from generation.multiblimp.minimality import _rows_differ_in
-from generation.multiblimp.relations import find_relations, is_readable
-from generation.multiblimp.unimorph import unimorph_entries
-from generation.multiblimp.validation import judge_collocation
+from generation.multiblimp.words.lexicon import Lexicon, treebank_entries
+from generation.multiblimp.words.unimorph import unimorph_entries
 from tests.generation.multiblimp.toy import BAD, GOOD, KURAS, PL, SG, noun, pairs_of, sentence, treebank, verb
 from ucurve.errors import UserError
 

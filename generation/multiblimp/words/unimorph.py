@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from generation.multiblimp.features import Entry, feature_names
+from generation.multiblimp.words.features import Entry, feature_names
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_utf8
 

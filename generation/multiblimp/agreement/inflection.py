@@ -6,7 +6,9 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from eval.templates.pair import Pair, Value
-from generation.multiblimp.features import (
+from generation.multiblimp.agreement.collocations import subject_context
+from generation.multiblimp.agreement.relations import Relation
+from generation.multiblimp.words.features import (
     WORDS,
     Entry,
     Features,
@@ -16,9 +18,7 @@ from generation.multiblimp.features import (
     feature_names,
     features_of,
 )
-from generation.multiblimp.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
-from generation.multiblimp.relations import Relation
-from generation.multiblimp.validation import subject_context
+from generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
 from generation.treebank import Word
 
 # Why a relation gives no pair.

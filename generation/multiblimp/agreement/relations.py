@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from generation.multiblimp.features import WORDS, Features, feature_names, features_of
-from generation.multiblimp.lexicon import Lexicon
+from generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
+from generation.multiblimp.words.lexicon import Lexicon
 from generation.treebank import Sentence, Word
 
 LONGEST = 64  # words of a sentence that is read

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from generation.multiblimp.features import (
+from generation.multiblimp.words.features import (
     WORDS,
     Entry,
     Features,
@@ -12,7 +12,7 @@ from generation.multiblimp.features import (
     compatible,
     with_defaults,
 )
-from generation.multiblimp.neutralization import Neutralization
+from generation.multiblimp.words.neutralization import Neutralization
 from generation.treebank import Sentence, Word
 
 APOSTROPHES = ("'", "’")

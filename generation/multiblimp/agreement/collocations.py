@@ -8,9 +8,9 @@ from typing import Literal
 from scipy.stats import binomtest
 
 from eval.templates.pair import Value
-from generation.multiblimp.features import WORDS, Features, feature_names, features_of
-from generation.multiblimp.lexicon import Lexicon
-from generation.multiblimp.relations import Relation, values_of
+from generation.multiblimp.agreement.relations import Relation, values_of
+from generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
+from generation.multiblimp.words.lexicon import Lexicon
 from generation.treebank import Word
 
 BASELINE = 0.9

@@ -1,0 +1,1 @@
+"""Words of treebanks and UniMorph: their features, and the lexicon of a language."""
