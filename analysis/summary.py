@@ -1,16 +1,15 @@
 """The first and last sections of the report: headline numbers, curves, what the runs are, and what is missing."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from analysis.data.frames import last_scored, overall, targets
-from analysis.data.runs import NOT_TRAINED_HERE, Run
-from analysis.data.study import MEANS_OVER
-from analysis.linking.tables import linking_by_line
+from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps, unvouched_files
+from analysis.data.study import MEANS_OVER, Study
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from eval.metrics.accuracy import PUBLISHED, winner_by_length
+from eval.metrics.accuracy import PUBLISHED
 from eval.store.reported import OVER_PAIRS
 from eval.store.tables import ACCURACY
 from ucurve.storage.facts import RunFacts
@@ -160,13 +159,6 @@ _HEADLINE = (
 _PUBLISHED = (
     Column("n_published", "Pairs published", "count"), Column("accuracy_published", "On all of them (%)", "percent"),
 )  # fmt: skip
-_LINKING = (
-    Column("group", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
-    Column("linking", "Linking function"), Column("ties_rule", "A tie counts"),
-    Column("accuracy", "Accuracy (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
-    Column("equal", "Equal length (%)", "percent"), Column("good_longer", "Good longer (%)", "percent"),
-    Column("bad_longer", "Bad longer (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"),
-)  # fmt: skip
 _RUNS = (
     Column("run", "Run"), Column("status", "Status"), Column("model", "Model"),
     Column("parameters", "Parameters", "count"), Column("tokens", "Token budget", "count"),
@@ -177,8 +169,11 @@ _RUNS = (
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 
-def headline_section(table: pd.DataFrame) -> ReportSection:
-    """The first section: overall accuracy of every run before training and at its last scored checkpoint."""
+def headline_sections(study: Study) -> Iterator[ReportSection]:
+    """Tabulate the overall accuracy of every run before training and at its last scored checkpoint."""
+    if study.scores.empty:
+        return
+    table = headline(study.shown_rows(), study.runs)
     note = (
         "Overall accuracy, with the exact 95 % interval over pairs; chance is 50 %. Linking function, mean and what a "
         "tie counts are those that the card of the benchmark names, or what was asked for."
@@ -190,68 +185,32 @@ def headline_section(table: pd.DataFrame) -> ReportSection:
         note += " Pairs that the paper of a benchmark does not count are in the last two columns alone."
     view = TableView(note, columns, shown, {"headline": table})
     accuracies = f"{_describe_accuracies(table)} Click a heading of a table to sort it."
-    return ReportSection("Overall accuracy", (accuracies, view))
+    yield ReportSection("Overall accuracy", (accuracies, view))
 
 
-def linking_section(benchmark: str, file_name: str, by_run: pd.DataFrame) -> ReportSection:
-    """The table of linking functions of one benchmark, from ``linking_by_run``."""
-    table = linking_by_line(by_run)
-    files = {f"linking_{file_name}": table, f"linking_by_run_{file_name}": by_run}
-    note = (
-        "Last checkpoint scored with each linking function, mean over the runs that differ in the seed only and stand "
-        "at the same step (sd: sample standard deviation over them). Length is counted in the model's own tokens. "
-        "Δacc, in percentage points, is the mean absolute difference of the two unequal splits to the equal one: the "
-        "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
-        "differences with their intervals in eval/statistics.csv of each run."
-    )
-    texts = [text for text in (_name_length_biased(table),) if text]
-    view = TableView(note, _LINKING, table, files)
-    return ReportSection(f"Linking functions and length on {benchmark}", (*texts, view))
-
-
-def runs_section(
-    runs: pd.DataFrame, missing: pd.DataFrame, unvouched: Sequence[str], equal: Mapping[str, str]
-) -> ReportSection:
-    """The runs, what is missing, and the files that no digest confirms.
-
-    Args:
-        equal: by run, which of its steps have equal weights, in words.
-    """
+def runs_sections(study: Study) -> Iterator[ReportSection]:
+    """Tabulate the runs and what is missing; name steps of equal weights and files that no digest confirms."""
+    runs, absent = provenance(study.runs), missing(study.runs, study.scores, study.linkings)
     note = "As run.json of each run says; the full hashes and versions are there."
-    absent = (
-        TableView("Not there when this was written; nothing was filled in.", _MISSING, missing)
-        if len(missing)
+    gaps = (
+        TableView("Not there when this was written; nothing was filled in.", _MISSING, absent)
+        if len(absent)
         else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
     )
+    unvouched = [one for run in study.runs for one in unvouched_files(run)]
     read_as_it_is = (
         "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
         f"{'; '.join(unvouched)}."
     )
-    view = TableView(note, _RUNS, runs, {"runs": runs, "missing": missing})
+    view = TableView(note, _RUNS, runs, {"runs": runs, "missing": absent})
     one_model = [
-        f"{run} has steps of equal weights, which are one model and not several checkpoints, although every curve has "
-        f"a point for each: {steps}."
-        for run, steps in equal.items()
+        f"{run.label} has steps of equal weights, which are one model and not several checkpoints, although every "
+        f"curve has a point for each: {steps}."
+        for run in study.runs
+        if (steps := equal_steps(run))
     ]
-    content = (view, absent, *one_model, *([read_as_it_is] if unvouched else []))
-    return ReportSection("The runs, and what is missing", content)
-
-
-def _name_length_biased(table: pd.DataFrame) -> str:
-    """Name the rows in which length alone decides; an empty string where there are none."""
-    splits = zip(table["good_longer"], table["bad_longer"], strict=True)
-    winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
-    if winners.isna().all():
-        return ""
-    found = table[winners.notna()]
-    lines = [
-        f"{group} by {', '.join(dict.fromkeys(rows['linking']))}" for group, rows in found.groupby("group", sort=False)
-    ]
-    return (
-        f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "
-        "one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing does "
-        "that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
-    )
+    content = (view, gaps, *one_model, *([read_as_it_is] if unvouched else []))
+    yield ReportSection("The runs, and what is missing", content)
 
 
 def _describe_accuracies(table: pd.DataFrame) -> str:

@@ -16,6 +16,7 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import TokenAxis, line_styles, readable
 from analysis.report.html import Column, ReportSection, TableView
 from analysis.shape.classify import LEVEL
+from analysis.shape.section import read_shapes
 from analysis.shape.smoothing import Curve
 
 _CHANGES = (
@@ -40,13 +41,12 @@ _FIGURE_NOTE = (
 )
 
 
-def change_sections(scored: BenchmarkScores, estimates: Mapping[tuple[str, str], Curve]) -> Iterator[ReportSection]:
-    """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested.
-
-    Args:
-        estimates: the curves of accuracy, those of ``analysis.shape.tables.Shapes``.
-    """
-    table = change_table(estimates, loss_curves(scored.study))
+def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
+    """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested."""
+    shapes = read_shapes(scored)
+    if shapes is None:
+        return
+    table = change_table(shapes.estimates, loss_curves(scored.study))
     accuracies = table[table["measure"] == ACCURACY]
     if accuracies.empty:
         return
@@ -57,7 +57,7 @@ def change_sections(scored: BenchmarkScores, estimates: Mapping[tuple[str, str],
         before=scale * shown["slope_before"], after=scale * shown["slope_after"],
     )  # fmt: skip
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
-    drawings = draw_changes(table, estimates, f"change_points_{scored.file_name}", scored.title)
+    drawings = draw_changes(table, shapes.estimates, f"change_points_{scored.file_name}", scored.title)
     yield ReportSection(f"Change points on {scored.benchmark}", (_count(accuracies), *drawings, view))
 
 

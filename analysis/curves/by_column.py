@@ -16,7 +16,7 @@ from analysis.curves.learning import band_note, curve_table, draw_curves
 from analysis.data.groups import ALL, Groups, Ids, columns
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
-from analysis.items.histories import History, same_pairs
+from analysis.items.histories import History, read_histories, same_pairs
 from analysis.items.verdicts import RIGHT, TIE
 from analysis.plotting.facets import panels_by
 from analysis.plotting.figures import Drawing
@@ -29,7 +29,7 @@ _KEY = "curves_by"
 _TITLE = 20  # letters of a value above its panel
 
 
-def column_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iterator[ReportSection]:
+def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw the curves for each value of the columns that ``curves_by`` names; none without it.
 
     Raises:
@@ -37,7 +37,7 @@ def column_sections(scored: BenchmarkScores, histories: Sequence[History]) -> It
     """
     for column in scored.study.settings.curves_by:
         heading = f"Curves by {column} on {scored.benchmark} (scored by {scored.scorer})"
-        if not histories:
+        if not (histories := read_histories(scored)):
             yield ReportSection(heading, ("No scores of single pairs are stored: no curves by column.",))
         elif not _has_column(scored, histories, column):
             yield ReportSection(heading, (f"Its pairs have no column {column}.",))

@@ -230,4 +230,6 @@ class NotebookStudy(Study):
 
 def with_charts(study: Study) -> NotebookStudy:
     """Make a study one with charts."""
-    return NotebookStudy(study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings)
+    return NotebookStudy(
+        study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
+    )

@@ -1,6 +1,6 @@
 """The scores that several models gave to the same pairs at their last scored checkpoints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.files import PAIR_COLUMNS, known_linking
-from analysis.data.study import BenchmarkScores, LastScores
+from analysis.data.study import BenchmarkScores, LastScores, Study
 from eval.metrics.accuracy import items, pair_credits
 from eval.metrics.levels import levels_of
 from eval.metrics.significance import certainty
@@ -99,9 +99,43 @@ def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, 
     return table
 
 
-def group_languages(scored: Sequence[BenchmarkScores]) -> dict[tuple[str, str], list[BenchmarkScores]]:
-    """Group the languages of a benchmark (``multiblimp/nld``) by its name and the scorer."""
+@dataclass(frozen=True, eq=False)
+class LanguageScores:
+    """The last scores of a benchmark in its languages (``multiblimp/nld``); most benchmarks have one language only."""
+
+    members: Sequence[tuple[BenchmarkScores, ModelScores]]
+
+    @property
+    def first(self) -> BenchmarkScores:
+        """The first of the languages."""
+        return self.members[0][0]
+
+    @property
+    def family(self) -> str:
+        """The name of the benchmark without the language."""
+        return self.first.benchmark.partition("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        """What its files are named after."""
+        return self.first.file_name.replace(self.first.benchmark.replace("/", "-"), self.family)
+
+    @property
+    def title(self) -> str:
+        """What the numbers are, for people."""
+        return self.first.title.replace(self.first.benchmark, self.family)
+
+    @property
+    def by_language(self) -> dict[str, ModelScores]:
+        """The scores by the code of the language."""
+        return {scored.benchmark.partition("/")[2]: last for scored, last in self.members}
+
+
+def group_languages(study: Study) -> Iterator[LanguageScores]:
+    """Read the last scores of every benchmark that has some, its languages together, by the way of scoring."""
     groups: dict[tuple[str, str], list[BenchmarkScores]] = {}
-    for one in scored:
-        groups.setdefault((one.benchmark.partition("/")[0], one.scorer), []).append(one)
-    return groups
+    for scored in study.benchmarks():
+        groups.setdefault((scored.benchmark.partition("/")[0], scored.scorer), []).append(scored)
+    for group in groups.values():
+        if members := [(scored, last) for scored in group if (last := load_last_scores(scored)) is not None]:
+            yield LanguageScores(members)

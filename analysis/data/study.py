@@ -14,6 +14,7 @@ from analysis.data.frames import (
     AGGREGATES,
     OVERALL_MEANS,
     held_out_frame,
+    last_scored,
     metric_frame,
     one_ties_rule,
     score_frame,
@@ -22,7 +23,7 @@ from analysis.data.frames import (
 )
 from analysis.data.runs import Run
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.user_tables import read_human
+from analysis.data.user_tables import UserTables, read_factors, read_human, read_languages, read_matches, read_models
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
@@ -57,6 +58,7 @@ class Study:
     metrics: pd.DataFrame
     held_out: pd.DataFrame
     settings: AnalyzeSettings
+    user_tables: UserTables
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
 
     def benchmarks(self) -> Sequence["BenchmarkScores"]:
@@ -263,7 +265,22 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     if not scores.empty:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
-    return Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings)
+    user_tables = _read_user_tables(runs, scores[over_pairs], settings)
+    return Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, user_tables)
+
+
+def _read_user_tables(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> UserTables:
+    """Read all of them, so that a mistake in one is reported even where no section needs it."""
+    known: list[tuple[str, str]] = []
+    if settings.matches and not scores.empty:
+        rows = last_scored(scores)[["benchmark", "phenomenon"]].astype(str).drop_duplicates()
+        known = list(rows.itertuples(index=False, name=None))
+    return UserTables(
+        models=read_models(settings.models, [run.label for run in runs]) if settings.models else None,
+        languages=read_languages(settings.languages) if settings.languages else None,
+        factors=read_factors(settings.factors) if settings.factors else None,
+        matches=read_matches(settings.matches, known) if settings.matches else None,
+    )
 
 
 def read_reported_of(runs: Sequence[Run], rows: pd.DataFrame, benchmark: str) -> Reported:

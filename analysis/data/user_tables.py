@@ -6,6 +6,7 @@ empty, unknown or occurs twice, or a cell does not hold what its column is for.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,16 @@ LANGUAGE, SENTENCE = "language", "sentence"
 NO_FACTORS = (PHENOMENON, RESPONSE, LANGUAGE, SENTENCE)  # columns of the table that are none
 
 _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
+
+
+@dataclass(frozen=True, eq=False)
+class UserTables:
+    """The tables that a user gave; None for those that were not given."""
+
+    models: pd.DataFrame | None = None
+    languages: pd.DataFrame | None = None
+    factors: pd.DataFrame | None = None
+    matches: pd.DataFrame | None = None
 
 
 def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,7 @@ class History:
         return self.shared.table.iloc[self.items]
 
 
+@lru_cache(maxsize=1)  # several sections need them, one benchmark after the other
 def read_histories(scored: BenchmarkScores) -> list[History]:
     """Read the verdicts of all runs of a benchmark, under the linking function of the study.
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.data.study import BenchmarkScores
-from analysis.items.histories import History
+from analysis.items.histories import History, read_histories
 from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import item_summary, item_table
 from analysis.items.variance import PARTS, seed_components, why_not_crossed
@@ -45,8 +45,9 @@ _KAPPA = (
 )
 
 
-def item_sections(scored: BenchmarkScores, histories: Sequence[History]) -> Iterator[ReportSection]:
+def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Say what becomes of pairs, and how far the runs of each line agree; nothing without scores of single pairs."""
+    histories = read_histories(scored)
     if not histories:
         return
     yield _item_section(scored, histories)

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.data.frames import pool_pairs
-from analysis.data.last_scores import ModelScores
+from analysis.data.last_scores import LanguageScores, ModelScores
 from analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
 from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
 from analysis.models.charts import draw_scatter
@@ -31,15 +31,14 @@ _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
-def language_sections(
-    family: str, file_name: str, title: str, last: Mapping[str, ModelScores], languages: pd.DataFrame | None
-) -> Iterator[ReportSection]:
-    """Make the parts of a benchmark with several languages."""
+def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
+    """Compare models by language, and by groups of languages."""
+    last, file_name, title = languages.by_language, languages.file_name, languages.title
     parts = [pool_pairs(one.points, ["model"]).assign(language=language) for language, one in last.items()]
     points = pd.concat(parts, ignore_index=True)
-    known = None
-    if languages is not None:
-        known = languages[languages["language"].isin(set(points["language"]))].reset_index(drop=True)
+    known = languages.first.study.user_tables.languages
+    if known is not None:
+        known = known[known["language"].isin(set(points["language"]))].reset_index(drop=True)
     tests = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in last.items()]
     best = pd.concat([part for part in tests if len(part)] or tests[:1], ignore_index=True)
     groups, table = _tabulate_groups(points, known, last), language_table(points, known)
@@ -55,7 +54,7 @@ def language_sections(
     if known is not None and known["frequency"].notna().any():
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
         content += [drawing] if drawing else []
-    yield ReportSection(f"Languages of {family}", tuple(content))
+    yield ReportSection(f"Languages of {languages.family}", tuple(content))
 
 
 def compare_languages(last: Mapping[str, ModelScores], models: Sequence[str]) -> pd.DataFrame:

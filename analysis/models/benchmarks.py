@@ -75,8 +75,9 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     yield ReportSection("Models by benchmark", (view,))
 
 
-def match_sections(study: Study, matches: pd.DataFrame | None) -> Iterator[ReportSection]:
+def match_sections(study: Study) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
+    matches = study.user_tables.matches
     rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
     table = matched_phenomena(rows, load_matches() if matches is None else matches)

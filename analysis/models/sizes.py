@@ -147,9 +147,9 @@ def find_families(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])
 
 
-def slope_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
+def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Fit accuracy on parameters within families; none where no family has two sizes."""
-    points = last.points.merge(models, on="model", how="left")
+    points = last.points.merge(_families(scored), on="model", how="left")
     slopes = slope_table(points)
     if slopes.empty:
         return
@@ -169,13 +169,13 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFr
     yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
 
 
-def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.DataFrame) -> Iterator[ReportSection]:
+def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; none where no suites differ in it."""
     series = load_complexity().get(scored.benchmark)
     if series is None:
         return
     levels = levels_table(series)
-    points = last.points[["model", "suite", "accuracy"]].merge(models, on="model", how="left")
+    points = last.points[["model", "suite", "accuracy"]].merge(_families(scored), on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
         return
@@ -197,6 +197,11 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores, models: pd.D
     change = "Mean change over all models from each level to the next."
     view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
     yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
+
+
+def _families(scored: BenchmarkScores) -> pd.DataFrame:
+    models = scored.study.user_tables.models
+    return find_families(scored.study.runs) if models is None else models
 
 
 def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:

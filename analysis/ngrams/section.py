@@ -12,6 +12,7 @@ from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.plotting.style import readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.classify import LEVEL
+from analysis.shape.section import read_shapes
 
 _DIPS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
@@ -35,12 +36,12 @@ _ACCOUNT = (
 )
 
 
-def ngram_sections(scored: BenchmarkScores, classes: pd.DataFrame) -> Iterable[ReportSection]:
-    """Compare the runs of a benchmark with n-gram models of their training tokens; no part where there are none.
-
-    Args:
-        classes: the shapes of its curves, from ``analysis.shape.tables.shape_table``; empty where none was tested.
-    """
+def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Compare the runs of a benchmark with n-gram models of their training tokens; nothing where there are none."""
+    shapes = read_shapes(scored)
+    if shapes is None:
+        return
+    classes = shapes.classes
     lines: dict[str, list[BesideNgrams]] = {}
     for one in read_beside_ngrams(scored):
         if len(one.agreement):

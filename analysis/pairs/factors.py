@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.last_scores import ModelScores
+from analysis.data.last_scores import LanguageScores, ModelScores
+from analysis.data.study import BenchmarkScores
 from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.plotting.figures import Drawing, NamedRows
@@ -131,28 +132,23 @@ _MODELS = 2  # drawn; the paper's figure has its two best models
 _ROWS = 60
 
 
-def factor_sections(
-    name: str,
-    file_name: str,
-    last: dict[str, ModelScores],
-    languages: pd.DataFrame | None,
-    factors: pd.DataFrame | None,
-) -> Iterator[ReportSection]:
+def factor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    """Fit the linear model of Delta on the pairs of a benchmark of one language."""
+    if "/" not in scored.benchmark:
+        yield from language_factor_sections(LanguageScores([(scored, last)]))
+
+
+def language_factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
 
-    Args:
-        judged: the judgments by language; of a benchmark of one language, one.
-        languages: with frequencies, from ``user_tables.read_languages``.
-        factors: from ``user_tables.read_factors``.
-
-    Yields:
-        The part, where there is a factor beyond what the scores themselves hold.
+    There is a section where there is a factor beyond what the scores themselves hold.
     """
+    last, given = languages.by_language, languages.first.study.user_tables
     accuracy = pd.concat([one.credit for one in last.values()]).mean().sort_values(ascending=False, kind="stable")
     shared = [str(model) for model in accuracy.index if all(model in one.credit for one in last.values())]
     fitted = {}
     for model in shared:
-        table = factor_table(model, last, languages, factors)
+        table = factor_table(model, last, given.languages, given.factors)
         terms = [column for column in table.columns if column not in NO_FACTORS]
         if set(terms) <= set(OF_SCORES):
             return
@@ -160,7 +156,7 @@ def factor_sections(
         if fit is not None:
             fitted[model] = fit
     if fitted:
-        yield _factor_section(name, file_name, fitted)
+        yield _factor_section(languages.family, languages.file_name, fitted)
 
 
 def factor_table(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -85,6 +85,7 @@ _ENDS = (
 )
 
 
+@lru_cache(maxsize=1)  # several sections need them, one benchmark after the other
 def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     """Test the shapes of a benchmark's curves; None where it has no curve."""
     rows = scored.curve_rows()
@@ -97,8 +98,11 @@ def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     return find_shapes(items, settings.cluster, settings.flat_margin / 100)
 
 
-def shape_sections(scored: BenchmarkScores, found: Shapes) -> Iterable[ReportSection]:
-    """Report the shapes of a benchmark's curves, from ``read_shapes``."""
+def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Report the shapes of a benchmark's curves; nothing where it has no curve."""
+    found = read_shapes(scored)
+    if found is None:
+        return
     yield _shape_section(scored, found)
     if len(found.run_onsets):
         yield _acquisition_section(scored, found)

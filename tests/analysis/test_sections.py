@@ -1,15 +1,18 @@
 import json
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.last_scores import ModelScores, load_last_scores
+from analysis.data.last_scores import LanguageScores, ModelScores, group_languages, load_last_scores
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import BenchmarkScores, read_study
+from analysis.data.study import BenchmarkScores, Study, read_study
+from analysis.models.benchmarks import benchmark_sections, match_sections
 from analysis.models.prompts import prompt_sections
 from analysis.models.side_by_side import compare_models
 from analysis.models.sizes import complexity_sections, find_families, load_complexity
@@ -17,7 +20,7 @@ from analysis.pairs.length_groups import load_attractors
 from analysis.pairs.section import pair_sections
 from analysis.report.html import ReportSection, TableView
 from analysis.run import analyze
-from analysis.sections import paper_sections
+from analysis.sections import FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
 from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.store.scores import score_path
@@ -32,7 +35,9 @@ SHARES = (0.6, 0.75, 0.9)
 
 def _parts(root: Path, **changes) -> dict[str, ReportSection]:
     settings = AnalyzeSettings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
-    parts = list(paper_sections(read_study(find_runs(settings.runs), settings)))
+    study = read_study(find_runs(settings.runs), settings)
+    parts = [part for languages in group_languages(study) for part in model_sections(languages)]
+    parts += [part for sections in (benchmark_sections, match_sections, prompt_sections) for part in sections(study)]
     names = [name for part in parts for name in (*part.tables, *(drawing.name for drawing in part.drawings))]
     assert len(names) == len(set(names)), "two outputs have one name"
     return {part.heading: part for part in parts}
@@ -144,7 +149,7 @@ def test_complexity_of_the_tse_suites(tmp_path: Path) -> None:
     suites = {suite: kind for kind, names in load_complexity()["tse/hin"].items() for suite in names}
     _models(tmp_path, make_pairs("tse/hin", suites), scorer="conditional")
     scored, last = _last(tmp_path, "conditional")
-    (part,) = complexity_sections(scored, last, find_families(list(scored.study.runs)))
+    (part,) = complexity_sections(scored, last)
     assert part.tables["complexity_steps_tse-hin"]["after"].tolist() == [
         "S_ne_PossPRN_O_V", "S_ne_PossPRN_PossN_O_V", "S_PossPRN_O_V", "S_PossPRN_PossN_O_V",
     ]  # fmt: skip
@@ -285,3 +290,18 @@ def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path
     assert {"heat_map_zho.png", "heat_map_zho.csv", "mcnemar_zho.csv", "best_zho.csv", "models_zho.csv"} <= {
         path.name for path in out.iterdir()
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "given"),
+    [
+        (FIRST + LAST, [Study]), (OF_BENCHMARK, [BenchmarkScores]), (OF_MODELS, [BenchmarkScores, ModelScores]),
+        (OF_LANGUAGES, [LanguageScores]),
+    ],
+)  # fmt: skip
+def test_every_section_is_made_of_what_its_list_gives(names: tuple[str, ...], given: list[type]) -> None:
+    for name in names:
+        module, function = name.split(":")
+        types = get_type_hints(getattr(import_module(f"analysis.{module}"), function))
+        result = get_args(types.pop("return"))
+        assert (list(types.values()), result) == (given, (ReportSection,)), name

@@ -4,9 +4,11 @@ import pytest
 
 from analysis.data.frames import score_frame, targets
 from analysis.data.runs import find_runs
+from analysis.linking.section import linking_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.report.html import TableView
-from analysis.summary import headline, linking_section, missing, provenance
+from analysis.summary import headline, missing, provenance
+from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
@@ -50,11 +52,12 @@ def test_a_split_without_pairs_stays_empty(make_run: MakeRun, study) -> None:
     assert math.isnan(row["delta_acc"])
 
 
-def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) -> None:
+def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, tmp_path) -> None:
     untrained = {"all": (0.50, 100), "equal": (0.51, 60), "good_longer": (0.0, 20), "bad_longer": (1.0, 20)}
     rows = [score_row(8, acc, split=split, n=n, linking="lp") for split, (acc, n) in untrained.items()]
     make_run(rows + _splits(8))
-    said, view = linking_section("zho", "zho", linking_by_run(study()[1])).content
+    [section] = linking_sections(scored_of(tmp_path))
+    said, view = section.content
     assert isinstance(said, str)
     assert said.startswith("Length alone decides where lengths differ, and not grammar: 14m-10M-char-demo by lp. ")
     assert "the shorter sentence wins, and Δacc is about 50" in said
@@ -62,9 +65,10 @@ def test_a_score_that_follows_length_alone_is_named(make_run: MakeRun, study) ->
     assert "see the signed differences" in view.note
 
 
-def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, study) -> None:
+def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, tmp_path) -> None:
     make_run(_splits(8))
-    assert len(linking_section("zho", "zho", linking_by_run(study()[1])).content) == 1
+    [section] = linking_sections(scored_of(tmp_path))
+    assert len(section.content) == 1
 
 
 def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:

@@ -9,7 +9,6 @@ from analysis.change_points.section import bent_line, change_sections
 from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
-from analysis.shape.section import read_shapes
 from analysis.shape.smoothing import Curve
 from measurements.simulated_curves import SLOW, flat, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
@@ -39,10 +38,7 @@ def make_line(make_run: MakeRun, seeds: int = 3) -> None:
 
 
 def section_of(root: Path) -> ReportSection:
-    scored = scored_of(root)
-    shapes = read_shapes(scored)
-    assert shapes is not None
-    (section,) = change_sections(scored, shapes.estimates)
+    (section,) = change_sections(scored_of(root))
     return section
 
 
@@ -79,10 +75,7 @@ def test_the_section_stands_in_the_report_after_the_shapes(make_run: MakeRun, tm
 
 def test_few_checkpoints_have_no_section(make_run: MakeRun, tmp_path) -> None:
     make_item_run(make_run, PAIRS, {step: np.full(len(PAIRS), 2) for step in STEPS[:6]})
-    scored = scored_of(tmp_path)
-    shapes = read_shapes(scored)
-    assert shapes is not None
-    assert list(change_sections(scored, shapes.estimates)) == []
+    assert list(change_sections(scored_of(tmp_path))) == []
 
 
 def test_changes_of_accuracy_are_told_apart_from_those_of_the_loss() -> None:

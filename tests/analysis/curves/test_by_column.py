@@ -74,7 +74,7 @@ def test_curves_of_phenomena_are_those_of_the_stored_accuracies(made):
 
 def sections(runs, *columns):
     scored = open_study(runs, curves_by=columns).benchmarks()[0]
-    return list(column_sections(scored, read_histories(scored)))
+    return list(column_sections(scored))
 
 
 def test_the_report_has_a_figure_for_each_column_with_its_note(made):
@@ -120,10 +120,7 @@ def test_a_benchmark_without_the_column_says_so(made, tmp_path):
         rows = pd.read_csv(table)
         pd.concat([rows, rows.assign(benchmark="other")]).to_csv(table, index=False)
     study = open_study(made[0], curves_by=["attractor"])
-    texts = {
-        scored.benchmark: [part.content for part in column_sections(scored, read_histories(scored))]
-        for scored in study.benchmarks()
-    }
+    texts = {scored.benchmark: [part.content for part in column_sections(scored)] for scored in study.benchmarks()}
     assert texts["other"] == [("Its pairs have no column attractor.",)]
     assert isinstance(texts["zho"][0][0], Drawing)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from analysis.models.benchmarks import benchmark_sections
-from analysis.summary import headline, headline_lines, headline_section, missing
+from analysis.summary import headline, headline_lines, headline_sections, missing
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
 from ucurve.errors import UserError
@@ -97,7 +97,8 @@ def test_benchmarks_of_one_report_are_each_shown_as_their_card_says(make_run: Ma
     assert "own: slln_lp; turblimp: lp; over pairs on own, paradigms on turblimp" in models.content[0].note
     said = [line.partition(", ")[2] for line in headline_lines(table.reset_index())]
     assert said == ["own: 75.0% -> 75.0% (slln_lp)", "turblimp: 71.0% -> 71.0% (lp, macro)"]
-    shown = headline_section(table.reset_index()).content[1].table
+    [section] = headline_sections(study)
+    shown = section.content[1].table
     assert shown[["linking", "over"]].values.tolist() == [["slln_lp", "pairs"], ["lp", "paradigms"]]
     assert missing(study.runs, study.scores, study.linkings)["detail"].tolist() == ["no metrics.jsonl"]
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from analysis.api import open_study
-from analysis.items.histories import read_histories
 from analysis.items.section import item_sections, line_summary
 from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
@@ -24,7 +23,7 @@ def parts_of(make_run, tmp_path):
             verdicts = draw.integers(0, 3, (len(STEPS), len(PAIRS))).astype(np.uint8)
             make_item_run(make_run, PAIRS, dict(zip(STEPS, verdicts, strict=True)), seed=seed)
         scored = open_study(f"{tmp_path}/runs/*", **settings).benchmarks()[0]
-        return list(item_sections(scored, read_histories(scored)))
+        return list(item_sections(scored))
 
     return parts_of
 
@@ -84,4 +83,4 @@ def test_crossed_seeds_have_a_table_of_their_shares(make_run, parts_of, tmp_path
 def test_without_scores_of_single_pairs_there_is_no_section(make_run, tmp_path):
     make_run([score_row(step, 0.5) for step in STEPS])
     scored = open_study(f"{tmp_path}/runs/*").benchmarks()[0]
-    assert not list(item_sections(scored, read_histories(scored)))
+    assert not list(item_sections(scored))

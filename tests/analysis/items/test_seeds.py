@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.api import open_study
-from analysis.items.histories import read_histories
 from analysis.items.section import item_sections
 from analysis.items.seeds import kappa
 from analysis.items.variance import split_variance
@@ -153,7 +152,7 @@ def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run,
     scored = scored_of()
     assert set(scored.agreement()["runs"]) == {2}
     assert capsys.readouterr().err.endswith(f"and left out: 14m-10M-char-demo-s{other}.\n")
-    (section,) = (one for one in item_sections(scored, read_histories(scored)) if one.heading.startswith("Agreement"))
+    (section,) = (one for one in item_sections(scored) if one.heading.startswith("Agreement"))
     assert section.content[0].endswith(f"and left out: 14m-10M-char-demo-s{other}.")
 
 
@@ -162,7 +161,7 @@ def test_a_line_that_has_one_run_left_is_named_too(make_run, scored_of):
     for seed, pairs in enumerate((PAIRS, PAIRS.assign(good=PAIRS["good"] + "!"))):
         make_item_run(make_run, pairs, rows, seed=seed)
     scored = scored_of()
-    _, section = item_sections(scored, read_histories(scored))
+    _, section = item_sections(scored)
     assert section.content == (
         "Scored on other pairs than most runs of their model, and left out: 14m-10M-char-demo-s1.",
     )

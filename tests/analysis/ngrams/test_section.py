@@ -7,7 +7,6 @@ import pytest
 from analysis.ngrams.section import ngram_sections
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
-from analysis.shape.section import read_shapes
 from eval.store.scores import score_path
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
 from tests.analysis.item_runs import BENCHMARK
@@ -19,10 +18,7 @@ BIGRAM, OTHER = FOLLOWERS[0], OTHERS[0]
 
 
 def section_of(root, **settings) -> ReportSection:
-    scored = scored_of(root, **settings)
-    shapes = read_shapes(scored)
-    assert shapes is not None
-    (section,) = ngram_sections(scored, shapes.classes)
+    (section,) = ngram_sections(scored_of(root, **settings))
     return section
 
 
@@ -101,7 +97,7 @@ def test_two_lines_of_runs_have_figures_of_their_own(make_run, tmp_path) -> None
 
 def test_without_ngrams_there_is_no_section(make_run, tmp_path) -> None:
     make_learners(make_run, {"binding": BIGRAM}, seeds=1, items=60, orders=())
-    assert list(ngram_sections(scored_of(tmp_path), pd.DataFrame())) == []
+    assert list(ngram_sections(scored_of(tmp_path))) == []
 
 
 def test_ngram_models_are_no_models_of_their_own(make_run, tmp_path) -> None:

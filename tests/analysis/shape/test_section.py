@@ -9,7 +9,7 @@ from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.report.html import TableView
 from analysis.sections import make_sections
-from analysis.shape.section import read_shapes, shape_sections
+from analysis.shape.section import shape_sections
 from analysis.shape.tables import reading
 from eval.metrics.significance import holm
 from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
@@ -28,8 +28,7 @@ def parts_of(tmp_path):
     def parts_of():
         study = read_study(find_runs([f"{tmp_path}/runs/*"]), AnalyzeSettings(runs=(f"{tmp_path}/runs/*",), out="o"))
         (scored,) = study.benchmarks()
-        shapes = read_shapes(scored)
-        return [] if shapes is None else list(shape_sections(scored, shapes))
+        return list(shape_sections(scored))
 
     return parts_of
 
