@@ -18,11 +18,11 @@ from pydantic.dataclasses import dataclass
 from eval.run import load_benchmarks
 from eval.sweep.cache import SweepCache
 from launch.arguments import Format, expand_grid, format_rows, split_arguments
-from train.cli import plan_run
 from train.evaluation import EvalSettings
 from train.grid.costs import format_costs, list_costs
 from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
+from train.run.prepare import expect_run
 from ucurve.cli import run
 from ucurve.progress import say
 
@@ -43,7 +43,7 @@ def cost_command(arguments: Sequence[str]) -> None:
         UserError: when the arguments are not well formed.
     """
     settings, grid = split_arguments(CostSettings, "cost", arguments)
-    rows = measure_costs([plan_run(cell.settings) for cell in expand_grid(grid)], measure_step)
+    rows = measure_costs([expect_run(cell.settings).plan for cell in expand_grid(grid)], measure_step)
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
 

@@ -31,7 +31,7 @@ from train.config import read_settings
 from train.engine.engine import TorchEngine
 from train.engine.signals import Interrupted
 from train.replay import open_batches
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.verify import verify_command
 from ucurve.config import compose
 from ucurve.errors import UcurveError
@@ -133,7 +133,7 @@ class Flips:
         self.whole = self.outputs(self.finished)
         self.seen = self.viewed()
         self.numbers = self.analysed()
-        train_cell(self.settings("cut"))
+        train_run(self.settings("cut"))
         self.continued = self.outputs(self.cut)
         self.restore(self.cut)
 
@@ -170,7 +170,7 @@ class Flips:
 
         TorchEngine.step = stepping
         try:
-            train_cell(settings)
+            train_run(settings)
         except Interrupted:
             assert stop_after is not None
         finally:
@@ -219,7 +219,7 @@ class Flips:
         """Apply a change to the run that was cut off and let it go on."""
         change.apply(self.cut)
         try:
-            train_cell(self.settings("cut"))
+            train_run(self.settings("cut"))
             same(self.outputs(self.cut), self.continued, change)
             verify_command({"run": str(self.cut)})
             return {"going on": "as if nothing had been"}
@@ -248,7 +248,7 @@ class Flips:
 
     def _go_on(self, change):
         try:
-            train_cell(self.settings("finished"))
+            train_run(self.settings("finished"))
         except UcurveError as error:
             assert message_names(error, change), (change, str(error))
             return "refused"

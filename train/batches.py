@@ -33,11 +33,7 @@ class BatchesSettings:
 
 
 def batches_command(values: dict[str, Any]) -> None:
-    """Print or write the batches between two steps of a run.
-
-    Raises:
-        UserError: when the run, a step or the data does not fit.
-    """
+    """Print or write the batches between two steps of a run."""
     settings = check(BatchesSettings, values)
     _check_steps(settings)
     steps = RunTokens.of(Path(settings.run)).steps

@@ -47,11 +47,7 @@ def fill_count(settings: ScheduleSettings, total_steps: int) -> ScheduleSettings
 
 
 def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
-    """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``.
-
-    Raises:
-        UserError: when the schedule does not fit a run of this length.
-    """
+    """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``."""
     if settings.kind == "log":
         return log_steps(_count(settings), total_steps)
     if settings.kind == "linear":
@@ -68,9 +64,6 @@ def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
 
     Where equal ratios would fall on the same integer the steps are consecutive, and the ratio is computed again
     for the steps that remain, so that the count is always met.
-
-    Raises:
-        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
     """
     _check_count(count, total_steps)
     steps = [0, 1] if count > 2 else [0]
@@ -82,11 +75,7 @@ def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
 
 
 def linear_steps(count: int, total_steps: int) -> tuple[int, ...]:
-    """Return exactly ``count`` evenly spaced steps.
-
-    Raises:
-        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
-    """
+    """Return exactly ``count`` evenly spaced steps."""
     _check_count(count, total_steps)
     return tuple((2 * index * total_steps + count - 1) // (2 * (count - 1)) for index in range(count))
 
@@ -110,11 +99,7 @@ def babylm_steps(total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
 
 
 def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
-    """Return the given steps with 0 and ``total_steps`` added.
-
-    Raises:
-        UserError: when no step is given, or they do not ascend, or one lies outside the run.
-    """
+    """Return the given steps with 0 and ``total_steps`` added."""
     if not steps:
         raise UserError("schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'")
     for before, after in itertools.pairwise(steps):

@@ -271,11 +271,7 @@ class RunRequest:
         return pick_identity(asdict(self))
 
     def settle(self, tokens: int) -> "RunSettings":
-        """Return the settings of a budget of so many tokens, with what follows from them.
-
-        Raises:
-            UserError: when they are less than one global batch.
-        """
+        """Return the settings of a budget of so many tokens, with what follows from them."""
         if tokens < self.batch.tokens:
             raise UserError(
                 f"tokens={self.budget}: so many words are {tokens:,} tokens of data={self.data.run_name} with "
@@ -324,11 +320,7 @@ def without_seeds(identity: Configuration) -> Configuration:
 
 
 def read_request(values: Configuration) -> RunRequest:
-    """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``.
-
-    Raises:
-        UserError: listing every problem.
-    """
+    """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``."""
     words = parse_words(values.get("tokens"))
     if words is not None:
         return check(RunRequest, values | {"tokens": None, "words": words})
@@ -336,11 +328,7 @@ def read_request(values: Configuration) -> RunRequest:
 
 
 def read_settings(values: Configuration) -> RunSettings:
-    """Check a configuration with a number of tokens, and fill in the number of checkpoints.
-
-    Raises:
-        UserError: listing every problem.
-    """
+    """Check a configuration with a number of tokens, and fill in the number of checkpoints."""
     settings = check(RunSettings, values)
     return settings.settle(settings.tokens)
 

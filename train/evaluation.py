@@ -31,21 +31,13 @@ class EvalSettings(ScoreSettings):
 
 
 def check_benchmarks_exist(settings: EvalSettings) -> None:
-    """Check that every benchmark is there and complete.
-
-    Raises:
-        UserError: naming the benchmark and the place of what is wrong.
-    """
+    """Check that every benchmark is there and complete."""
     if settings.when != "never":
         load_benchmarks(settings, _cache)
 
 
 def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
-    """Check that the model's context holds every sentence.
-
-    Raises:
-        UserError: naming the pair that does not fit.
-    """
+    """Check that the model's context holds every sentence."""
     if settings.when != "never" and settings.benchmarks:
         check_benchmarks(settings, tokenizer, context, _cache)
 

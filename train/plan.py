@@ -73,11 +73,7 @@ class Plan:
 
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
-    """Plan a run.
-
-    Raises:
-        UserError: when the checkpoint schedule does not fit the run's length.
-    """
+    """Plan a run."""
     shape = settings.model.shape
     return Plan(
         settings=settings,

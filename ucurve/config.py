@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -67,9 +67,6 @@ def compose_command_line(
         arguments: as ``read_arguments`` returns them.
         run_elsewhere: called instead, with one cell at a time, where a launcher of Hydra's sends the cells
             (``hydra/launcher=submitit_slurm``).
-
-    Raises:
-        UserError: when one of the cells cannot be composed.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = with_implied_choices(name, arguments)
@@ -108,9 +105,6 @@ def read_arguments(words: Sequence[str]) -> list[str]:
 
     Values are quoted where Hydra's grammar needs it. ``--config-dir DIR`` becomes an override, so that all that is made
     of the overrides later, such as the cells of an experiment or a launch file, finds the groups in that folder too.
-
-    Raises:
-        UserError: when there is no such folder.
     """
     left, arguments = list(words), []
     while left:
@@ -148,9 +142,6 @@ def quoted_where_needed(argument: str) -> str:
     """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese.
 
     A list, mapping, interpolation or sweep with a mistake in it stays one: it is not meant as text.
-
-    Raises:
-        UserError: for brackets so deep in one another that Hydra would take minutes.
     """
     if _depth(argument) > _DEEPEST:
         raise UserError(f"the argument {_short(repr(argument))} has more than {_DEEPEST} brackets in one another")
@@ -235,11 +226,7 @@ def _without_missing(value: Any) -> Any:
 
 
 def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it.
-
-    Raises:
-        UserError: when Hydra cannot compose it.
-    """
+    """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it."""
     started = GlobalHydra.instance().is_initialized()
     try:
         with _stored(name), contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"):
@@ -251,11 +238,7 @@ def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
-    """Return the overrides of every cell that ``-m`` makes of the arguments.
-
-    Raises:
-        UserError: when an argument cannot be read.
-    """
+    """Return the overrides of every cell that ``-m`` makes of the arguments."""
     try:
         parsed = OverridesParser.create().parse_overrides(with_implied_choices(name, arguments))
         [batch] = BasicSweeper.split_arguments(parsed, max_batch_size=None)
@@ -275,12 +258,8 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def check(kind: type[Settings], values: dict[str, Any]) -> Settings:
-    """Turn a mapping into the frozen dataclass ``kind``.
-
-    Raises:
-        UserError: listing every key that is unknown, missing, or holds a value that is not allowed.
-    """
+def check(kind: type[Settings], values: Mapping[str, object]) -> Settings:
+    """Turn a mapping into the frozen dataclass ``kind``."""
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:

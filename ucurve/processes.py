@@ -31,9 +31,6 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
     Args:
         work: a function that can be sent to another process, as its arguments and results can.
         what: what a process does, for messages, as ``tests curves``.
-
-    Raises:
-        RunError: when a process dies.
     """
     processes = min(count_processes(), len(arguments))
     if processes < 2:

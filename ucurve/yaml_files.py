@@ -33,9 +33,6 @@ def read_named(folder: Path, name: str, kind: type[Data], what: str) -> Data:
 
     Args:
         what: what the files are, for the message about an unknown name.
-
-    Raises:
-        UserError: when there is no such file, or as ``read_yaml``.
     """
     if name not in file_names(folder):
         raise unknown_name(what, name, file_names(folder))
@@ -43,12 +40,7 @@ def read_named(folder: Path, name: str, kind: type[Data], what: str) -> Data:
 
 
 def read_yaml(path: Path, kind: type[Data]) -> Data:
-    """Read a YAML file into a type that pydantic can check, such as one of its dataclasses or a ``dict`` of them.
-
-    Raises:
-        UserError: when the file cannot be read or is not YAML, when a key stands in it twice, or with every key that
-            is unknown (and the nearest one that is not), is missing or has a value that is not allowed.
-    """
+    """Read a YAML file into a type that pydantic can check, such as one of its dataclasses or a ``dict`` of them."""
     tree, values = _load(read_utf8(path), path)
     adapter = TypeAdapter(kind)
     try:

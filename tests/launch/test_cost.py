@@ -4,15 +4,15 @@ import pytest
 
 from launch.arguments import expand_grid
 from launch.cost import cost_command, estimate_scoring_hours, measure_costs, measure_step
-from train.cli import plan_run
 from train.engine.execution import Execution
+from train.run.prepare import expect_run
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
 
 
 @pytest.fixture
 def plans():
-    return [plan_run(cell.settings) for cell in expand_grid(GRID)]
+    return [expect_run(cell.settings).plan for cell in expand_grid(GRID)]
 
 
 def test_hours_are_those_of_all_steps(plans):
@@ -28,7 +28,7 @@ def test_sentences_are_counted_and_nothing_is_scored_where_that_is_turned_off():
     sized = {}
     for when in ("each", "never"):
         [cell] = expand_grid([*GRID, "eval.benchmarks=[demo]", f"eval.when={when}", "tokens=100k", "seed=0"])
-        rows = measure_costs([plan_run(cell.settings)], lambda plan: 1.0)
+        rows = measure_costs([expect_run(cell.settings).plan], lambda plan: 1.0)
         sized[when] = rows[0]["scoring_hours"]
     assert sized["each"] > 0
     assert sized["never"] == 0
@@ -47,7 +47,7 @@ def test_one_model_is_timed_once_and_the_totals_add_up(plans):
 
 
 def test_another_model_is_timed_for_itself():
-    plans = [plan_run(cell.settings) for cell in expand_grid(["model=tiny,14m", *GRID[1:]])]
+    plans = [expect_run(cell.settings).plan for cell in expand_grid(["model=tiny,14m", *GRID[1:]])]
     timed = []
     measure_costs(plans, lambda plan: timed.append(plan.settings.model.name) or 1.0)
     assert sorted(timed) == ["14m", "tiny"]
@@ -60,7 +60,7 @@ def test_the_probe_times_the_engine_that_would_train(micro_batch, monkeypatch):
     built = []
     build = Execution.build_engine
     monkeypatch.setattr(Execution, "build_engine", lambda *given: built.append(given[0].kind) or build(*given))
-    assert measure_step(plan_run(cell.settings)) > 0
+    assert measure_step(expect_run(cell.settings).plan) > 0
     assert built == ["torch"]
 
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from train.config import RunRequest, read_request
-from train.run.run import train_cell
+from train.run.run import train_run
 from ucurve.config import compose
 
 ELSEWHERE = "/folder-of-the-test"
@@ -107,7 +107,7 @@ def finished_run(kept_folders, settings_of, tmp_path):
         if more in kept:
             shutil.copytree(kept[more], tmp_path, dirs_exist_ok=True)
         else:
-            train_cell(settings)
+            train_run(settings)
             kept[more] = shutil.copytree(tmp_path, place / str(len(kept)))
         return settings.folder
 

@@ -8,7 +8,7 @@ import pytest
 from eval.benchmarks.registry import benchmark_names
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.verify import run_findings
 from ucurve.config import compose
 from ucurve.errors import UserError
@@ -36,7 +36,7 @@ def scored(tmp_path, settings_of):
 
 def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
     settings = scored("eval.subset=2", "+eval.scorer=[sentence,mink]", "+eval.bos=none")
-    train_cell(settings)
+    train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
     table = read_table(ACCURACY, ACCURACY.path(run))
     assert table[["benchmark", "scorer"]].drop_duplicates().values.tolist() == [
@@ -66,7 +66,7 @@ def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, mon
     settings = scored("+eval.scorer=[sentence,mink]")
     pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
     pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")
-    train_cell(settings)
+    train_run(settings)
     told = capsys.readouterr().err
     assert "step 0 zhoblimp sentence lp" in told
     assert "step 12 zhoblimp mink lp" in told
@@ -76,14 +76,14 @@ def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, mon
 
 def test_a_run_that_scores_nothing_says_so_at_its_start_and_its_end(settings_of, capsys):
     settings = settings_of("schedule.count=2")
-    train_cell(settings)
+    train_run(settings)
     told = capsys.readouterr().err
     line = f"{settings.run_name}: nothing is scored, as eval.benchmarks names no benchmark; add for example"
     assert told.count(line) == 2
     assert f"; NAME is one of {', '.join(benchmark_names())}\n" in told
     assert f"python score.py run={Path(settings.paths.runs) / settings.run_name} " in told
     assert told.index(line) < told.rindex(line)
-    train_cell(settings_of("schedule.count=2", "eval.when=never"))
+    train_run(settings_of("schedule.count=2", "eval.when=never"))
     assert "nothing is scored" not in capsys.readouterr().err
 
 
@@ -110,7 +110,7 @@ def test_every_key_of_scoring_is_one_of_training(settings_of):
 
 def test_scoring_that_is_left_for_later_is_named_by_its_command(scored, capsys):
     settings = scored("eval.when=later")
-    train_cell(settings)
+    train_run(settings)
     line = (
         f"python score.py run={settings.folder} watch=true 'benchmarks=[zhoblimp]' "
         f"benchmark_root={settings.eval.benchmark_root}"

@@ -17,7 +17,7 @@ from tests.eval.scoring.ngram.plain import Plain
 from train.cli import train_command
 from train.config import read_settings
 from train.replay import open_batches
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.verify import run_findings
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
@@ -51,7 +51,7 @@ def train(settings_of):
     def make(*more):
         size = ["tokens=8192", "batch.sequences=64", "engine.micro_batch=64", "data.max_epochs=2", "schedule.count=3"]
         settings = settings_of(*size, "eval.when=never", *more)
-        train_cell(settings)
+        train_run(settings)
         return settings.folder
 
     return make

@@ -15,11 +15,10 @@ from eval.benchmarks.load import load_benchmark
 from eval.pairs import pair_table
 from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
-from train.cli import plan_text
 from train.corpus.corpus import CorpusSettings
 from train.grid.cells import grid_cells
-from train.run.prepare import prepare
-from train.run.run import train_cell
+from train.run.prepare import expect_run, prepare
+from train.run.run import train_run
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import Composed, compose
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -40,7 +39,7 @@ def build(folder, texts, kind):
 
 
 def train(settings):
-    train_cell(settings)
+    train_run(settings)
     return Path(settings.paths.runs) / settings.run_name
 
 
@@ -128,7 +127,7 @@ def test_pitfall_27_seeds_are_cells_of_a_grid():
 
 
 def test_pitfall_28_a_plan_tells_whether_embeddings_are_tied_and_the_first_rate(settings_of):
-    plan = plan_text(settings_of("tokens=10752"))
+    plan = expect_run(settings_of("tokens=10752")).describe()
     assert "embeddings     not tied to the output layer" in plan
     rate = float(plan.partition("learning rate  ")[2].split()[0])
     assert rate > 0

@@ -1,7 +1,6 @@
-from train.cli import plan_text
 from train.config import read_settings
 from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan
-from train.run.prepare import prepare
+from train.run.prepare import expect_run, prepare
 from ucurve.config import compose
 from ucurve.token_stream.store import StreamSize
 
@@ -42,6 +41,6 @@ def test_a_plan_warns_of_a_start_token_that_is_rarer_than_once_in_a_thousand_tok
 
 def test_a_dry_run_takes_the_count_from_the_cache(settings_of):
     settings = settings_of()
-    assert "start token    before every document" in plan_text(settings)
+    assert "start token    before every document" in expect_run(settings).describe()
     seen = count_start_tokens(make_plan(settings, 8000), prepare(settings).store.size)
-    assert f"start token    seen about {seen:,} times, once in " in plan_text(settings)
+    assert f"start token    seen about {seen:,} times, once in " in expect_run(settings).describe()

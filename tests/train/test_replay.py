@@ -13,7 +13,7 @@ import pytest
 from tests.facts import change_run
 from train.batches import batches_command
 from train.replay import open_batches
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder.config_file import stored_config_sha256
 from ucurve.cli import run as run_command
 from ucurve.errors import UserError
@@ -45,7 +45,7 @@ def test_it_shows_what_the_loop_feeds(settings_of, monkeypatch, capsys):
     fed, feed = {}, Batches.of_step
     monkeypatch.setattr(Batches, "of_step", lambda self, step: fed.setdefault(step, feed(self, step)))
     settings = settings_of("tokens=7680", "data.max_epochs=2", "seeds.data=3", "model=tiny", "batch.sequences=6")
-    train_cell(settings)
+    train_run(settings)
     assert sorted(fed) == list(range(1, 81))
     run = Path(settings.paths.runs) / settings.run_name
     lines = [json.loads(line) for line in show(run, capsys, 1, 80, format="jsonl", ids=True).splitlines()]

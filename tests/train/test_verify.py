@@ -9,7 +9,7 @@ import pytest
 from tests.facts import run_facts
 from train.model.neox import build_model
 from train.plan import make_plan
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
 from train.verify import metrics_faults, run_findings, twin_faults, verify_command
 from ucurve.errors import RunError
@@ -68,7 +68,7 @@ def test_two_steps_with_equal_weights(finished):
 
 def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
     settings = settings_of("optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]")
-    train_cell(settings)
+    train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
     assert run_findings(run).faults == []  # the last step has learning rate 0
     tenth, eleventh = folders(run)[1:3]

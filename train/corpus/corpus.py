@@ -94,11 +94,7 @@ class Corpus:
 
     @functools.cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files of a ``text`` corpus, absolute, in the order they are read; none for other kinds.
-
-        Raises:
-            UserError: when a path names no readable file.
-        """
+        """The files of a ``text`` corpus, absolute, in the order they are read; none for other kinds."""
         return self._selection.files
 
     @functools.cached_property
@@ -148,9 +144,6 @@ class Corpus:
 
         Args:
             held_out: from ``held_out``, to learn the held-out text on the way.
-
-        Raises:
-            UserError: for a corpus without documents, and for text that cannot be read, naming file and line.
         """
         watcher = held_out or (SetApart(self.share) if self.share else None)
         documents = self._documents() if watcher is None else watcher.watch(self._documents())
@@ -267,9 +260,6 @@ def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
 
     Args:
         online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-
-    Raises:
-        UserError: when neither the hub nor its cache knows the dataset or the revision.
     """
     if settings.dataset is None:
         return settings

@@ -39,9 +39,6 @@ def map_batches(
     Args:
         work: a function that can be sent to another process.
         what: what a process does, for messages, as ``tokenizes``.
-
-    Raises:
-        RunError: when a worker process dies.
     """
     batches = text_batches(texts)
     start = list(itertools.islice(batches, 2))

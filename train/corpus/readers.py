@@ -33,10 +33,6 @@ def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     Args:
         unit: ``record``, or ``line`` for every line of a record.
         text_field: the field of a record that holds the text, or the column of a table.
-
-    Raises:
-        UserError: naming file and line (or row), for a file that is damaged, not UTF-8 or not JSON, or a record
-            without text in the field.
     """
     form = file_form(path)
     if form == "text" and unit == "line":
@@ -56,11 +52,7 @@ def split_record(text: str, unit: Unit) -> Iterator[str]:
 
 
 def field_text(record: Any, field: str, place: str) -> str:
-    """Return the text of a record.
-
-    Raises:
-        UserError: when the record is not a mapping with text in the field.
-    """
+    """Return the text of a record."""
     if not isinstance(record, dict):
         raise UserError(f"{place}: a record must be an object with a field {field!r}, not {_type_name(record)}")
     if field not in record:

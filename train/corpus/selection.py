@@ -47,9 +47,6 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
         paths: files, folders (searched to any depth) and globs (``**`` for any depth).
         exclude: patterns of file names left out of folders and globs; a file named on its own is always taken.
             Files and folders whose name starts with a dot are left out too. An empty list leaves nothing else out.
-
-    Raises:
-        UserError: when a path does not exist, names a format that is not read, or yields no file.
     """
     found = [_select(path, exclude) for path in paths]
     files = {file.absolute() for selection in found for file in selection.files}

@@ -48,11 +48,7 @@ class CountedWords:
 
 
 def check_counter(counter: WordCounter) -> None:
-    """Check that the package that counts words is installed.
-
-    Raises:
-        UserError: naming the extra to install.
-    """
+    """Check that the package that counts words is installed."""
     if counter == "jieba" and importlib.util.find_spec("jieba") is None:
         raise UserError("data.words=jieba: the package jieba is not installed; install ucurve with the extra [words]")
 
@@ -66,10 +62,6 @@ def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: in
 
     Args:
         processes: processes that count, by default one for each available core; the result is the same.
-
-    Raises:
-        UserError: when a record cannot be read, naming file and line, or the counter is not installed.
-        RunError: when the cache cannot be written or a process dies.
     """
     check_counter(counter)
     records = _records(corpus)

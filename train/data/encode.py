@@ -54,11 +54,7 @@ def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
 
 
 def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
-    """Encode documents in batches; the ids do not depend on the number of processes, nor on the cuts of long documents.
-
-    Raises:
-        RunError: when a worker process dies.
-    """
+    """Encode documents in batches; the ids depend neither on the number of processes nor on cuts of long documents."""
     texts = _join_unsafe_cuts(documents, recipe)
     yield from map_batches(functools.partial(encode, recipe), texts, processes, "tokenizes")
 

@@ -56,10 +56,6 @@ def build_token_store(
         processes: processes that tokenize, by default one for each available core; the result is the same.
         read_all: whether the bytes of a cached stream are checked. Without it only its index and the sizes of its
             files are, which is enough where nothing is trained on it, or another process here has just read it.
-
-    Raises:
-        UserError: when a document cannot be read, naming file and line.
-        RunError: when the cache cannot be written or a process dies.
     """
     key = _key(corpus, tokenizer_folder)
     count = processes or count_processes()
@@ -95,11 +91,7 @@ def _save_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def epoch_tokens(store: TokenStore | int, sequence: int, where: str) -> int:
-    """Return the tokens of one epoch, which has whole sequences only; arguments as of ``check_budget``.
-
-    Raises:
-        UserError: when the stream holds no whole sequence.
-    """
+    """Return the tokens of one epoch, which has whole sequences only; arguments as of ``check_budget``."""
     length = store if isinstance(store, int) else store.length
     usable = (length - 1) // sequence * sequence
     if usable <= 0:
@@ -114,9 +106,6 @@ def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs
         store: the token stream, or its length in tokens.
         sequence: tokens of a training sequence; an epoch has whole sequences only.
         where: the corpus, for the message.
-
-    Raises:
-        UserError: when the stream holds no whole sequence, or the budget means more than ``max_epochs`` epochs.
     """
     usable = epoch_tokens(store, sequence, where)
     if tokens <= usable * max_epochs:

@@ -138,9 +138,6 @@ class DeepSpeedEngine:
 
         In a step DeepSpeed exchanges gradients during the backward pass, so that a process that stopped there would
         leave the others waiting. This pass exchanges nothing, and keeps the gradients apart from the weights.
-
-        Raises:
-            RunError: in every process, when a single sequence does not fit.
         """
         self._probes -= 1
         while self._processes.any_rank(not self._fits(share))[0]:

@@ -40,11 +40,7 @@ _ALLOWED = (
 
 
 def read_override(path: str | None) -> dict[str, Any]:
-    """Read the file of ``engine.config``, JSON or YAML; None is an empty one.
-
-    Raises:
-        UserError: when it cannot be read, or sets a key that it may not set.
-    """
+    """Read the file of ``engine.config``, JSON or YAML; None is an empty one."""
     if path is None:
         return {}
     where = f"engine.config={path}"
@@ -62,9 +58,6 @@ def build_config(settings: EngineSettings, clip: float) -> dict[str, Any]:
     """Build DeepSpeed's configuration.
 
     It counts one micro batch in a step, because the engine marks the last one itself and may change their number.
-
-    Raises:
-        UserError: for a file that cannot be merged.
     """
     base: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": 1,

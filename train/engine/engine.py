@@ -189,11 +189,7 @@ def restore_generator(state: dict[str, torch.Tensor]) -> None:
 
 
 def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
-    """Check that a resume state has every weight and every moment; training without one would not be the same run.
-
-    Raises:
-        RunError: naming what the state after ``step`` lacks.
-    """
+    """Check that a resume state has every weight and every moment; training without one would not be the same run."""
     names = [name for name, _ in model.named_parameters()]
     wanted = {_GENERATOR, *(f"weights/{name}" for name in names)}
     if step > 0 or any(name.startswith("optimizer/") for name in state):

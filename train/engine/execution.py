@@ -52,11 +52,7 @@ class Execution:
 
 
 def check_processes(settings: RunRequest, processes: Processes) -> None:
-    """Check the engine against the number of processes, as far as that is possible without torch.
-
-    Raises:
-        UserError: naming what does not fit, and what would.
-    """
+    """Check the engine against the number of processes, as far as that is possible without torch."""
     read_override(settings.engine.config)
     several = processes.size > 1
     if settings.engine.kind == "torch" and several:
@@ -82,11 +78,7 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
 
 
 def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
-    """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes.
-
-    Raises:
-        UserError: when the engine cannot run on the device, naming what would fit.
-    """
+    """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes."""
     import torch
 
     device = choose_device(settings.engine.device)
@@ -107,11 +99,7 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
 
 
 def choose_device(name: str) -> "torch.device":
-    """Return the device that ``engine.device`` names.
-
-    Raises:
-        UserError: when a CUDA device is asked for that is not there.
-    """
+    """Return the device that ``engine.device`` names."""
     import torch
 
     if name == "auto":
@@ -126,11 +114,7 @@ def choose_device(name: str) -> "torch.device":
 
 
 def choose_compile(setting: bool | Literal["auto"], device: "torch.device") -> bool:
-    """Tell whether the model is compiled: on demand, or by default on CUDA where it is possible.
-
-    Raises:
-        UserError: when it is demanded and there is no compiler.
-    """
+    """Tell whether the model is compiled: on demand, or by default on CUDA where it is possible."""
     compilers = [os.environ.get("CXX"), "c++", "g++", "clang++"]
     possible = any(name and shutil.which(name) for name in compilers)
     if device.type == "cuda":

@@ -32,11 +32,7 @@ class MicroBatch:
         return parts
 
     def repeat_until_it_fits(self, work: Callable[[], Result], undo: Callable[[], None], share: torch.Tensor) -> Result:
-        """Do the work on a share; where the memory does not suffice, undo it and try again with smaller micro batches.
-
-        Raises:
-            RunError: when it does not suffice for one sequence, or for the size that the user gave.
-        """
+        """Do the work on a share; undo it and try again with smaller micro batches where the memory is too small."""
         while True:
             try:
                 return work()
@@ -46,11 +42,7 @@ class MicroBatch:
             self.halve(share, failure)
 
     def halve(self, share: torch.Tensor, failure: str) -> None:
-        """Take half as many sequences at once from now on.
-
-        Raises:
-            RunError: when that is not possible.
-        """
+        """Take half as many sequences at once from now on."""
         size = self._sequences(share)
         if not self.is_auto or size == 1:
             raise self.too_large(share, failure)

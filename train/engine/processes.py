@@ -35,11 +35,7 @@ class Processes:
         return self.rank == 0
 
     def run_on_rank0(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in rank 0 while the others wait, and return its result, a small plain value, in all.
-
-        Raises:
-            UserError, RunError: in every process, what rank 0 raised.
-        """
+        """Run ``work`` in rank 0 while the others wait, and return its result, a small plain value, in all."""
         if self.size == 1:
             return work()
         outcome: tuple[BaseException | None, Any] = (None, None)
@@ -58,11 +54,7 @@ class Processes:
         return value
 
     def run_on_all(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in every process and return each one's own result.
-
-        Raises:
-            UserError, RunError: in every process, when one of them failed; the error is that of the lowest rank.
-        """
+        """Run ``work`` in every process and return each one's own result."""
         if self.size == 1:
             return work()
         error: BaseException | None = None
@@ -77,9 +69,6 @@ class Processes:
         """Return the values of all processes, in the order of their ranks; ``error`` says why this one has none.
 
         Values and errors are pickled.
-
-        Raises:
-            UserError, RunError: in every process, when one of them gives an error; it is that of the lowest rank.
         """
         failures: list[tuple[BaseException | None, Any]] = [(None, value)]
         if self.size > 1:
@@ -125,11 +114,7 @@ class Processes:
 
 
 def read_processes(environment: Mapping[str, str]) -> Processes:
-    """Read rank and world size from the variables of a launcher; without WORLD_SIZE there is one process.
-
-    Raises:
-        UserError: when some of the variables are missing, or hold no numbers.
-    """
+    """Read rank and world size from the variables of a launcher; without WORLD_SIZE there is one process."""
     if environment.get("WORLD_SIZE", "1") == "1":
         return Processes()
     missing = [name for name in _VARIABLES if name not in environment]

@@ -25,11 +25,7 @@ class Cell:
 
 
 def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
-    """Return the runs of a command line: one, or the cells of ``-m``, of an experiment's grid, or of both.
-
-    Raises:
-        UserError: when a cell is not well formed, or two unlike cells have one name.
-    """
+    """Return the runs of a command line: one, or the cells of ``-m``, of an experiment's grid, or of both."""
     expanded = [cell for one in composed for cell in _expand_own_grid(one)]
     found: list[Cell] = []
     problems: dict[str, list[str]] = {}
@@ -44,11 +40,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
 
 
 def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[list[str]]:
-    """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats.
-
-    Raises:
-        UserError: when an axis has no value, or a value is no plain one.
-    """
+    """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats."""
     found: dict[tuple[str, ...], None] = {}
     for axes in block_axes(blocks, overrides):
         for chosen in itertools.product(*axes.values()):
@@ -63,9 +55,6 @@ def block_axes(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
         blocks: each maps a configuration key or group to its values, or to the one that all cells of the block have.
         overrides: the user's own overrides; a key given there has that value in every cell, and with a group given
             there (``schedule=pythia``) the keys below it (``schedule.count``) are those of the user's choice.
-
-    Raises:
-        UserError: when an axis has no value, or a value is no plain one.
     """
     fixed = _given(overrides)
     found = []

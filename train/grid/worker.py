@@ -91,7 +91,7 @@ class GridRun:
         if failure is not None and failure != self._old_failures[cell.name]:
             return _failed(cell, failure)  # another worker has tried it meanwhile
         try:
-            return self._train_cell(cell)
+            return self._train_run(cell)
         except BusyError:
             return Outcome(cell.name, "running", "in another process")
         except Exception as error:
@@ -99,7 +99,7 @@ class GridRun:
             say(f"{cell.name} failed: {failure.error}")
             return _failed(cell, failure)
 
-    def _train_cell(self, cell: Cell) -> Outcome:
+    def _train_run(self, cell: Cell) -> Outcome:
         finished = is_finished(cell.settings.folder)
         if finished:
             check_same_configuration(cell.settings)
@@ -122,11 +122,7 @@ def count_statuses(statuses: Sequence[str]) -> str:
 
 
 def is_finished(run: Path) -> bool:
-    """Tell whether the run of a folder is finished.
-
-    Raises:
-        UserError: when the record cannot be read.
-    """
+    """Tell whether the run of a folder is finished."""
     facts = read_run_facts(run)
     return facts is not None and facts.finished
 

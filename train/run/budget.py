@@ -19,12 +19,7 @@ from ucurve.token_stream.store import StreamSize, TokenStore
 
 
 def settle_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
-    """Count the words of the corpus and find the tokens of a budget in words; a budget in tokens stays as it is.
-
-    Raises:
-        UserError: when the words are more than ``data.max_epochs`` passes hold or less than one batch, when the corpus
-            cannot be read, or the counter is not installed.
-    """
+    """Count the words of the corpus and find the tokens of a budget in words; a budget in tokens stays as it is."""
     if isinstance(request, RunSettings):
         return request, None
     words, counter = request.counted_words
@@ -50,9 +45,6 @@ def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSe
 
     Returns:
         The settings with a number of tokens, and a note on it: empty for a budget in tokens.
-
-    Raises:
-        UserError: as ``settle_budget``.
     """
     if isinstance(request, RunSettings):
         return request, ""

@@ -1,4 +1,4 @@
-"""The part of a run before its folder is touched: every check, the tokenizer, the token shards and the plan."""
+"""The part of a run before its folder is touched: checks, tokenizer, token shards and plan, built or only expected."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,21 +8,21 @@ from train.config import RunRequest, RunSettings
 from train.corpus.corpus import Corpus, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
-from train.data.store import build_token_store, check_budget, save_unigram_counts
-from train.plan import Plan, make_plan
-from train.run.budget import settle_budget
+from train.data.store import build_token_store, check_budget, find_stream_size, save_unigram_counts
+from train.plan import Plan, describe_plan, make_plan
+from train.run.budget import expect_budget, settle_budget
 from train.run.tracking import check_tracker
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
-from train.tokenizer.build import build_tokenizer, check_tokenizer, pin_tokenizer
+from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
+from ucurve.storage.facts import RunFacts, WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches, DataOrder
-from ucurve.token_stream.store import TokenStore
+from ucurve.token_stream.store import StreamSize, TokenStore
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,40 @@ class PreparedRun:
         return Batches(self.store, order, settings.batch.sequences)
 
 
-def check_inputs(settings: RunRequest) -> RunRequest:
-    """Check the configuration, the folders and the files, making nothing and without importing torch.
+@dataclass(frozen=True)
+class ExpectedRun:
+    """What is known of a run before anything is built or fetched.
 
-    Returns:
-        The settings with the commits of what comes from the hub.
-
-    Raises:
-        UserError: naming what does not fit, or what the hub does not give.
+    Attributes:
+        stream: None for a corpus that is not tokenized yet.
+        vocabulary_note: where the size of the vocabulary is from.
+        tokens_note: where the tokens of a budget in words are from.
     """
+
+    plan: Plan
+    stream: StreamSize | None
+    vocabulary_note: str
+    tokens_note: str
+
+    def describe(self) -> str:
+        """Return the plan as text, as ``dry_run=true`` prints it."""
+        return describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note)
+
+
+def expect_run(request: RunRequest) -> ExpectedRun:
+    """Plan a run with the size that its vocabulary and its budget have, or are expected to have."""
+    cache, root = Path(request.paths.cache), Path(request.paths.tokenizers)
+    recall_hashes(cache)
+    pinned = pin_sources(request, online=False)
+    folder = find_tokenizer(pinned.tokenizer, pinned.data, root)
+    vocabulary, vocabulary_note = expected_vocabulary(pinned.tokenizer, folder)
+    stream = None if folder is None else find_stream_size(Corpus(pinned.data), folder, cache)
+    settings, tokens_note = expect_budget(pinned, stream)
+    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note)
+
+
+def check_inputs(settings: RunRequest) -> RunRequest:
+    """Check what can be checked without making anything or importing torch; return the settings with their commits."""
     check_writable(settings)
     check_same_configuration(settings)
     refuse_busy(settings.folder)
@@ -87,9 +112,6 @@ def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
 
     Args:
         online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-
-    Raises:
-        UserError: when the hub is needed and does not give them, or ``config.yaml`` is broken.
     """
     if (settings.folder / CONFIGURATION).exists():
         before = read_configuration(settings.folder)
@@ -100,21 +122,20 @@ def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
     return replace(settings, data=data, tokenizer=tokenizer)
 
 
-def prepare(request: RunRequest, read_all: bool = True) -> PreparedRun:
+def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     """Build the tokenizer and the token shards where they are missing, and check everything that depends on them.
 
     Args:
-        read_all: whether the bytes of the token shards are checked; see ``build_token_store``.
-
-    Raises:
-        UserError: when tokenizer, corpus, token budget and benchmarks do not fit together.
+        reads_shards: whether this process checks the bytes of the token shards, unless the run is finished.
     """
-    recall_hashes(Path(request.paths.cache))
-    own = _find_own_tokenizer(request)
+    cache, facts = Path(request.paths.cache), read_run_facts(request.folder)
+    recall_hashes(cache)
+    own = _find_own_tokenizer(request, facts)
     folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
     tokenizer = load_tokenizer(folder)
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
-    store = build_token_store(Corpus(request.data), folder, Path(request.paths.cache), read_all=read_all)
+    read_all = reads_shards and not (facts is not None and facts.finished)
+    store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
     settings, words = settle_budget(request, store)
     plan = make_plan(settings, vocabulary_size(tokenizer))
@@ -125,12 +146,11 @@ def prepare(request: RunRequest, read_all: bool = True) -> PreparedRun:
     return PreparedRun(plan, folder, store, end_of_document(tokenizer), words)
 
 
-def _find_own_tokenizer(settings: RunRequest) -> Path | None:
+def _find_own_tokenizer(settings: RunRequest, facts: RunFacts | None) -> Path | None:
     """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus.
 
     Other versions of libraries may build another one from the same settings, with which the run could not go on.
     """
-    facts = read_run_facts(settings.folder)
     if settings.tokenizer.path is not None or facts is None:
         return None
     return None if own_faults(settings.folder, facts, [TOKENIZER]) else settings.folder / TOKENIZER

@@ -23,13 +23,13 @@ from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.facts import CorpusFacts, EngineFacts, HeldOutFacts, RunFacts, Seeds, Status, read_run_facts
+from ucurve.storage.facts import CorpusFacts, EngineFacts, HeldOutFacts, RunFacts, Seeds, Status
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 
 
-def train_cell(settings: RunRequest) -> None:
+def train_run(settings: RunRequest) -> None:
     """Train, score and record one run, or continue it; every process of the run calls this.
 
     Raises:
@@ -44,7 +44,7 @@ def train_cell(settings: RunRequest) -> None:
             execution, settings = _check(settings, processes, signals)
             run = processes.rank0_first(lambda: _prepare(settings, processes, signals))
             with contextlib.ExitStack() as locks:
-                processes.run_on_rank0(lambda: _take_folder(run, locks))
+                processes.run_on_rank0(lambda: _lock(run, locks))
                 record = RunRecord(run.folder, _describe_run(run, execution))
                 if not processes.run_on_rank0(lambda: _is_finished(run, record)):
                     _train(run, execution, signals, record)
@@ -86,25 +86,22 @@ def _check(settings: RunRequest, processes: Processes, signals: StopSignals) -> 
 
 
 def _prepare(settings: RunRequest, processes: Processes, signals: StopSignals) -> PreparedRun:
-    """Prepare; one process of a machine reads all of the token shards, and none does for a finished run."""
-    facts = read_run_facts(settings.folder)
-    trains = facts is None or not facts.finished
     with signals.at_once():
-        return prepare(settings, read_all=trains and processes.local_rank == 0)
+        return prepare(settings, reads_shards=processes.local_rank == 0)  # one process of a machine reads them
 
 
-def _take_folder(run: PreparedRun, locks: contextlib.ExitStack) -> None:
-    settings = run.plan.settings
+def _lock(run: PreparedRun, locks: contextlib.ExitStack) -> None:
     locks.enter_context(only_writer(run.folder))
-    check_same_configuration(settings)  # again, because another process may have written the folder meanwhile
-    check_same_data(settings, run.store)
+    check_same_configuration(run.plan.settings)  # again, as another process may have written the folder meanwhile
 
 
 def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
     """Write what the folder holds from the first step on, and tell whether the run in it is finished and whole."""
     from train.run.trainer import check_checkpoints, check_logs
 
-    before = read_run_facts(run.folder)
+    before = record.before
+    if before is not None:
+        check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
         say(f"start token: {describe_start_token(run.plan, run.store.size)}")

@@ -83,11 +83,7 @@ class TrackioTracker(Tracker):
 
 
 def check_tracker(settings: TrackerSettings) -> None:
-    """Check that the tracker asked for is installed.
-
-    Raises:
-        UserError: naming the extra to install.
-    """
+    """Check that the tracker asked for is installed."""
     kind = settings.kind
     if kind != "none" and importlib.util.find_spec(kind) is None:
         raise UserError(f"tracker={kind}: the package {kind} is not installed; install ucurve with the extra [{kind}]")

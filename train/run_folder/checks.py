@@ -8,7 +8,7 @@ from train.config import RunRequest, RunSettings, config_sha256, differing_keys,
 from train.run_folder.config_file import read_configuration, recall_settings
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
-from ucurve.storage.facts import read_run_facts
+from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.run_folder import CONFIGURATION
 from ucurve.token_stream.store import TokenStore
 
@@ -71,16 +71,16 @@ def check_same_configuration(settings: RunRequest) -> None:
         )
 
 
-def check_same_data(settings: RunSettings, store: TokenStore) -> None:
-    """Check that the run folder, if it holds a run, was trained and measured on the same tokens.
+def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -> None:
+    """Check that a run was trained and measured on the same tokens.
+
+    Args:
+        facts: what its folder records.
 
     Raises:
         UserError: giving both hashes.
     """
     folder = settings.folder
-    facts = read_run_facts(folder)
-    if facts is None:
-        return
     held_out = store.held_out.facts["sha256"] if store.held_out else ""
     then_and_now = {
         "was trained on other data: data_sha256": (facts.data_sha256, store.sha256),

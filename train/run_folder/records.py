@@ -59,15 +59,18 @@ class MetricsLog:
 
 
 class RunRecord:
-    """Keeps ``run.json`` of a run that is being trained.
+    """Keeps ``run.json`` of a run that is being trained; no other process writes it meanwhile.
 
     Args:
         facts: of this start; the sessions and the hashes of files that an earlier one recorded are kept.
+
+    Attributes:
+        before: what an earlier start recorded; None at the first one.
     """
 
     def __init__(self, run: Path, facts: RunFacts) -> None:
         self._run = run
-        before = read_run_facts(run)
+        self.before = self._written = before = read_run_facts(run)
         kept = {"sessions": before.sessions, "files": before.files} if before is not None else {}
         self._facts = facts.model_copy(update=kept)
 
@@ -77,13 +80,13 @@ class RunRecord:
         The record accepts the old and the new file before the file is replaced, so that a kill leaves both valid.
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
-        path, before = self._run / name, read_run_facts(self._run)
+        path, written = self._run / name, self._written
         if not path.is_file() or sha256_file(path) != digest:
-            if before is not None:
-                write_run_facts(self._run, before.replacing(self._run, name, digest))
+            if written is not None:
+                self._write(written.replacing(self._run, name, digest))
             write_text(path, text)
-        if before is not None and (after := before.replacing(self._run, name, digest)) != before:
-            write_run_facts(self._run, after)
+        if written is not None and (after := written.replacing(self._run, name, digest)) != written:
+            self._write(after)
         self._change(files={**self._facts.files, name: digest})
 
     def record_tokenizer(self) -> None:
@@ -105,12 +108,16 @@ class RunRecord:
         if not kept or kept[-1] != self._facts.session(kept[-1].after_step):
             kept.append(self._facts.session(done))
         self._change(sessions=tuple(kept))
-        write_run_facts(self._run, self._facts)
+        self._write(self._facts)
 
     def write(self, status: Status, **more: object) -> None:
         """Write the record with its status and further facts."""
         self._change(status=status, **more)
-        write_run_facts(self._run, self._facts)
+        self._write(self._facts)
+
+    def _write(self, facts: RunFacts) -> None:
+        write_run_facts(self._run, facts)
+        self._written = facts
 
     def _change(self, **changes: object) -> None:
         self._facts = self._facts.model_copy(update=changes)

@@ -69,10 +69,6 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
     The folder is ``<folder_root>/<name>-<data name>-<8 hex digits>``; the digits come from the settings and the
     content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Processes
     that need the same tokenizer build it once.
-
-    Raises:
-        UserError: when corpus or tokenizer cannot be read, ``vocab_size`` is too small, or a tokenizer of the hub has
-            no token to separate documents.
     """
     corpus = Corpus(corpus_settings)
     folder = _folder(settings, corpus, folder_root)
@@ -85,11 +81,7 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
 
 
 def check_tokenizer(settings: TokenizerSettings) -> None:
-    """Check a tokenizer as far as possible before the corpus is read, writing and fetching nothing.
-
-    Raises:
-        UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for any corpus.
-    """
+    """Check a tokenizer as far as possible before the corpus is read, writing and fetching nothing."""
     from train.tokenizer.training import check_size
 
     _source(settings)
@@ -102,9 +94,6 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
 
     Args:
         online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-
-    Raises:
-        UserError: when it is neither a folder nor an id, or neither the hub nor its cache gives it.
     """
     if settings.path is None:
         return settings
@@ -121,16 +110,12 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
     return replace(settings, commit=commit)
 
 
-def expected_vocabulary(
-    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path
-) -> tuple[int, str]:
+def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tuple[int, str]:
     """Return the size of a vocabulary without building or fetching anything, and a note on where it comes from.
 
-    Raises:
-        UserError: when the tokenizer is not built, is no folder here and ``vocab_size`` gives no size to expect, the
-            corpus's path names no file, or the tokenizer cannot be read.
+    Args:
+        folder: as ``find_tokenizer`` returns it.
     """
-    folder = find_tokenizer(settings, corpus_settings, folder_root)
     if folder is not None:
         return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
     if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
@@ -145,11 +130,7 @@ def expected_vocabulary(
 
 
 def find_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path | None:
-    """Return the folder of a tokenizer that is built already, else None.
-
-    Raises:
-        UserError: when the corpus's path names no file.
-    """
+    """Return the folder of a tokenizer that is built already, else None."""
     if corpus_settings.kind == "text" and not corpus_settings.paths:
         return None
     folder = _folder(settings, Corpus(corpus_settings), folder_root)

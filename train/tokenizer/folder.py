@@ -13,11 +13,7 @@ _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder 
 
 
 def end_of_document(tokenizer: Any) -> int:
-    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls.
-
-    Raises:
-        UserError: when the tokenizer has none of them.
-    """
+    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls."""
     for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
         if number is not None:
             return int(number)

@@ -75,9 +75,6 @@ def encode_by(tokenizer: Any, backend: Any, folder: Path) -> None:
         tokenizer: a ``PreTrainedTokenizerFast`` with the ``stand_in``, which has the tokens that the folder's other
             files name. What they say about tokens that are in the file as well is without effect.
         backend: the ``tokenizers.Tokenizer`` of the file.
-
-    Raises:
-        UserError: when other files of the folder add tokens to those that text is split into.
     """
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]

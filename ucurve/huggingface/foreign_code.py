@@ -31,9 +31,6 @@ def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer that transformers does not have, and a class of transformers that is not a tokenizer.
 
     Any class may be named as the tokenizer's; one such as ``AutoModelForCausalLM`` would load the rest of the folder.
-
-    Raises:
-        UserError: naming the file and the key.
     """
     refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = tokenizer_settings(folder), configuration(folder)
@@ -56,9 +53,6 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
 
     Args:
         auto_class: the class that is to load it, such as ``AutoModelForCausalLM``.
-
-    Raises:
-        UserError: naming the file and the key.
     """
     config = configuration(folder)
     _check_weights(folder, config, weights)

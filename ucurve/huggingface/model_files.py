@@ -16,11 +16,7 @@ _LAYERS = re.compile(r"num_((hidden|encoder|decoder)_)?layers|n_layers?|(encoder
 
 
 def refuse_pointers(folder: Path, patterns: Iterable[str]) -> None:
-    """Refuse files of a clone that has the pointers of Git LFS in place of large files.
-
-    Raises:
-        UserError: naming them.
-    """
+    """Refuse files of a clone that has the pointers of Git LFS in place of large files."""
     files = sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
     pointers = [file.name for file in files if _is_pointer(file)]
     if pointers:
@@ -29,11 +25,7 @@ def refuse_pointers(folder: Path, patterns: Iterable[str]) -> None:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Refuse an adapter, whose weights are added to those of a model that is elsewhere.
-
-    Raises:
-        UserError: naming its file and the model.
-    """
+    """Refuse an adapter, whose weights are added to those of a model that is elsewhere."""
     path = folder / _ADAPTER
     if path.exists():
         base = read_json_or_empty(path).get("base_model_name_or_path")
@@ -58,9 +50,6 @@ def refuse_more_layers(folder: Path, config: dict[str, Any], files: Iterable[Pat
     Args:
         config: content of ``config.json``.
         files: the weights.
-
-    Raises:
-        UserError: naming the key, its value and what the weights hold.
     """
     tensors = [_count_tensors(file) for file in files]
     held = sum(number or 0 for number in tensors)

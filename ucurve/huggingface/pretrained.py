@@ -65,9 +65,6 @@ def load_tokenizer(folder: Path, **options: bool) -> Any:
 
     Returns:
         A ``PreTrainedTokenizerBase``; what it saves names no code, even where the folder did.
-
-    Raises:
-        UserError: when the tokenizer is missing, does not load or is code, or the folder's files contradict each other.
     """
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
@@ -116,9 +113,6 @@ def _is_bare_sentencepiece(folder: Path) -> bool:
     transformers would read such a model without the space that SentencePiece puts before every text; as Llama's, which
     is what is published in this form, it gives the ids of SentencePiece (but for a text that begins with a space: there
     SentencePiece puts another one in front).
-
-    Raises:
-        UserError: when it is not BPE, as Llama's is.
     """
     model = folder / SENTENCEPIECE_MODEL
     settings = read_json_or_empty(folder / "tokenizer_config.json") | read_json_or_empty(folder / "config.json")
@@ -150,9 +144,6 @@ def load_model(
 
     Returns:
         A ``PreTrainedModel``, and what transformers reports of keys that are missing or left over.
-
-    Raises:
-        UserError: when the model does not load, is code, or has its weights in another form.
     """
     import transformers
 

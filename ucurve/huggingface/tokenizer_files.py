@@ -39,9 +39,6 @@ def tokenizer_sha256(folder: Path) -> str:
     """Return the SHA-256 of ``tokenizer.json``, or one over the vocabulary and the settings of a tokenizer without it.
 
     It is the same for a tokenizer alone and for one beside a model: ``config.json`` is no part of it.
-
-    Raises:
-        UserError: when the folder holds no tokenizer.
     """
     if (folder / TOKENIZER).is_file():
         return sha256_file(folder / TOKENIZER)

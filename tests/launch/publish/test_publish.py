@@ -17,7 +17,7 @@ from eval.store.tables import ACCURACY, read_table
 from launch.publish.card import overall_accuracies
 from launch.publish.publish import publish_command, revisions
 from tests.facts import change_run
-from train.run.run import train_cell
+from train.run.run import train_run
 from ucurve.cli import run as run_command
 from ucurve.errors import RunError, UserError
 from ucurve.storage.run_folder import checkpoints
@@ -44,7 +44,7 @@ def benchmarks(tmp_path):
 
 
 def trained(settings):
-    train_cell(settings)
+    train_run(settings)
     return Path(settings.paths.runs) / settings.run_name
 
 

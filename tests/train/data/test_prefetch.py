@@ -7,7 +7,7 @@ import torch
 from train.data.prefetch import Prefetcher
 from train.run import trainer
 from train.run.prepare import prepare
-from train.run.run import train_cell
+from train.run.run import train_run
 
 
 def place(windows):
@@ -66,7 +66,7 @@ def test_a_run_has_the_same_bytes_without_looking_ahead(settings_of, monkeypatch
 
     def trained(name):
         settings = settings_of(f"name={name}")
-        train_cell(settings)
+        train_run(settings)
         return {path.parent.name: path.read_bytes() for path in settings.folder.glob("checkpoints/*/*.safetensors")}
 
     ahead = trained("ahead")

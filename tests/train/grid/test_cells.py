@@ -2,8 +2,9 @@ from collections import Counter
 
 import pytest
 
-from train.cli import plan_run, plan_text, train_command
+from train.cli import train_command
 from train.grid.cells import axis_cells, grid_cells
+from train.run.prepare import expect_run
 from ucurve.config import CONFIGURATION, Composed, compose, sweep
 from ucurve.errors import UserError
 
@@ -68,7 +69,7 @@ def zh_pythia():
 
 @pytest.fixture(scope="module")
 def plans(zh_pythia):
-    return [plan_run(settings) for settings in zh_pythia]
+    return [expect_run(settings).plan for settings in zh_pythia]
 
 
 def test_zh_pythia_is_the_papers_66_cells_and_every_one_plans(zh_pythia, plans):
@@ -125,7 +126,7 @@ def test_a_product_of_the_command_line_and_a_grid_of_an_experiment_make_one_grid
 
 
 def test_a_mistake_of_some_cells_names_them_and_nothing_starts(monkeypatch):
-    monkeypatch.setattr("train.run.run.train_cell", lambda settings: pytest.fail("a cell was started"))
+    monkeypatch.setattr("train.cli.train_run", lambda settings: pytest.fail("a cell was started"))
     with pytest.raises(UserError, match=r"(?s)nothing was started:.*tokens=1 .*seed=0: .*less than one global batch"):
         train_command(given("tokens=10M,1", "tokenizer=char", "seed=0"))
 
@@ -185,7 +186,7 @@ NEEDED = {  # what a choice cannot do without
 @pytest.mark.parametrize("choice", every_choice())
 def test_every_shipped_choice_composes_and_plans(choice):
     settings = settings_of("tokens=100M", choice, *NEEDED.get(choice, []))[0]
-    assert settings.run_name in plan_text(settings)
+    assert settings.run_name in expect_run(settings).describe()
 
 
 def test_the_demo_experiment_plans():
@@ -207,7 +208,7 @@ def test_the_chinese_babylm_challenge_is_one_pass_and_ten_through_its_words():
         ("chinese-babylm-org/babylm-zho-100M", "jieba", "line")
     }
     assert grid[0].run_name == "14m-102Mw-char-babylm_zho-s0"
-    assert "at most, for 102,000,000 words (jieba) at 2 a word" in plan_text(grid[0])
+    assert "at most, for 102,000,000 words (jieba) at 2 a word" in expect_run(grid[0]).describe()
 
 
 def test_the_chinese_babylm_challenge_on_own_text_plans_without_a_network(tmp_path):
@@ -217,7 +218,7 @@ def test_the_chinese_babylm_challenge_on_own_text_plans_without_a_network(tmp_pa
     )
     assert (settings.run_name, settings.data.max_epochs) == ("14m-102Mw-char-texts-s0", 20)
     pytest.importorskip("jieba")
-    assert "at most, for 102,000,000 words (jieba) at 1.85 a word" in plan_text(settings)
+    assert "at most, for 102,000,000 words (jieba) at 1.85 a word" in expect_run(settings).describe()
 
 
 def test_the_study_of_small_tokenizers_has_three_of_like_size_with_three_seeds(tmp_path):

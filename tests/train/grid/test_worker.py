@@ -19,7 +19,7 @@ from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
 from train.grid.failures import read_failure, record_failure
 from train.grid.worker import GridRun, Outcome, format_outcomes
-from train.run.run import train_cell
+from train.run.run import train_run
 from ucurve.cli import run as run_command
 from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
@@ -191,7 +191,7 @@ def occupy(runs, other):
 
 
 def work(cells, results):
-    run = GridRun(cells, train_cell)
+    run = GridRun(cells, train_run)
     run.work()
     results.put({outcome.cell: outcome.status for outcome in run.outcomes})
 
@@ -230,7 +230,7 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
     for cell in faulty:
         shutil.rmtree(runs / cell)
     before = {path: path.stat().st_mtime_ns for path in runs.glob("*/run.json")}
-    again = GridRun(cells, train_cell)
+    again = GridRun(cells, train_run)
     again.work()
     assert {outcome.cell for outcome in again.outcomes if outcome.status == "done"} == faulty
     assert [outcome.status for outcome in again.outcomes].count("skipped") == 18

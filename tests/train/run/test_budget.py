@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from train.cli import plan_text, train_command
+from train.cli import train_command
 from train.config import config_sha256
-from train.run.prepare import prepare
-from train.run.run import train_cell
+from train.run.prepare import expect_run, prepare
+from train.run.run import train_run
 from train.run_folder.checks import check_same_configuration
 from train.run_folder.config_file import load_settings
 from train.verify import run_findings
@@ -53,7 +53,7 @@ def test_two_tokenizers_have_the_same_words_and_other_tokens_and_names(budget_of
 
 def test_a_run_records_its_words_and_goes_on_with_the_tokens_it_began_with(budget_of, monkeypatch):
     settings = budget_of(WORDS // 2)
-    train_cell(settings)
+    train_run(settings)
     record, kept = read_run_facts(settings.folder), load_settings(settings.folder)
     epoch = (record.corpus.tokens - 1) // 16 * 16
     assert record.words.model_dump() == {
@@ -64,27 +64,27 @@ def test_a_run_records_its_words_and_goes_on_with_the_tokens_it_began_with(budge
     assert record.config_sha256 == config_sha256(kept.identity())
     assert run_findings(settings.folder).faults == []
     check_same_configuration(settings)
-    train_cell(settings)
+    train_run(settings)
     assert read_run_facts(settings.folder) == record
-    assert f"tokens         {kept.steps * 128:,} for {WORDS // 2:,} words (whitespace), as recorded in" in plan_text(
-        settings
+    assert f"tokens         {kept.steps * 128:,} for {WORDS // 2:,} words (whitespace), as recorded in" in (
+        expect_run(settings).describe()
     )
 
 
 def test_another_counter_is_another_configuration(budget_of):
     settings = budget_of(WORDS // 2)
-    train_cell(settings)
+    train_run(settings)
     with pytest.raises(UserError, match=r"keys differ: data\.words: 'whitespace' -> 'jieba'"):
         check_same_configuration(budget_of(WORDS // 2, "data.words=jieba"))
 
 
 def test_the_plan_is_exact_once_the_corpus_is_counted_and_estimated_before(budget_of):
     settings = budget_of(WORDS // 2, "tokenizer.vocab_size=30")
-    before = plan_text(settings)
+    before = expect_run(settings).describe()
     assert f"at most, for {WORDS // 2:,} words (whitespace) at" in before
     assert not Path(settings.paths.cache).exists()
     run = prepare(settings)
-    after = plan_text(settings)
+    after = expect_run(settings).describe()
     assert f"tokens         {run.plan.tokens:,} for {WORDS // 2:,} words" in after
     assert f"steps          {run.plan.steps:,} of" in after
 

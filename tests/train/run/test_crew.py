@@ -10,7 +10,7 @@ from eval.run import score_run
 from eval.settings import ScoreSettings
 from tests.train.conftest import CHARACTERS
 from tests.train.launching import finish, start
-from train.run.run import train_cell
+from train.run.run import train_run
 
 WORKER = Path(__file__).with_name("crew_worker.py")
 
@@ -31,7 +31,7 @@ def benchmark_root(tmp_path):
 @pytest.fixture
 def run(settings_of):
     settings = settings_of("schedule.count=2", "eval.when=never")
-    train_cell(settings)
+    train_run(settings)
     return settings.folder
 
 

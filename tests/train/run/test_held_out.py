@@ -13,7 +13,7 @@ from tests.train.conftest import CHARACTERS
 from train.engine.engine import TorchEngine
 from train.run.held_out import sum_loss
 from train.run.prepare import prepare
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.verify import run_findings
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
@@ -81,10 +81,10 @@ def test_no_held_out_document_is_in_the_token_shards(settings_of):
 
 def test_training_is_the_same_with_validation_files_and_with_nothing_held_out(settings_of, corpus):
     plain = settings_of("data.holdout=0")
-    train_cell(plain)
+    train_run(plain)
     (corpus / "validation.txt").write_text("天地玄黄，" + CHARACTERS)
     with_files = settings_of("name=with-files")
-    train_cell(with_files)
+    train_run(with_files)
     assert not (plain.folder / HELD_OUT).exists()
     assert len(rows(with_files.folder)) == 5
     assert read_run_facts(plain.folder).data_sha256 == read_run_facts(with_files.folder).data_sha256
@@ -99,10 +99,10 @@ def test_a_run_that_goes_on_ends_with_the_same_bytes(finished, settings_of, monk
     shutil.rmtree(finished)
     undo = cut_after(monkeypatch, step)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings_of(SHARE, "resume.seconds=0"))
+        train_run(settings_of(SHARE, "resume.seconds=0"))
     assert [row["step"] for row in rows(finished)] == [number for number in STEPS if int(number) <= step]
     undo()
-    train_cell(settings_of(SHARE, "resume.seconds=0"))
+    train_run(settings_of(SHARE, "resume.seconds=0"))
     assert (finished / HELD_OUT).read_bytes() == whole
     assert run_findings(finished).faults == []
 
@@ -112,9 +112,9 @@ def test_steps_that_are_repeated_give_no_second_line(finished, settings_of, monk
     shutil.rmtree(finished)
     undo = cut_after(monkeypatch, 6)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings_of(SHARE, "resume.seconds=3600"))  # no state: all steps are repeated
+        train_run(settings_of(SHARE, "resume.seconds=3600"))  # no state: all steps are repeated
     undo()
-    train_cell(settings_of(SHARE))
+    train_run(settings_of(SHARE))
     assert (finished / HELD_OUT).read_bytes() == whole
 
 
@@ -125,7 +125,7 @@ def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished
     shutil.rmtree(finished)
     undo = cut_after(monkeypatch, 6)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings_of(SHARE, "resume.seconds=0"))
+        train_run(settings_of(SHARE, "resume.seconds=0"))
     undo()
     path = finished / HELD_OUT
     content = path.read_bytes()
@@ -133,7 +133,7 @@ def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished
         path.unlink()
     else:
         path.write_bytes(content[:-20] if change == "cut off" else content.replace(b"\n1,", b"\n3,"))
-    train_cell(settings_of(SHARE, "resume.seconds=0"))
+    train_run(settings_of(SHARE, "resume.seconds=0"))
     assert path.read_bytes() == whole
     assert run_findings(finished).faults == []
 
@@ -143,13 +143,13 @@ def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settin
     shutil.rmtree(finished)
     undo = cut_after(monkeypatch, 6)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings_of(SHARE, "resume.seconds=0"))
+        train_run(settings_of(SHARE, "resume.seconds=0"))
     undo()
     (finished / HELD_OUT).unlink()
     weights = finished / "checkpoints/step00000001/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-5] + bytes(5))
     with pytest.raises(RunError, match=r"step00000001/model\.safetensors: its hash is not .* held_out\.csv needs"):
-        train_cell(settings_of(SHARE, "resume.seconds=0"))
+        train_run(settings_of(SHARE, "resume.seconds=0"))
 
 
 def test_a_changed_byte_of_a_finished_run_is_found(finished, settings_of):
@@ -157,7 +157,7 @@ def test_a_changed_byte_of_a_finished_run_is_found(finished, settings_of):
     path.write_text(path.read_text().replace("12,1536,", "12,1537,"))
     assert run_findings(finished).faults == [f"{path}: its hash is not run.json's"]
     with pytest.raises(RunError, match=r"held_out\.csv: its hash is not run\.json's; restore it"):
-        train_cell(settings_of(SHARE))
+        train_run(settings_of(SHARE))
     path.unlink()
     assert f"{path}: missing" in run_findings(finished).faults
 
@@ -173,17 +173,17 @@ def test_lines_are_checked_one_by_one(finished):
 
 def test_another_held_out_text_is_refused(settings_of, corpus):
     (corpus / "validation.txt").write_text(CHARACTERS)
-    train_cell(settings_of())
+    train_run(settings_of())
     (corpus / "validation.txt").write_text(CHARACTERS[::-1])
     with pytest.raises(UserError, match=r"has another held-out text: held_out\.sha256"):
-        train_cell(settings_of())
+        train_run(settings_of())
 
 
 def test_the_share_is_part_of_a_run(settings_of):
     assert settings_of(SHARE).identity()["data"]["holdout"] == 0.1
-    train_cell(settings_of("data.holdout=0"))
+    train_run(settings_of("data.holdout=0"))
     with pytest.raises(UserError, match=r"these keys differ: data\.holdout: 0\.0 -> 0\.1\."):
-        train_cell(settings_of(SHARE))
+        train_run(settings_of(SHARE))
 
 
 @pytest.mark.parametrize("length", [1, 2, 15, 16, 100])

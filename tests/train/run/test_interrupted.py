@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from train.engine.engine import TorchEngine, check_state_complete
 from train.engine.signals import Interrupted, StopSignals
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder.resume import find_newest_state, load_state, save_state
 from train.verify import run_findings
 from ucurve.errors import RunError, UserError
@@ -64,7 +64,7 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
     undo, before = signal_in_step(monkeypatch, number), signal.getsignal(number)
     settings = settings_of()
     with pytest.raises(SystemExit) as raised:
-        train_cell(settings)
+        train_run(settings)
     assert raised.value.code == code
     said = capfd.readouterr().err
     kept = f"stopped by {name}: the state after step 4 is kept, the same command goes on; exit code {code}"
@@ -75,7 +75,7 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
     assert signal.getsignal(number) == before, "outside a run the signals do what they did"
     undo()
-    train_cell(settings)
+    train_run(settings)
     assert outcome(run) == alone
     assert run_findings(run).faults == []
 
@@ -91,7 +91,7 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
     monkeypatch.setattr("train.run.saving.save_state", saving)
     settings = settings_of()
     with pytest.raises(Interrupted):
-        train_cell(settings)
+        train_run(settings)
     run = folder_of(settings)
     state = load_file(run / "resume/step00000004/state.safetensors")
     check_state_complete(state, torch.nn.Module(), 4)
@@ -110,10 +110,10 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
     monkeypatch.setattr("train.evaluation.score_checkpoint", scoring)
     settings = settings_of("resume.seconds=1000", "resume.background=false")
     with pytest.raises(Interrupted, match="75"):
-        train_cell(settings)
+        train_run(settings)
     run = folder_of(settings)
     assert find_newest_state(run, {}) == 5
-    train_cell(settings)
+    train_run(settings)
     assert scored == [0, 1, 2, 5, 12]
     assert outcome(run) == alone
 
@@ -123,7 +123,7 @@ def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, 
     monkeypatch.setattr("train.run.prepare.build_token_store", lambda *_, **__: os.kill(os.getpid(), number))
     settings = settings_of()
     with pytest.raises(Interrupted) as raised:
-        train_cell(settings)
+        train_run(settings)
     assert raised.value.code == code
     assert f": the same command goes on; exit code {code}" in capfd.readouterr().err
     assert not folder_of(settings).exists()
@@ -133,7 +133,7 @@ def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of
     monkeypatch.setattr("train.evaluation.score_at_end", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     settings = settings_of()
     with pytest.raises(Interrupted):
-        train_cell(settings)
+        train_run(settings)
     assert "stopped by Ctrl-C: scores made so far are kept, the same command goes on" in capfd.readouterr().err
     assert read_run_facts(folder_of(settings)).status == "finished"
 
@@ -217,7 +217,7 @@ def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch)
     monkeypatch.setattr(TorchEngine, "step", stepping)
     settings = settings_of()
     with pytest.raises(ValueError, match="odd"):
-        train_cell(settings)
+        train_run(settings)
     record = read_run_facts(folder_of(settings))
     assert (record.status, record.error) == ("failed", "ValueError: odd")
 
@@ -228,7 +228,7 @@ def cut(settings_of, monkeypatch):
     settings = settings_of("resume.seconds=0")
     undo = signal_in_step(monkeypatch, signal.SIGTERM, 6)
     with pytest.raises(Interrupted):
-        train_cell(settings)
+        train_run(settings)
     undo()
     assert sorted(path.name for path in (folder_of(settings) / "resume").iterdir()) == ["step00000005", "step00000006"]
     return settings
@@ -254,7 +254,7 @@ def without(name):
 def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys, damage):
     run = folder_of(cut)
     damage(run / "resume/step00000006")
-    train_cell(cut)
+    train_run(cut)
     said = capsys.readouterr().err
     assert "step00000006 is damaged; going on from an older state" in said
     assert "going on after step 5" in said
@@ -266,7 +266,7 @@ def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys)
     run = folder_of(cut)
     for state in (run / "resume").iterdir():
         torn(state)
-    train_cell(cut)
+    train_run(cut)
     assert capsys.readouterr().err.count("is damaged") == 2
     assert outcome(run) == alone
 
@@ -283,10 +283,10 @@ def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch)
         patch.setattr("safetensors.torch.save_file", killed)
         patch.setattr("ucurve.storage.files.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
-            train_cell(cut)
+            train_run(cut)
     run = folder_of(cut)
     assert len(list((run / "resume").glob(".*"))) == 1
-    train_cell(cut)
+    train_run(cut)
     assert outcome(run) == alone
     assert not list((run / "resume").glob(".*"))
 
@@ -300,10 +300,10 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
     with monkeypatch.context() as patch:
         patch.setattr("safetensors.torch.save_file", full)
         with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
-            train_cell(cut)
+            train_run(cut)
     assert read_run_facts(run).status == "failed"
     assert find_newest_state(run, {}) == 6
-    train_cell(cut)
+    train_run(cut)
     assert outcome(run) == alone
 
 
@@ -317,7 +317,7 @@ def test_a_state_without_moments_is_never_gone_on_from(cut):
     }
     save_state(run, 6, weights, owner)
     with pytest.raises(RunError, match=r"the state after step 6 lacks \d+ of \d+ parts, as optimizer/exp_avg/"):
-        train_cell(cut)
+        train_run(cut)
 
 
 def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monkeypatch):
@@ -333,7 +333,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
 
     monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
     with pytest.raises(RunError, match=r"logits of the checkpoint read back differ from the live model's by"):
-        train_cell(settings_of())
+        train_run(settings_of())
 
 
 def test_several_processes_are_refused_where_they_cannot_share(settings_of, monkeypatch):
@@ -341,12 +341,12 @@ def test_several_processes_are_refused_where_they_cannot_share(settings_of, monk
     for name, value in launcher.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"):
-        train_cell(settings_of())
+        train_run(settings_of())
     with pytest.raises(UserError, match=r"engine=torch runs in one process, and 3 were started"):
-        train_cell(settings_of("engine=torch"))
+        train_run(settings_of("engine=torch"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UserError, match=r"3 processes need DeepSpeed: .*extra \[deepspeed\]"):
-        train_cell(settings_of())
+        train_run(settings_of())
     monkeypatch.delenv("MASTER_PORT")
     with pytest.raises(UserError, match=r"WORLD_SIZE=3 is set and MASTER_PORT not"):
-        train_cell(settings_of())
+        train_run(settings_of())

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.train.launching import finish, start
-from train.cli import plan_text
 from train.model.precision import choose_precision
-from train.run.run import train_cell
+from train.run.prepare import expect_run
+from train.run.run import train_run
 from train.verify import run_findings
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
@@ -19,7 +19,7 @@ HALF = "engine.precision=bfloat16"
 
 def test_a_run_in_bfloat16_says_so_and_is_whole(settings_of, capsys):
     settings = settings_of(HALF)
-    train_cell(settings)
+    train_run(settings)
     assert "torch on cpu; products in bfloat16; weights, moments and loss in float32" in capsys.readouterr().err
     assert run_findings(settings.folder).faults == []
     record = read_run_facts(settings.folder)
@@ -30,23 +30,27 @@ def test_a_run_in_bfloat16_says_so_and_is_whole(settings_of, capsys):
 
 @pytest.mark.parametrize(("first", "second"), [("float32", "bfloat16"), ("bfloat16", "float32")])
 def test_two_precisions_never_share_a_folder(settings_of, first, second):
-    train_cell(settings_of(f"engine.precision={first}"))
+    train_run(settings_of(f"engine.precision={first}"))
     with pytest.raises(UserError, match=f"these keys differ: engine.precision: '{first}' -> '{second}'"):
-        train_cell(settings_of(f"engine.precision={second}"))
+        train_run(settings_of(f"engine.precision={second}"))
 
 
 def test_a_run_of_an_accelerator_does_not_go_on_in_another_precision_by_itself(settings_of, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("train.config.choose_precision", lambda _: "bfloat16")
-        train_cell(settings_of("engine.precision=auto"))
+        train_run(settings_of("engine.precision=auto"))
     assert choose_precision("cpu") == "float32"
     with pytest.raises(UserError, match=r"engine\.precision: 'bfloat16' -> 'float32'"):
-        train_cell(settings_of("engine.precision=auto", "engine.device=cpu"))
+        train_run(settings_of("engine.precision=auto", "engine.device=cpu"))
 
 
 def test_the_plan_names_the_precision(settings_of):
-    assert "\nprecision      float32\n" in plan_text(settings_of("engine.precision=float32", "tokenizer=bpe"))
-    assert "\nprecision      products in bfloat16; weights," in plan_text(settings_of(HALF, "tokenizer=bpe"))
+    assert (
+        "\nprecision      float32\n" in expect_run(settings_of("engine.precision=float32", "tokenizer=bpe")).describe()
+    )
+    assert (
+        "\nprecision      products in bfloat16; weights," in expect_run(settings_of(HALF, "tokenizer=bpe")).describe()
+    )
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ from tests.facts import change_run
 from train.engine.engine import TorchEngine
 from train.run import saving
 from train.run.prepare import prepare
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder import records
 from train.run_folder.checkpoint import describe_files
 from train.run_folder.records import MetricsLog
@@ -77,26 +77,26 @@ def test_step_0_is_untrained_and_step_1_differs(finished):
 
 def test_a_finished_run_is_left_alone(finished, settings_of):
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*.safetensors")}
-    train_cell(settings_of())
+    train_run(settings_of())
     assert before == {path: path.stat().st_mtime_ns for path in finished.rglob("*.safetensors")}
 
 
 def test_another_configuration_is_refused_by_its_keys(finished, settings_of):
     before = (finished / "config.yaml").read_bytes()
     with pytest.raises(UserError, match=r"these keys differ: optimizer\.clip: 1\.0 -> 2\.0; schedule\.count: 5 -> 4"):
-        train_cell(settings_of("optimizer.clip=2", "schedule.count=4"))
+        train_run(settings_of("optimizer.clip=2", "schedule.count=4"))
     assert (finished / "config.yaml").read_bytes() == before
 
 
 def test_other_data_under_the_same_name_is_refused(finished, settings_of, corpus):
     (corpus / "train.jsonl").write_text(json.dumps({"text": "天地玄黄宇宙洪荒" * 300}) + "\n")
     with pytest.raises(UserError, match=r"was trained on other data: data_sha256"):
-        train_cell(settings_of())
+        train_run(settings_of())
 
 
 def test_what_does_not_change_the_outcome_may_change(finished, settings_of):
     before = {path: path.read_bytes() for path in finished.glob("checkpoints/*/*")}
-    train_cell(settings_of("engine.micro_batch=8", "resume.seconds=5"))
+    train_run(settings_of("engine.micro_batch=8", "resume.seconds=5"))
     assert before == {path: path.read_bytes() for path in finished.glob("checkpoints/*/*")}
 
 
@@ -113,10 +113,10 @@ def test_a_cut_off_run_goes_on_to_the_same_bytes(tmp_path, finished, settings_of
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings_of("resume.seconds=0"))
+        train_run(settings_of("resume.seconds=0"))
     assert run_findings(finished).faults, "a run that was cut off is not whole"
     monkeypatch.setattr(TorchEngine, "step", step)
-    train_cell(settings_of("resume.seconds=0"))
+    train_run(settings_of("resume.seconds=0"))
     assert (finished / LAST).read_bytes() == whole
     assert losses(finished) == expected
     assert run_findings(finished).faults == []
@@ -148,7 +148,7 @@ def test_a_checkpoint_torn_by_the_kill_is_written_again(finished, settings_of):
     (finished / "checkpoints" / ".step00000005.tmp-1").mkdir()
     change_run(finished, status="running")
     (finished / "checkpoints/step00000005/config.json").unlink()
-    train_cell(settings_of())
+    train_run(settings_of())
     assert run_findings(finished).faults == []
 
 
@@ -199,7 +199,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_state(settings_of, monkey
     monkeypatch.setattr(TorchEngine, "accumulate", poisoned)
     settings = settings_of()
     with pytest.raises(RunError, match=r"the loss is nan at step 7; the state after step 6 is kept in resume/"):
-        train_cell(settings)
+        train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
     assert read_run_facts(run).status == "failed"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000006"]
@@ -218,7 +218,7 @@ def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypa
             records, "write_run_facts", lambda run, facts: (full if facts.status == "failed" else write)(run, facts)
         )
         with pytest.raises(RunError, match="No space left on device"):
-            train_cell(settings)
+            train_run(settings)
 
 
 def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
@@ -229,14 +229,14 @@ def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("train.run_folder.checkpoint._save_model", full)
         with pytest.raises(RunError, match="No space left on device"):
-            train_cell(settings)
-    train_cell(settings)
+            train_run(settings)
+    train_run(settings)
     assert run_findings(Path(settings.paths.runs) / settings.run_name).faults == []
 
 
 def test_a_corpus_shorter_than_the_budget_says_how_many_epochs(settings_of):
     with pytest.raises(UserError, match=r"tokens=100,352 means 1\d\.\d+ epochs of data=small_corpus"):
-        train_cell(settings_of("tokens=100352"))
+        train_run(settings_of("tokens=100352"))
     settings = settings_of("tokens=100352", "data.max_epochs=40", "dry_run=true")
     assert prepare(settings).plan.steps == 784
 
@@ -244,7 +244,7 @@ def test_a_corpus_shorter_than_the_budget_says_how_many_epochs(settings_of):
 def test_a_corpus_without_one_whole_sequence_is_refused(settings_of, corpus):
     (corpus / "train.jsonl").write_text(json.dumps({"text": "天地"}) + "\n")
     with pytest.raises(UserError, match=r"has 3 tokens, too few for one sequence of 16"):
-        train_cell(settings_of("data.max_epochs=1000"))
+        train_run(settings_of("data.max_epochs=1000"))
 
 
 def test_a_folder_that_is_no_run_is_refused(settings_of):
@@ -253,7 +253,7 @@ def test_a_folder_that_is_no_run_is_refused(settings_of):
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match=r"exists and is not a run of this suite"):
-        train_cell(settings)
+        train_run(settings)
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
@@ -261,24 +261,24 @@ def test_a_folder_that_is_no_run_is_refused(settings_of):
 def test_a_place_that_cannot_be_written_is_refused(settings_of, tmp_path, key):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=rf"paths\.{key}=.*file is not a folder that can be written to"):
-        train_cell(settings_of(f"paths.{key}={tmp_path / 'file' / 'below'}"))
+        train_run(settings_of(f"paths.{key}={tmp_path / 'file' / 'below'}"))
 
 
 def test_a_name_too_long_for_a_file_system_is_refused(settings_of):
     with pytest.raises(UserError, match=r"is longer than 200 bytes"):
-        train_cell(settings_of(f"name={'a' * 250}"))
+        train_run(settings_of(f"name={'a' * 250}"))
 
 
 def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_of, capsys):
     whole = (finished / LAST).read_bytes()
     change_run(finished, status="running")
     other = settings_of("seed=1")
-    train_cell(other)
+    train_run(other)
     strange = Path(other.paths.runs) / other.run_name / LAST
     folder = finished / Path(LAST).parent
     (folder / "model.safetensors").write_bytes(strange.read_bytes())
     write_manifest(folder, describe_files(folder, read_manifest(folder)))
-    train_cell(settings_of())
+    train_run(settings_of())
     assert (finished / LAST).read_bytes() == whole
     assert "is incomplete or has other weights than this run computes; it is rewritten" in capsys.readouterr().err
 
@@ -286,7 +286,7 @@ def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_o
 def test_a_finished_run_with_a_checkpoint_gone_says_so(finished, settings_of):
     shutil.rmtree(finished / "checkpoints/step00000002")
     with pytest.raises(RunError, match=r"checkpoints are missing: step00000002"):
-        train_cell(settings_of())
+        train_run(settings_of())
 
 
 def test_two_writers_of_one_run_are_refused(settings_of):
@@ -296,7 +296,7 @@ def test_two_writers_of_one_run_are_refused(settings_of):
     folder = Path(settings.paths.runs)
     (folder / ".locks").mkdir(parents=True)
     with FileLock(folder / ".locks" / f"{settings.run_name}.lock"), pytest.raises(UserError, match="is being written"):
-        train_cell(settings)
+        train_run(settings)
 
 
 def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_path):
@@ -306,9 +306,9 @@ def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_pat
     run.parent.mkdir()
     run.symlink_to(tmp_path / "elsewhere" / run.name)
     with only_writer(run), pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"):
-        train_cell(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
+        train_run(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
     assert not Path(settings.paths.tokenizers).exists()
-    train_cell(settings)
+    train_run(settings)
     assert run_findings(run).faults == []
 
 
@@ -373,7 +373,7 @@ def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, 
     with monkeypatch.context() as patch:
         patch.setattr(TorchEngine, "step", cut)
         with pytest.raises(KeyboardInterrupt):
-            train_cell(settings_of("resume.seconds=0"))
+            train_run(settings_of("resume.seconds=0"))
     for name, place in (("append", MetricsLog), ("write_checkpoint", saving), ("save_state", saving)):
         real = getattr(place, name)
 
@@ -382,7 +382,7 @@ def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, 
             return _real(*given, **more)
 
         monkeypatch.setattr(place, name, noted)
-    train_cell(settings_of("resume.seconds=0", "resume.background=false"))
+    train_run(settings_of("resume.seconds=0", "resume.background=false"))
     assert written == ["append", "save_state", "append", "write_checkpoint", "save_state"]
 
 
@@ -400,7 +400,7 @@ def test_a_run_goes_on_with_its_own_tokenizer_when_the_rule_that_builds_one_has_
     settings = settings_of()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Survey, "choose_characters", lambda found, _: list(found.counts))
-        train_cell(settings)
+        train_run(settings)
         first = prepare(settings)
     shutil.rmtree(settings.paths.tokenizers)
     again = prepare(settings)
@@ -408,4 +408,4 @@ def test_a_run_goes_on_with_its_own_tokenizer_when_the_rule_that_builds_one_has_
     assert "鑫" in load_tokenizer(again.tokenizer).get_vocab()
     other = prepare(settings_of("name=other", f"paths.tokenizers={settings.paths.tokenizers}-new"))
     assert "鑫" not in load_tokenizer(other.tokenizer).get_vocab()
-    train_cell(settings)
+    train_run(settings)

@@ -11,7 +11,7 @@ import torch
 from train.engine.engine import TorchEngine
 from train.engine.signals import Interrupted
 from train.run import saving
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run.saving import StateClock
 from train.run_folder.background import BackgroundWriter, HostCopy
 from train.run_folder.checkpoint import find_faults
@@ -45,11 +45,11 @@ def written(run):
 @pytest.mark.long
 def test_what_is_written_beside_the_training_is_the_same(settings_of, monkeypatch):
     at_once = settings_of("name=once", "resume.seconds=0", "resume.background=false")
-    train_cell(at_once)
+    train_run(at_once)
     slowly(monkeypatch, "write_checkpoint")
     slowly(monkeypatch, "save_state")
     beside = settings_of("name=beside", "resume.seconds=0")
-    train_cell(beside)
+    train_run(beside)
     expected, found = written(folder_of(at_once)), written(folder_of(beside))
     expected = {name: data for name, data in expected.items() if "manifest" not in name}  # has the run's name's hash
     assert {name: data for name, data in found.items() if name in expected} == expected
@@ -74,7 +74,7 @@ def test_steps_go_on_while_a_checkpoint_is_written(settings_of, monkeypatch):
     step = TorchEngine.step
     monkeypatch.setattr(TorchEngine, "step", stepping)
     monkeypatch.setattr(saving, "write_checkpoint", slow)
-    train_cell(settings_of())
+    train_run(settings_of())
     assert events.index("step 8") < events.index("checkpoint 5") < events.index("checkpoint 12")
 
 
@@ -83,7 +83,7 @@ def test_logits_are_compared_at_the_first_checkpoint_of_each_run(settings_of, mo
     monkeypatch.setattr(saving, "compare_logits", lambda folder, _: compared.append(folder))
     runs = [settings_of(f"name={name}") for name in ("one", "two")]
     for settings in runs:
-        train_cell(settings)
+        train_run(settings)
     assert compared == [folder_of(settings) / "checkpoints" / "step00000000" for settings in runs]
 
 
@@ -91,7 +91,7 @@ def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of,
     slowly(monkeypatch, "write_checkpoint", lambda: os.kill(os.getpid(), signal.SIGTERM))
     settings = settings_of()
     with pytest.raises(Interrupted, match="75"):
-        train_cell(settings)
+        train_run(settings)
     run = folder_of(settings)
     names = sorted(path.name for path in (run / "checkpoints").iterdir())
     assert names[0] == "step00000000"
@@ -99,7 +99,7 @@ def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of,
     assert find_newest_state(run, {}) is not None
     assert not list(run.rglob(".*.tmp-*"))
     monkeypatch.undo()
-    train_cell(settings)
+    train_run(settings)
     assert read_run_facts(run).status == "finished"
 
 
@@ -110,7 +110,7 @@ def test_an_error_of_the_thread_ends_the_run_before_anything_else_is_written(set
     monkeypatch.setattr("train.run_folder.checkpoint._save_model", full)
     settings = settings_of("resume.seconds=0")
     with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
-        train_cell(settings)
+        train_run(settings)
     run = folder_of(settings)
     assert read_run_facts(run).status == "failed"
     assert not list((run / "checkpoints").iterdir())
@@ -128,7 +128,7 @@ def test_an_error_in_the_last_checkpoint_keeps_a_run_from_being_finished(setting
     monkeypatch.setattr(saving, "write_checkpoint", broken)
     settings = settings_of()
     with pytest.raises(RunError, match="a checkpoint read back differs"):
-        train_cell(settings)
+        train_run(settings)
     assert read_run_facts(folder_of(settings)).status == "failed"
 
 

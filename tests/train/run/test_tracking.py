@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from train.engine.engine import TorchEngine
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run.tracking import check_tracker, start_tracker
 from ucurve.errors import UserError
 
@@ -125,7 +125,7 @@ def check_values(client, run):
 @pytest.mark.long
 def test_every_checkpoint_is_sent(tracked, client):
     settings = tracked()
-    train_cell(settings)
+    train_run(settings)
     check_values(client, settings.folder)
     assert client.opened == 1
     assert len(client.values("held_out/loss")) == len(client.values("accuracy/zhoblimp/all")) == len(STEPS)
@@ -143,9 +143,9 @@ def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     with pytest.raises(KeyboardInterrupt):
-        train_cell(settings)
+        train_run(settings)
     monkeypatch.setattr(TorchEngine, "step", step)
-    train_cell(settings)
+    train_run(settings)
     assert client.opened == 2
     check_values(client, settings.folder)
 
@@ -153,12 +153,12 @@ def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
 @pytest.mark.long
 def test_scores_that_are_made_at_the_end_are_sent_too(tracked, client):
     settings = tracked("eval.when=end")
-    train_cell(settings)
+    train_run(settings)
     check_values(client, settings.folder)
-    train_cell(settings)
+    train_run(settings)
     assert client.opened == 2, "one for training, one for the scores; none where nothing is new"
     shutil.rmtree(settings.folder / "eval")
-    train_cell(settings)
+    train_run(settings)
     check_values(client, settings.folder)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder.config_file import configuration_text, load_settings, read_configuration, stored_config_sha256
 from train.verify import run_findings
 from ucurve.errors import UserError
@@ -55,11 +55,11 @@ def test_paths_elsewhere_and_what_determines_the_outcome_stay_as_given(at_home, 
 def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     settings = settings_of()
-    train_cell(settings)
+    train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
     before = (run / "config.yaml").read_bytes()
     assert str(tmp_path).encode() not in before
-    train_cell(settings)
+    train_run(settings)
     assert (run / "config.yaml").read_bytes() == before
     assert run_findings(run).faults == []
     monkeypatch.setenv("HOME", "/home/else")

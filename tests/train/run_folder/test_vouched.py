@@ -11,7 +11,7 @@ from tests.facts import run_facts, write_run
 from tests.flips import write_inputs
 from train.config import read_settings
 from train.replay import open_batches
-from train.run.run import train_cell
+from train.run.run import train_run
 from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
 from train.verify import run_findings, verify_command
@@ -40,7 +40,7 @@ def trained(tmp_path_factory):
     small = ["model=tiny", "tokens=1536", "tokenizer=char", f"data.path={folder / 'corpus'}", "engine.micro_batch=4"]
     small += ["batch.sequences=8", "batch.length=16", "schedule.count=4", "resume.seconds=0"]
     settings = read_settings(compose("train", [*small, *paths]))
-    train_cell(settings)
+    train_run(settings)
     shutil.copytree(Path(settings.paths.runs) / settings.run_name, folder / "kept")
     return settings, folder / "kept"
 
@@ -91,19 +91,19 @@ def test_verify_finds_a_changed_digit(finished, name, fault):
 def test_a_finished_run_with_a_changed_digit_is_not_taken_up(finished, settings, name):
     flip_digit(finished / name)
     with pytest.raises(RunError, match=rf"{Path(name).name}: not what was written"):
-        train_cell(settings)
+        train_run(settings)
 
 
 def test_a_damaged_tokenizer_is_copied_again_once_it_is_removed(finished, settings):
     flip_digit(finished / "tokenizer" / "statistics.json")
     with pytest.raises(RunError, match=r"statistics\.json: its hash is not run\.json's; remove .*tokenizer and start"):
-        train_cell(settings)
+        train_run(settings)
     with pytest.raises(DamagedError, match=r"statistics\.json: its hash is not run\.json's; restore it from a copy"):
         open_batches(finished)
     for path in (finished / "tokenizer").iterdir():
         path.unlink()
     (finished / "tokenizer").rmdir()
-    train_cell(settings)
+    train_run(settings)
     assert run_findings(finished).faults == []
 
 
@@ -113,12 +113,12 @@ def test_a_changed_configuration_is_told_from_another_one(finished, settings):
     with pytest.raises(
         RunError, match=r"config\.yaml: not what was written: optimizer\.clip: 2\.0 -> 1\.0, and run\.json"
     ):
-        train_cell(settings)
+        train_run(settings)
 
 
 def test_a_new_start_may_change_paths_and_stays_whole(finished, settings, tmp_path):
     before = sha256_file(finished / "config.yaml")
-    train_cell(replace(settings, paths=replace(settings.paths, cache=str(tmp_path / "elsewhere"))))
+    train_run(replace(settings, paths=replace(settings.paths, cache=str(tmp_path / "elsewhere"))))
     assert sha256_file(finished / "config.yaml") != before
     assert run_findings(finished).faults == []
     assert read_run_facts(finished).files_before is None

@@ -21,7 +21,7 @@ from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTra
 from eval.templates.demo import training_text
 from tests.hub_repositories import sentencepiece_model
 from train.corpus.corpus import CorpusSettings
-from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary
+from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary, find_tokenizer
 from train.tokenizer.characters import contains_han, survey
 from train.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
 from train.tokenizer.training import _learn, as_transformers, train_bpe, train_char, train_word
@@ -420,23 +420,26 @@ class TestForeign:
 
 
 class TestExpectedVocabulary:
+    def expected(self, settings, corpus, root):
+        return expected_vocabulary(settings, find_tokenizer(settings, corpus, root))
+
     def test_of_a_tokenizer_that_is_built_and_one_that_is_not(self, tmp_path):
         corpus, root = corpus_file(tmp_path), tmp_path / "out"
         wanted = tokenizer_settings("char", vocab_size=12142)
-        assert expected_vocabulary(wanted, corpus, root) == (12142, "(expected; the tokenizer is not built yet)")
+        assert self.expected(wanted, corpus, root) == (12142, "(expected; the tokenizer is not built yet)")
         assert not root.exists()
         folder = build_tokenizer(wanted, corpus, root)
-        assert expected_vocabulary(wanted, corpus, root) == (len(set(TEXT)) + 2, f"(of {folder})")
+        assert self.expected(wanted, corpus, root) == (len(set(TEXT)) + 2, f"(of {folder})")
 
     def test_without_a_corpus(self, tmp_path):
-        assert expected_vocabulary(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
+        assert self.expected(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
 
     @pytest.mark.parametrize("expected", [None, 60])
     def test_of_a_folder_that_is_here(self, tmp_path, expected):
         wanted = tokenizer_settings("hub", name="mine", path=str(save_bert(tmp_path / "bert")), vocab_size=expected)
-        found = expected_vocabulary(wanted, corpus_file(tmp_path), tmp_path / "out")
+        found = self.expected(wanted, corpus_file(tmp_path), tmp_path / "out")
         assert found == (9, f"(of {tmp_path / 'bert'})")
-        assert expected_vocabulary(wanted, CorpusSettings(kind="text"), tmp_path / "out") == found
+        assert self.expected(wanted, CorpusSettings(kind="text"), tmp_path / "out") == found
         assert not (tmp_path / "out").exists()
 
     def test_of_a_folder_that_cannot_be_read(self, tmp_path):
@@ -444,12 +447,12 @@ class TestExpectedVocabulary:
         (tmp_path / "bert/tokenizer.json").write_text("{")
         wanted = tokenizer_settings("hub", name="mine", path=str(tmp_path / "bert"))
         with pytest.raises(UserError, match=r"bert: .*tokenizer"):
-            expected_vocabulary(wanted, corpus_file(tmp_path), tmp_path / "out")
+            self.expected(wanted, corpus_file(tmp_path), tmp_path / "out")
 
     def test_unknown_size(self, tmp_path):
         with pytest.raises(UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"):
             wanted = tokenizer_settings("hub", name="mine", path="some/id")
-            expected_vocabulary(wanted, CorpusSettings(kind="text"), tmp_path)
+            self.expected(wanted, CorpusSettings(kind="text"), tmp_path)
 
 
 @pytest.mark.parametrize(
