@@ -11,9 +11,8 @@ import random
 from pathlib import Path
 
 from eval.templates.pair import Pair
-from generation.rublimp.grammar.morphology import Morphology
-from generation.rublimp.resources import read_resources
-from generation.rublimp.rule import Rule, Tools
+from generation.rublimp.resources import Resources, read_resources
+from generation.rublimp.rule import Rule
 from generation.rublimp.rules.all_rules import RULES
 from generation.rublimp.text import parse_sentences
 from generation.treebank import Sentence
@@ -28,18 +27,18 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=1000)
     parser.add_argument("--misses", type=int, default=0)
     given = parser.parse_args()
-    tools = Tools(Morphology(), read_resources(given.resources))
+    resources = read_resources(given.resources)
     shares = []
     for rule in RULES:
         if given.paradigms and rule.paradigm not in given.paradigms.split(","):
             continue
-        found, frame, total = measure(rule, tools, given.published, given.sample, given.misses)
+        found, frame, total = measure(rule, resources, given.published, given.sample, given.misses)
         shares.append(found / total)
         print(f"{rule.paradigm:45} {total:5} {found / total:7.1%} {frame / total:7.1%}", flush=True)
     print(f"mean over {len(shares)} paradigms: {sum(shares) / len(shares):.1%}")
 
 
-def measure(rule: Rule, tools: Tools, published: Path, sample: int, misses: int) -> tuple[int, int, int]:
+def measure(rule: Rule, resources: Resources, published: Path, sample: int, misses: int) -> tuple[int, int, int]:
     """Return how many bad sentences are found, for how many the same word is changed, and how many there are."""
     with (published / f"{rule.paradigm}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -49,7 +48,7 @@ def measure(rule: Rule, tools: Tools, published: Path, sample: int, misses: int)
     sentences = [Sentence(text, rule.paradigm, text, words, rule.paradigm) for text, words in parsed]
     found = frame = 0
     for row, sentence in zip(rows, sentences, strict=True):
-        candidates = [made for made in rule.find(sentence, tools) if isinstance(made, Pair)]
+        candidates = [made for made in rule.find(sentence, resources) if isinstance(made, Pair)]
         hit = any(made.bad == row["target_sentence"] for made in candidates)
         found += hit
         frame += hit or any(made.columns["source_word"] == row["source_word"] for made in candidates)

@@ -16,9 +16,8 @@ from pydantic.dataclasses import dataclass
 from eval.templates.pair import Pair
 from generation.maker import Listed, Made
 from generation.order import stratified
-from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rule import Rule, Tools
+from generation.rublimp.rule import Rule
 from generation.rublimp.rules.all_rules import RULES
 from generation.rublimp.text import read_text
 from generation.treebank import Sentence, read_treebank
@@ -78,12 +77,11 @@ def make(settings: Settings, seed: int) -> Made:
     few = settings.words_per_place
     given = settings.resources
     resources = Resources(words_per_place=few) if given is None else read_resources(given, few)
-    tools = Tools(Morphology(), resources)
     candidates: dict[str, list[Pair]] = {rule.paradigm: [] for rule in rules}
     dropped: dict[str, Counter[str]] = {rule.paradigm: Counter() for rule in rules}
     for sentence in _sentences(settings):
         for rule in rules:
-            made = list(rule.find(sentence, tools))
+            made = list(rule.find(sentence, resources))
             pairs = [found for found in made if isinstance(found, Pair)]
             kept = _some(pairs, few, f"{rule.paradigm}:{sentence.id}:{seed}")
             candidates[rule.paradigm] += [_grouped(pair) for pair in kept]

@@ -3,60 +3,55 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.morphology import Morphology
+from eval.templates.pair import Pair, Value
+from generation.rublimp.grammar.forms import spell
 from generation.rublimp.resources import Resources
-from generation.treebank import Sentence
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What rules work with."""
-
-    morphology: Morphology
-    resources: Resources
+from generation.treebank import Sentence, Word
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of a paradigm.
-
-    Attributes:
-        find: yields the pairs that a sentence gives; a text is the reason why something that was found gives none.
-    """
+    """The rule of a paradigm: ``find`` yields pairs, and texts that say why something that was found gives none."""
 
     paradigm: str
     phenomenon: str
     level: str
-    find: Callable[[Sentence, Tools], Iterator[Pair | str]]
+    find: Callable[[Sentence, Resources], Iterator[Pair | str]]
+
+
+def replace_word(
+    sentence: Sentence, word: Word, form: str, feature: str, values: tuple[str, str], subtype: str
+) -> Pair | str:
+    """Return the pair of a sentence and the same with another form of a word, which is spelled as the word is."""
+    target = spell(form, word)
+    return change(sentence, {word.id: target}, (word.form, target), feature, values, subtype)
 
 
 def change(
     sentence: Sentence,
     forms: Mapping[int, str],
-    *,
-    source_word: str,
-    target_word: str,
+    words: tuple[str, str],
     feature: str,
-    source_value: str,
-    target_value: str,
+    values: tuple[str, str],
     subtype: str,
 ) -> Pair | str:
-    """Return the pair of a sentence and the same with other forms in place of words, by their numbers."""
+    """Return the pair of a sentence and the same with other forms in place of words, by their numbers.
+
+    Args:
+        words: the word whose feature changes, and what stands in its place.
+        values: of the feature, in the good and in the bad sentence.
+    """
     if any(sentence.words[number - 1].start is None for number in forms):
         return "the word is a part of a multiword token"
-    return Pair(
-        sentence.text,
-        sentence.replaced(forms),
-        {
-            "source_word": source_word,
-            "target_word": target_word,
-            "feature": feature,
-            "source_value": source_value,
-            "target_value": target_value,
-            "subtype": subtype,
-            "domain": sentence.source,
-            "sentence_id": sentence.id,
-            "length": len(sentence.words),
-        },
-    )
+    columns: dict[str, Value] = {
+        "source_word": words[0],
+        "target_word": words[1],
+        "feature": feature,
+        "source_value": values[0],
+        "target_value": values[1],
+        "subtype": subtype,
+        "domain": sentence.source,
+        "sentence_id": sentence.id,
+        "length": len(sentence.words),
+    }
+    return Pair(sentence.text, sentence.replaced(forms), columns)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, Parse, forms_of
-from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, forms_of
+from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.treebank import Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})
@@ -39,35 +39,35 @@ def match(head: Reading, other: Reading) -> bool:
     )
 
 
-def heads(morphology: Morphology, word: Word) -> list[Parse]:
+def heads(word: Word) -> list[Parse]:
     """Return the analyses of a noun or pronoun that its features in the tree allow, the likeliest first."""
     case, number = CASE_OF.get(word.feats.get("Case", "")), NUMBER_OF.get(word.feats.get("Number", ""))
     gender = GENDER_OF.get(word.feats.get("Gender", ""))
     fitting = [
         parse
-        for parse in morphology.forms_with(word.form)
+        for parse in analyses(word.form)
         if parse.tag.POS in HEADS and parse.tag.case == case and number in (None, parse.tag.number)
     ]
     return [parse for parse in fitting if gender in (None, parse.tag.gender)] or fitting
 
 
-def modifiers(morphology: Morphology, word: Word) -> list[Parse]:
+def modifiers(word: Word) -> list[Parse]:
     """Return the analyses of a word as one that agrees, the likeliest first."""
-    return [parse for parse in morphology.forms_with(word.form) if parse.tag.POS in AGREEING]
+    return [parse for parse in analyses(word.form) if parse.tag.POS in AGREEING]
 
 
-def pairs(morphology: Morphology, noun: Word, modifier: Word) -> Iterator[tuple[Parse, Parse]]:
+def pairs(noun: Word, modifier: Word) -> Iterator[tuple[Parse, Parse]]:
     """Yield the analyses of a noun and of its modifier that agree."""
-    for one in heads(morphology, noun):
-        for two in modifiers(morphology, modifier):
+    for one in heads(noun):
+        for two in modifiers(modifier):
             if match(reading(one), reading(two)):
                 yield one, two
 
 
-def agrees_somehow(morphology: Morphology, noun: str, modifier: str) -> bool:
+def agrees_somehow(noun: str, modifier: str) -> bool:
     """Say whether two forms agree in any of their readings."""
-    nouns = [reading(parse) for parse in morphology.forms_with(noun) if parse.tag.POS in HEADS]
-    others = [reading(parse) for parse in morphology.forms_with(modifier) if parse.tag.POS in AGREEING]
+    nouns = [reading(parse) for parse in analyses(noun) if parse.tag.POS in HEADS]
+    others = [reading(parse) for parse in analyses(modifier) if parse.tag.POS in AGREEING]
     return any(match(one, two) for one in nouns for two in others)
 
 

@@ -1,12 +1,10 @@
 """Forms of a lexeme: which stand for given features, and which of them cannot be read as the form they replace."""
 
 from collections.abc import Set
-from typing import Any, Final
+from typing import Final
 
-from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.morphology import Parse, spelled_like
 from generation.treebank import Word
-
-Parse = Any
 
 CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 NUMBERS: Final = ("sing", "plur")
@@ -15,33 +13,10 @@ CASE_OF: Final = {"Nom": "nomn", "Gen": "gent", "Dat": "datv", "Acc": "accs", "I
 NUMBER_OF: Final = {"Sing": "sing", "Plur": "plur"}
 GENDER_OF: Final = {"Masc": "masc", "Fem": "femn", "Neut": "neut"}
 
-MARKED: Final = frozenset(
-    [
-        "V-oy",
-        "V-ey",
-        "V-be",
-        "V-en",
-        "V-ie",
-        "V-bi",
-        "V-sh",
-        "V-ej",
-        "Fimp",
-        "Erro",
-        "Arch",
-        "Slng",
-        "Dist",
-        "Infr",
-        "Abbr",
-        "Supr",
-        "Cmp2",
-        "gen2",
-        "loc2",
-        "acc2",
-        "gen1",
-        "voct",
-        "Litr",
-    ]
-)
+MARKED: Final = frozenset({
+    "V-oy", "V-ey", "V-be", "V-en", "V-ie", "V-bi", "V-sh", "V-ej", "Fimp", "Erro", "Arch", "Slng",
+    "Dist", "Infr", "Abbr", "Supr", "Cmp2", "gen2", "loc2", "acc2", "gen1", "voct", "Litr",
+})  # fmt: skip
 """Grammemes of rare variants, which no rule puts into a sentence."""
 
 UNKNOWN: Final = "the form is not known"
@@ -63,7 +38,7 @@ def plain(form: str) -> str:
     return form.replace("ё", "е")
 
 
-def spell(morphology: Morphology, form: str, word: Word) -> str:
+def spell(form: str, word: Word) -> str:
     """Return a form with the capitals of the word that it replaces, and with yo only where that word has it."""
     printed = form if "ё" in word.form.lower() else plain(form)
-    return morphology.spelled_like(printed, word.form)
+    return spelled_like(printed, word.form)

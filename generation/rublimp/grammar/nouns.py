@@ -4,9 +4,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from generation.rublimp.grammar.agreement import heads
-from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, Parse, forms_of, plain
+from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.morphology import Parse, analyses, is_known
 from generation.rublimp.resources import NOUN, Resources
 from generation.treebank import Word
 
@@ -23,25 +23,25 @@ class Argument(NamedTuple):
     parse: Parse | None
 
 
-def animate(morphology: Morphology, word: Word) -> Argument | None:
+def animate(word: Word) -> Argument | None:
     """Return what is known of an animate noun, proper name or personal pronoun; None for other words."""
-    for parse in heads(morphology, word):
+    for parse in heads(word):
         tag = parse.tag
         personal = tag.POS == "NPRO" and parse.normal_form in PERSONAL
         if personal or ("anim" in tag and "Geox" not in tag):
             return Argument(tag.case, tag.number, tag.gender, parse)
     feats = word.feats
     case, number = CASE_OF.get(feats.get("Case", "")), NUMBER_OF.get(feats.get("Number", ""))
-    capital = word.id > 1 or not morphology.is_known(word.form)  # at the beginning every word has one
+    capital = word.id > 1 or not is_known(word.form)  # at the beginning every word has one
     is_name = word.upos == "PROPN" and feats.get("Animacy") == "Anim" and capital
     if not is_name or case is None or number is None:
         return None
     return Argument(case, number, GENDER_OF.get(feats.get("Gender", "")), None)
 
 
-def inanimate(morphology: Morphology, word: Word) -> Parse | None:
+def inanimate(word: Word) -> Parse | None:
     """Return the analysis of an inanimate noun; None for other words."""
-    found = heads(morphology, word)
+    found = heads(word)
     if word.upos not in ("NOUN", "PROPN") or not found or not _is_inanimate(found[0]):
         return None
     return found[0]
@@ -54,16 +54,15 @@ def _is_inanimate(parse: Parse) -> bool:
 def noun_lemmas(resources: Resources) -> tuple[str, ...]:
     """Return the nouns of our list, and those of the list of frequencies that are common enough."""
     ours = [lemma for lemmas in read_list("nouns")["inanimate"].values() for lemma in lemmas]
-    given = resources.common.get(NOUN, ())
-    return tuple(dict.fromkeys([*ours, *given]))
+    return tuple(dict.fromkeys([*ours, *resources.common.get(NOUN, ())]))
 
 
 @cache
-def _lexemes(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
+def _lexemes(lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
     """Return the inanimate nouns among lemmas, by gender; names and words with several analyses are left out."""
     found: dict[str, list[Parse]] = {"masc": [], "femn": [], "neut": []}
     for lemma in lemmas:
-        nouns = [parse for parse in morphology.forms_with(lemma) if parse.tag.POS == "NOUN" and parse.is_known]
+        nouns = [parse for parse in analyses(lemma) if parse.tag.POS == "NOUN" and parse.is_known]
         if any(not _is_inanimate(parse) or parse.tag.grammemes & (NAMES | MARKED) for parse in nouns):
             continue
         parse = next((p for p in nouns if p.tag.case == "nomn" and p.tag.number == "sing"), None)
@@ -73,9 +72,7 @@ def _lexemes(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, tuple
 
 
 @cache
-def inanimate_forms(
-    morphology: Morphology, lemmas: tuple[str, ...], gender: str | None, case: str, number: str
-) -> tuple[str, ...]:
+def inanimate_forms(lemmas: tuple[str, ...], gender: str | None, case: str, number: str) -> tuple[str, ...]:
     """Return inanimate nouns of a gender in a case and number; of masculine gender where none is known."""
-    forms = [forms_of(parse, {case, number})[:1] for parse in _lexemes(morphology, lemmas)[gender or "masc"]]
+    forms = [forms_of(parse, {case, number})[:1] for parse in _lexemes(lemmas)[gender or "masc"]]
     return tuple(dict.fromkeys(plain(form) for found in forms for form in found))

@@ -2,24 +2,24 @@
 
 from typing import Final
 
-from generation.rublimp.grammar.forms import MARKED, Parse, plain
-from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.forms import MARKED, plain
+from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.treebank import Sentence, Word
 
 FINITE: Final = ("VERB", "INFN")
 PERSONS: Final = {"я": ("1per", "sing"), "ты": ("2per", "sing"), "мы": ("1per", "plur"), "вы": ("2per", "plur")}
 
 
-def verb_parses(morphology: Morphology, word: Word, *grammemes: str) -> list[Parse]:
+def verb_parses(word: Word, *grammemes: str) -> list[Parse]:
     """Return the analyses of a word as a finite verb or infinitive that have all grammemes, the likeliest first."""
     wanted = set(grammemes)
-    return [p for p in morphology.forms_with(word.form) if p.tag.POS in FINITE and wanted <= p.tag.grammemes]
+    return [p for p in analyses(word.form) if p.tag.POS in FINITE and wanted <= p.tag.grammemes]
 
 
-def lexeme_of(morphology: Morphology, infinitive: str, *grammemes: str) -> Parse | None:
+def lexeme_of(infinitive: str, *grammemes: str) -> Parse | None:
     """Return the analysis of an infinitive that has the grammemes."""
     wanted = set(grammemes)
-    for parse in morphology.forms_with(infinitive):
+    for parse in analyses(infinitive):
         if parse.tag.POS == "INFN" and wanted <= parse.tag.grammemes and parse.is_known:
             return parse
     return None
@@ -55,18 +55,18 @@ def subject_of(sentence: Sentence, verb: Word) -> Word | None:
     return None
 
 
-def other_tense(sentence: Sentence, morphology: Morphology, verb: Word, parse: Parse) -> list[str]:
+def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
     """Return the forms of a perfective verb in its other tense that agree with its subject.
 
     Where the sentence does not show the subject's person or gender, every form that is possible is returned.
     """
-    lexeme = lexeme_of(morphology, parse.normal_form, "perf")
+    lexeme = lexeme_of(parse.normal_form, "perf")
     if lexeme is None:
         return []
     subject = subject_of(sentence, verb)
     if parse.tag.tense == "past":
         return _future(parse, lexeme, subject)
-    return _past(morphology, parse, lexeme, subject)
+    return _past(parse, lexeme, subject)
 
 
 def _future(parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
@@ -80,11 +80,11 @@ def _future(parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
     return [form for form in forms if form is not None]
 
 
-def _past(morphology: Morphology, parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
+def _past(parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
     if parse.tag.number == "plur":
         genders: list[str | None] = [None]
     else:
-        genders = [*_genders(morphology, subject)]
+        genders = [*_genders(subject)]
     found = []
     for gender in genders:
         wanted = {"past", parse.tag.number} | ({gender} if gender else set())
@@ -92,11 +92,11 @@ def _past(morphology: Morphology, parse: Parse, lexeme: Parse, subject: Word | N
     return [form for form in found if form is not None]
 
 
-def _genders(morphology: Morphology, subject: Word | None) -> tuple[str, ...]:
+def _genders(subject: Word | None) -> tuple[str, ...]:
     both = ("masc", "femn")
     if subject is None or subject.form.lower() in PERSONS:
         return both
-    for parse in morphology.forms_with(subject.form):
+    for parse in analyses(subject.form):
         if parse.tag.case == "nomn" and parse.tag.number == "sing" and parse.tag.gender in ("masc", "femn", "neut"):
             return (str(parse.tag.gender),)
     return {"Masc": ("masc",), "Fem": ("femn",), "Neut": ("neut",)}.get(subject.feats.get("Gender", ""), both)

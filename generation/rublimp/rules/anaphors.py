@@ -6,9 +6,10 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, Parse, forms_of, spell
-from generation.rublimp.grammar.morphology import Morphology
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, forms_of
+from generation.rublimp.grammar.morphology import Parse, analyses
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
@@ -16,14 +17,14 @@ AGREES: Final = frozenset({"acl", "nummod", "amod", "det", "conj", "appos", "fla
 """Dependents that tie a noun to the number that it has."""
 
 
-def _relatives(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse, Word, Parse]]:
+def _relatives(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield relative pronouns that are not subjects with their antecedents, and analyses of both that agree."""
     for word in sentence.words:
         if not word.form.lower().startswith("котор") or _is_subject(sentence, word):
             continue
-        antecedent = _antecedent(sentence, word, tools.morphology)
+        antecedent = _antecedent(sentence, word)
         if antecedent is not None:
-            found = _agreement(tools.morphology, word, antecedent)
+            found = _agreement(word, antecedent)
             if found is not None:
                 yield word, found[0], antecedent, found[1]
 
@@ -34,7 +35,7 @@ def _is_subject(sentence: Sentence, pronoun: Word) -> bool:
     return pronoun.relation == "nsubj" and not any(word.relation == "nsubj" for word in others)
 
 
-def _antecedent(sentence: Sentence, pronoun: Word, morphology: Morphology) -> Word | None:
+def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:
     """Return the head of the relative clause; where the tree has none, the nearest noun before that agrees."""
     word: Word | None = pronoun
     for _ in sentence.words:  # a parser may give heads that go round in a circle
@@ -45,14 +46,14 @@ def _antecedent(sentence: Sentence, pronoun: Word, morphology: Morphology) -> Wo
             return head
         word = head
     before = [other for other in sentence.words[: pronoun.id - 1] if other.upos in ("NOUN", "PROPN")]
-    return next((noun for noun in reversed(before) if _agreement(morphology, pronoun, noun) is not None), None)
+    return next((noun for noun in reversed(before) if _agreement(pronoun, noun) is not None), None)
 
 
-def _agreement(morphology: Morphology, pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
+def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
-    readings = [p for p in modifiers(morphology, pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
+    readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
-        for head in heads(morphology, noun):
+        for head in heads(noun):
             if _same(head, parse):
                 return parse, head
     return None
@@ -65,48 +66,32 @@ def _same(noun: Parse, pronoun: Parse) -> bool:
     )
 
 
-def _can_agree(morphology: Morphology, noun: Parse, form: str) -> bool:
-    return any(parse.normal_form == PRONOUN and _same(noun, parse) for parse in morphology.forms_with(form))
+def _can_agree(noun: Parse, form: str) -> bool:
+    return any(parse.normal_form == PRONOUN and _same(noun, parse) for parse in analyses(form))
 
 
 def _pronoun_changes(
-    sentence: Sentence,
-    tools: Tools,
-    pronoun: Word,
-    parse: Parse,
-    noun: Parse,
-    number: str,
-    gender: str | None,
-    feature: str,
+    sentence: Sentence, pronoun: Word, parse: Parse, noun: Parse, number: str, gender: str | None, feature: str
 ) -> Iterator[Pair | str]:
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
-        if _can_agree(tools.morphology, noun, form):
+        if _can_agree(noun, form):
             yield AMBIGUOUS
             continue
-        target = spell(tools.morphology, form, pronoun)
         old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
-        yield change(
-            sentence,
-            {pronoun.id: target},
-            source_word=pronoun.form,
-            target_word=target,
-            feature=feature,
-            source_value=str(old),
-            target_value=str(new),
-            subtype=f"anaphor_agreement_{feature.lower()}",
-        )
+        subtype = f"anaphor_agreement_{feature.lower()}"
+        yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
 
 
-def _number(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for pronoun, parse, antecedent, noun in _relatives(sentence, tools):
+def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+    for pronoun, parse, antecedent, noun in _relatives(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         gender = noun.tag.gender if number == "sing" else None
-        yield from _pronoun_changes(sentence, tools, pronoun, parse, noun, number, gender, "Number")
-        yield from _noun_changes(sentence, tools, pronoun, antecedent, noun, number)
+        yield from _pronoun_changes(sentence, pronoun, parse, noun, number, gender, "Number")
+        yield from _noun_changes(sentence, pronoun, antecedent, noun, number)
 
 
 def _noun_changes(
-    sentence: Sentence, tools: Tools, pronoun: Word, antecedent: Word, noun: Parse, number: str
+    sentence: Sentence, pronoun: Word, antecedent: Word, noun: Parse, number: str
 ) -> Iterator[Pair | str]:
     """Yield the sentence with the antecedent in the other number, unless something else agrees with it."""
     tied = antecedent.relation == "nsubj" or any(
@@ -114,35 +99,24 @@ def _noun_changes(
     )
     if tied or noun.tag.POS != "NOUN":
         return
-    readings = [parse for parse in modifiers(tools.morphology, pronoun) if parse.normal_form == PRONOUN]
+    readings = [parse for parse in modifiers(pronoun) if parse.normal_form == PRONOUN]
     forms = forms_of(noun, {noun.tag.case, number})
     if not forms:
         yield UNKNOWN
     for form in forms:
-        heads_of_form = [
-            p for p in tools.morphology.forms_with(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case
-        ]
+        heads_of_form = [p for p in analyses(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case]
         if form == noun.word or any(_same(head, parse) for head in heads_of_form for parse in readings):
             yield AMBIGUOUS
             continue
-        target = spell(tools.morphology, form, antecedent)
-        yield change(
-            sentence,
-            {antecedent.id: target},
-            source_word=antecedent.form,
-            target_word=target,
-            feature="Number",
-            source_value=str(noun.tag.number),
-            target_value=number,
-            subtype="anaphor_agreement_number",
-        )
+        values = (str(noun.tag.number), number)
+        yield replace_word(sentence, antecedent, form, "Number", values, "anaphor_agreement_number")
 
 
-def _gender(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for pronoun, parse, _, noun in _relatives(sentence, tools):
+def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+    for pronoun, parse, _noun, noun in _relatives(sentence):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):
-                yield from _pronoun_changes(sentence, tools, pronoun, parse, noun, "sing", gender, "Gender")
+                yield from _pronoun_changes(sentence, pronoun, parse, noun, "sing", gender, "Gender")
 
 
 _rule = partial(Rule, phenomenon="Anaphor Agreement", level="Syntax")

@@ -7,19 +7,20 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers_of
-from generation.rublimp.grammar.forms import UNKNOWN, Parse, forms_of, plain
+from generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Morphology
+from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from generation.rublimp.grammar.verbs import form_like, verb_parses
 from generation.rublimp.resources import VERB, Resources
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.rule import Rule, change
 from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
 from generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
 AGENT: Final = "obl:agent"
 UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")
+_form_like = cache(form_like)
 RECIPROCAL: Final = "друг"
 
 
@@ -38,23 +39,20 @@ def _is_bare(sentence: Sentence, word: Word) -> bool:
     return not modifiers_of(sentence.children[word.id])
 
 
-def _transitive_verbs(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse]]:
+def _transitive_verbs(sentence: Sentence) -> Iterator[tuple[Word, Parse]]:
     for verb in sentence.words:
         if verb.upos == "VERB":
-            parses = verb_parses(tools.morphology, verb, "tran", "indc")
+            parses = verb_parses(verb, "tran", "indc")
             if parses:
                 yield verb, parses[0]
 
 
-# The verb.
-
-
 @cache
-def _intransitive(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
+def _intransitive(lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
     """Return the verbs without a direct object by aspect; a verb that has a transitive reading too is left out."""
     found: dict[str, list[Parse]] = {"perf": [], "impf": []}
     for lemma in lemmas:
-        parses = [parse for parse in morphology.forms_with(lemma) if parse.tag.POS == "INFN" and parse.is_known]
+        parses = [parse for parse in analyses(lemma) if parse.tag.POS == "INFN" and parse.is_known]
         if parses and all("intr" in parse.tag for parse in parses) and not lemma.endswith("ся"):
             found[str(parses[0].tag.aspect)].append(parses[0])
     return {aspect: tuple(verbs) for aspect, verbs in found.items()}
@@ -62,53 +60,31 @@ def _intransitive(morphology: Morphology, lemmas: tuple[str, ...]) -> dict[str, 
 
 def _verb_lemmas(resources: Resources) -> tuple[str, ...]:
     ours = [lemma for lemmas in read_list("verbs")["intransitive"].values() for lemma in lemmas]
-    given = resources.common.get(VERB, ())
-    return tuple(dict.fromkeys([*ours, *given]))
+    return tuple(dict.fromkeys([*ours, *resources.common.get(VERB, ())]))
 
 
-@cache
-def _like(parse: Parse, lexeme: Parse) -> str | None:
-    return form_like(parse, lexeme)
-
-
-def _transitive_verb(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    verbs = _intransitive(tools.morphology, _verb_lemmas(tools.resources))
-    for verb, parse in _transitive_verbs(sentence, tools):
+def _transitive_verb(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+    verbs = _intransitive(_verb_lemmas(resources))
+    for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
             continue
-        forms = [form for lexeme in verbs[parse.tag.aspect] if (form := _like(parse, lexeme)) is not None]
-        yield from _each(sentence, tools, forms, verb, "Transitivity", "transitive_verb")
-
-
-# The arguments.
+        forms = [form for lexeme in verbs[parse.tag.aspect] if (form := _form_like(parse, lexeme)) is not None]
+        yield from _each(sentence, resources, forms, verb, "Transitivity", "transitive_verb")
 
 
 def _each(
-    sentence: Sentence,
-    tools: Tools,
-    forms: list[str],
-    word: Word,
-    feature: str,
-    subtype: str,
+    sentence: Sentence, resources: Resources, forms: list[str], word: Word, feature: str, subtype: str
 ) -> Iterator[Pair | str]:
     """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
     if not forms:
         yield UNKNOWN
-    few = tools.resources.words_per_place
+    few = resources.words_per_place
     if few is not None and len(forms) > few:
         forms = random.Random(f"{sentence.text}:{word.id}:{subtype}").sample(forms, few)  # noqa: S311 - no secret
+    values = ("Anim", "Inan") if feature == "Animacy" else ("Tran", "Intr")
     for form in forms:
         target = _common(form, word)
-        yield change(
-            sentence,
-            {word.id: target},
-            source_word=word.form,
-            target_word=target,
-            feature=feature,
-            source_value="Anim" if feature == "Animacy" else "Tran",
-            target_value="Inan" if feature == "Animacy" else "Intr",
-            subtype=subtype,
-        )
+        yield change(sentence, {word.id: target}, (word.form, target), feature, values, subtype)
 
 
 def _common(form: str, place: Word) -> str:
@@ -117,12 +93,12 @@ def _common(form: str, place: Word) -> str:
 
 
 def _random_noun(
-    sentence: Sentence, tools: Tools, word: Word, argument: Argument, subtype: str
+    sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str
 ) -> Iterator[Pair | str]:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
-    lemmas = noun_lemmas(tools.resources)
-    forms = inanimate_forms(tools.morphology, lemmas, argument.gender, argument.case, argument.number)
-    yield from _each(sentence, tools, list(forms), word, "Animacy", subtype)
+    lemmas = noun_lemmas(resources)
+    forms = inanimate_forms(lemmas, argument.gender, argument.case, argument.number)
+    yield from _each(sentence, resources, list(forms), word, "Animacy", subtype)
 
 
 def _swapped(
@@ -140,68 +116,60 @@ def _swapped(
     here, there = plain(into_first[0]), plain(into_second[0])
     name = one.form[:1].isupper() and one.id > 1
     target = here.capitalize() if two.upos == "PROPN" and two.form[:1].isupper() else _common(here, one)
-    yield change(
-        sentence,
-        {one.id: target, two.id: there.capitalize() if name else _common(there, two)},
-        source_word=one.form,
-        target_word=target,
-        feature="Animacy",
-        source_value="Anim",
-        target_value="Inan",
-        subtype=subtype,
-    )
+    forms = {one.id: target, two.id: there.capitalize() if name else _common(there, two)}
+    yield change(sentence, forms, (one.form, target), "Animacy", ("Anim", "Inan"), subtype)
 
 
-def _subject(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for verb, _ in _transitive_verbs(sentence, tools):
+def _subject(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+    for verb, _ in _transitive_verbs(sentence):
         objects = [word for word in _relative(sentence, verb, "obj") if not _has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
-            argument = animate(tools.morphology, subject)
+            argument = animate(subject)
             if argument is None or argument.case != "nomn" or not _is_bare(sentence, subject) or not objects:
                 continue
-            yield from _swaps(sentence, tools, subject, argument, objects, "transitive_verb_subject_perm")
+            yield from _swaps(sentence, subject, argument, objects, "transitive_verb_subject_perm")
             if subject.upos != "PRON":
-                yield from _random_noun(sentence, tools, subject, argument, "transitive_verb_subject_rand")
+                yield from _random_noun(sentence, resources, subject, argument, "transitive_verb_subject_rand")
 
 
 def _swaps(
-    sentence: Sentence, tools: Tools, word: Word, argument: Argument, others: list[Word], subtype: str
+    sentence: Sentence, word: Word, argument: Argument, others: list[Word], subtype: str
 ) -> Iterator[Pair | str]:
     """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
     parse = argument.parse
     for other in others if parse is not None else ():
-        second = inanimate(tools.morphology, other)
+        second = inanimate(other)
         if second is None or not _is_bare(sentence, other):
             continue
-        if all(_goes_with(sentence, tools, one, noun) for one, noun in ((word, second), (other, parse))):
+        if all(_goes_with(sentence, one, noun) for one, noun in ((word, second), (other, parse))):
             yield from _swapped(sentence, word, other, (parse, second), subtype)
         else:
             yield "the verb would not agree with the other noun"
 
 
-def _goes_with(sentence: Sentence, tools: Tools, word: Word, noun: Parse) -> bool:
+def _goes_with(sentence: Sentence, word: Word, noun: Parse) -> bool:
     """Say whether a noun can stand in the place of a word so that what agreed with it still does."""
     head = sentence.head_of(word)
     if head is None or word.relation != "nsubj":
         return True
-    shown = [finite_parse(tools, verb) for verb in agreeing_words(sentence, head)]
+    shown = [finite_parse(verb) for verb in agreeing_words(sentence, head)]
     return all(may_agree(parse, noun) for parse in shown if parse is not None)
 
 
-def _passive(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _passive(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for agent in sentence.words:
-        verb = _passive_of(sentence, tools, agent)
+        verb = _passive_of(sentence, agent)
         if verb is None or _has_preposition(sentence, agent) or not _is_bare(sentence, agent):
             continue
-        argument = animate(tools.morphology, agent)
+        argument = animate(agent)
         if argument is not None and argument.case == "ablt":
             subjects = [*_relative(sentence, verb, "nsubj")]
-            yield from _swaps(sentence, tools, agent, argument, subjects, "transitive_verb_passive_perm")
+            yield from _swaps(sentence, agent, argument, subjects, "transitive_verb_passive_perm")
             if agent.upos != "PRON":
-                yield from _random_noun(sentence, tools, agent, argument, "transitive_verb_passive_rand")
+                yield from _random_noun(sentence, resources, agent, argument, "transitive_verb_passive_rand")
 
 
-def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
+def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
     """Return the passive verb of which a word in the instrumental is the agent.
 
     A tree may say so itself; many parsers call an agent an object or an oblique argument. These count with a short
@@ -211,25 +179,25 @@ def _passive_of(sentence: Sentence, tools: Tools, agent: Word) -> Word | None:
     if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
         return None
     active = head.feats.get("Voice") == "Act"  # a first person may be spelled as a participle
-    participle = None if active else _short_participle(tools, head)
+    participle = None if active else _short_participle(head)
     if agent.deprel == AGENT:
         return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
     predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
     return head if agent.relation in UNMARKED_AGENTS and not predicative else None
 
 
-def _short_participle(tools: Tools, word: Word) -> Parse | None:
-    return next((parse for parse in tools.morphology.forms_with(word.form) if parse.tag.POS == "PRTS"), None)
+def _short_participle(word: Word) -> Parse | None:
+    return next((parse for parse in analyses(word.form) if parse.tag.POS == "PRTS"), None)
 
 
-def _object(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _object(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for verb in sentence.words:
         for word in _relative(sentence, verb, "obj", "iobj"):
-            argument = animate(tools.morphology, word)
+            argument = animate(word)
             if argument is None or argument.case != "accs" or word.upos == "PRON" or _has_preposition(sentence, word):
                 continue
             if _complement_after(sentence, verb, word):
-                yield from _random_noun(sentence, tools, word, argument, "transitive_verb_obj")
+                yield from _random_noun(sentence, resources, word, argument, "transitive_verb_obj")
 
 
 def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
@@ -256,18 +224,18 @@ def _is_argument(sentence: Sentence, word: Word) -> bool:
     return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
 
 
-def _indirect_object(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _indirect_object(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
         if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):
             continue
-        argument = animate(tools.morphology, word)
+        argument = animate(word)
         if argument is None or _has_preposition(sentence, word) or not _is_bare(sentence, word):
             continue
         others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not _has_preposition(sentence, other)]
-        yield from _swaps(sentence, tools, word, argument, others, "transitive_verb_iobj_perm")
+        yield from _swaps(sentence, word, argument, others, "transitive_verb_iobj_perm")
         if word.upos != "PRON":
-            yield from _random_noun(sentence, tools, word, argument, "transitive_verb_iobj_rand")
+            yield from _random_noun(sentence, resources, word, argument, "transitive_verb_iobj_rand")
 
 
 _rule = partial(Rule, phenomenon="Argument Structure", level="Semantics")

@@ -5,10 +5,11 @@ from functools import partial
 from typing import Final
 
 from eval.templates.pair import Pair
-from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.grammar.morphology import analyses
 from generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
@@ -16,32 +17,22 @@ NO_FORM: Final = "the partner has no such form"
 NOT: Final = "не"
 
 
-def _perfective(sentence: Sentence, tools: Tools, verb: Word, subtype: str) -> Iterator[Pair | str]:
+def _perfective(sentence: Sentence, resources: Resources, verb: Word, subtype: str) -> Iterator[Pair | str]:
     """Yield the sentence with the perfective partner of an imperfective verb, in the same form."""
-    parses = verb_parses(tools.morphology, verb, "impf")
+    parses = verb_parses(verb, "impf")
     if not parses:
         return
-    pairs = tools.resources.aspect_pairs
+    pairs = resources.aspect_pairs
     parse = next((parse for parse in parses if parse.normal_form in pairs), None)
     if parse is None:
         yield NO_PARTNER
         return
-    lexeme = lexeme_of(tools.morphology, pairs[parse.normal_form], "perf")
+    lexeme = lexeme_of(pairs[parse.normal_form], "perf")
     form = None if lexeme is None else form_like(parse, lexeme)
     if form is None or form == verb.form.lower():
         yield NO_FORM
         return
-    target = spell(tools.morphology, form, verb)
-    yield change(
-        sentence,
-        {verb.id: target},
-        source_word=verb.form,
-        target_word=target,
-        feature="Aspect",
-        source_value="Imp",
-        target_value="Perf",
-        subtype=subtype,
-    )
+    yield replace_word(sentence, verb, form, "Aspect", ("Imp", "Perf"), subtype)
 
 
 def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
@@ -54,55 +45,55 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
     return word if word is not None and word.upos == "VERB" else None
 
 
-def _cued(sentence: Sentence, tools: Tools, cues: list[Word], subtype: str) -> Iterator[Pair | str]:
+def _cued(sentence: Sentence, resources: Resources, cues: list[Word], subtype: str) -> Iterator[Pair | str]:
     done: set[int] = set()
     for cue in cues:
         verb = _verb_of(sentence, cue)
         if verb is not None and verb.id not in done:
             done.add(verb.id)
-            yield from _perfective(sentence, tools, verb, subtype)
+            yield from _perfective(sentence, resources, verb, subtype)
 
 
-def _duration(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _duration(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     adverbs = read_list("aspect")["duration"]
     cues = [word for word in sentence.words if word.form.lower() in adverbs]
-    yield from _cued(sentence, tools, cues, "change_duration_aspect")
+    yield from _cued(sentence, resources, cues, "change_duration_aspect")
 
 
-def _repetition(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _repetition(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     adverbs = read_list("aspect")["repetition"]
-    cues = [word for word in sentence.words if word.form.lower() in adverbs or _is_period(sentence, tools, word)]
-    yield from _cued(sentence, tools, cues, "change_repetition_aspect")
+    cues = [word for word in sentence.words if word.form.lower() in adverbs or _is_period(sentence, word)]
+    yield from _cued(sentence, resources, cues, "change_repetition_aspect")
 
 
-def _is_period(sentence: Sentence, tools: Tools, word: Word) -> bool:
+def _is_period(sentence: Sentence, word: Word) -> bool:
     """Say whether a word is a noun of time after "every"."""
     lists = read_list("aspect")
     before = sentence.words[word.id - 2] if word.id > 1 else None
     return (
         before is not None
-        and any(parse.normal_form == lists["every"] for parse in tools.morphology.forms_with(before.form))
-        and any(parse.normal_form in lists["periods"] for parse in tools.morphology.forms_with(word.form))
+        and any(parse.normal_form == lists["every"] for parse in analyses(before.form))
+        and any(parse.normal_form in lists["periods"] for parse in analyses(word.form))
     )
 
 
-def _deontic(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _deontic(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for particle in sentence.words[:-1]:
         cue = sentence.words[particle.id]
-        if particle.form.lower() != NOT or not _is_deontic(tools, cue):
+        if particle.form.lower() != NOT or not _is_deontic(cue):
             continue
         family = [*sentence.children[cue.id]] + ([sentence.words[cue.head - 1]] if cue.head else [])
         for verb in family:
             if verb.feats.get("VerbForm") == "Inf":
-                yield from _perfective(sentence, tools, verb, "deontic_imp")
+                yield from _perfective(sentence, resources, verb, "deontic_imp")
 
 
-def _is_deontic(tools: Tools, word: Word) -> bool:
+def _is_deontic(word: Word) -> bool:
     words = read_list("aspect")["deontic"]
     return any(
         parse.normal_form in words
         and (parse.tag.POS == "PRED" or parse.tag.person == "3per" or "neut" in parse.tag or "Impe" in parse.tag)
-        for parse in tools.morphology.forms_with(word.form)
+        for parse in analyses(word.form)
     )
 
 

@@ -6,9 +6,11 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, modifiers_of
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, Parse, forms_of, plain, spell
+from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import Parse, analyses
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
@@ -20,18 +22,14 @@ _NOMINALIZATIONS: Final = (
 _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 
-def _other_cases(
-    sentence: Sentence, tools: Tools, word: Word, cases: Sequence[str], subtype: str
-) -> Iterator[Pair | str]:
+def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: str) -> Iterator[Pair | str]:
     """Yield the sentence with a noun or pronoun in each of the cases."""
-    for parse in heads(tools.morphology, word)[:1]:
+    for parse in heads(word)[:1]:
         for case in cases:
-            yield from _in_case(sentence, tools, word, parse, case, subtype)
+            yield from _in_case(sentence, word, parse, case, subtype)
 
 
-def _in_case(
-    sentence: Sentence, tools: Tools, word: Word, parse: Parse, case: str, subtype: str
-) -> Iterator[Pair | str]:
+def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Iterator[Pair | str]:
     numbers = [parse.tag.number] if parse.tag.number else []
     gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
@@ -40,15 +38,11 @@ def _in_case(
     if not forms:
         yield UNKNOWN
     for form in forms[:2]:
-        if plain(form) == plain(word.form.lower()) or _may_be(tools, form, parse):
+        if plain(form) == plain(word.form.lower()) or _may_be(form, parse):
             yield AMBIGUOUS
             continue
-        target = spell(tools.morphology, form, word)
-        yield change(
-            sentence, {word.id: target}, source_word=word.form, target_word=target, feature="Case",
-            source_value=_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), target_value=_CASE_NAMES[case],
-            subtype=subtype,
-        )  # fmt: skip
+        values = (_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), _CASE_NAMES[case])
+        yield replace_word(sentence, word, form, "Case", values, subtype)
 
 
 def _is_after_preposition(parse: Parse, form: str) -> bool:
@@ -56,19 +50,16 @@ def _is_after_preposition(parse: Parse, form: str) -> bool:
     return all(_AFTER_PREPOSITION in other.tag.grammemes for other in found)
 
 
-def _may_be(tools: Tools, form: str, parse: Parse) -> bool:
+def _may_be(form: str, parse: Parse) -> bool:
     """Tell whether a form can be read as the same word in the case that it has."""
-    return any(
-        other.normal_form == parse.normal_form and other.tag.case == parse.tag.case
-        for other in tools.morphology.forms_with(form)
-    )
+    return any(other.normal_form == parse.normal_form and other.tag.case == parse.tag.case for other in analyses(form))
 
 
 def _has_modifier(sentence: Sentence, word: Word) -> bool:
     return bool(modifiers_of(sentence.children[word.id]))
 
 
-def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _preposition(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
         if word.upos not in _NOUNS or _has_modifier(sentence, word):
@@ -77,10 +68,10 @@ def _preposition(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
             preposition = child.form.lower()
             if child.relation == "case" and preposition in governed and child.id == word.id - 1:
                 cases = [case for case in CASES[1:] if case not in governed[preposition]]
-                yield from _other_cases(sentence, tools, word, cases, "adp_government_case")
+                yield from _other_cases(sentence, word, cases, "adp_government_case")
 
 
-def _object(sentence: Sentence, tools: Tools, case: str, subtype: str) -> Iterator[Pair | str]:
+def _object(sentence: Sentence, _: Resources, case: str, subtype: str) -> Iterator[Pair | str]:
     for word in sentence.words:
         head = sentence.head_of(word)
         if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
@@ -91,14 +82,14 @@ def _object(sentence: Sentence, tools: Tools, case: str, subtype: str) -> Iterat
         if word.feats.get("PronType") in ("Int", "Rel"):
             continue
         others = [other for other in CASES[1:] if other != CASE_OF[case]]
-        yield from _other_cases(sentence, tools, word, others, subtype)
+        yield from _other_cases(sentence, word, others, subtype)
 
 
 def _is_under_preposition(sentence: Sentence, word: Word) -> bool:
     return any(child.relation == "case" for child in sentence.children[word.id])
 
 
-def _nominalization(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _nominalization(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     for word in sentence.words:
         head = sentence.head_of(word)
         if head is None or head.upos != "NOUN" or word.upos not in (*_NOUNS, "DET"):
@@ -107,11 +98,9 @@ def _nominalization(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
             continue
         if _has_modifier(sentence, word) or _is_under_preposition(sentence, word):
             continue
-        found = heads(tools.morphology, word)
+        found = heads(word)
         current = found[0].tag.case if found else None
-        yield from _other_cases(
-            sentence, tools, word, [case for case in CASES if case != current], "nominalization_case"
-        )
+        yield from _other_cases(sentence, word, [case for case in CASES if case != current], "nominalization_case")
 
 
 _rule = partial(Rule, phenomenon="Government", level="Syntax")

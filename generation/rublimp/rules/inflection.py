@@ -6,9 +6,10 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, modifiers_of
-from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import analyses, is_known
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.rublimp.rules.word_formation import KNOWN
 from generation.treebank import Sentence, Word
 
@@ -19,13 +20,13 @@ _CONJUGATIONS: Final = {
 _REFLEXIVE: Final = ("ся", "сь")
 
 
-def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Pair | str]:
+def _declension(sentence: Sentence, _: Resources, modified: bool) -> Iterator[Pair | str]:
     endings: dict[str, dict[str, list[str]]] = read_list("endings")
     for word in sentence.words:
         if word.upos != "NOUN" or bool(modifiers_of(sentence.children[word.id])) != modified:
             continue
-        found = heads(tools.morphology, word)
-        if not found or not tools.morphology.is_known(word.form):
+        found = heads(word)
+        if not found or not is_known(word.form):
             continue
         tag = found[0].tag
         possible = endings.get(str(tag.number), {}).get(str(tag.case), [])
@@ -36,22 +37,16 @@ def _declension(sentence: Sentence, tools: Tools, modified: bool) -> Iterator[Pa
         stem = form[: len(form) - len(own)]
         for ending in possible:
             if ending != own:
-                yield _nonword(sentence, tools, word, stem + ending, (own, ending), "declension")
+                yield _nonword(sentence, word, stem + ending, (own, ending), "declension")
 
 
-def _nonword(
-    sentence: Sentence, tools: Tools, word: Word, form: str, endings: tuple[str, str], feature: str
-) -> Pair | str:
-    if tools.morphology.is_known(form):
+def _nonword(sentence: Sentence, word: Word, form: str, endings: tuple[str, str], feature: str) -> Pair | str:
+    if is_known(form):
         return KNOWN
-    target = spell(tools.morphology, form, word)
-    return change(
-        sentence, {word.id: target}, source_word=word.form, target_word=target, feature=feature,
-        source_value=endings[0], target_value=endings[1], subtype=feature,
-    )  # fmt: skip
+    return replace_word(sentence, word, form, feature, endings, feature)
 
 
-def _conjugation(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _conjugation(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":
@@ -59,10 +54,10 @@ def _conjugation(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
         reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
         stem = form.removesuffix(reflexive)
         ending = max((end for end in _CONJUGATIONS if stem.endswith(end)), key=len, default=None)
-        if ending is None or not any(parse.tag.POS == "VERB" for parse in tools.morphology.forms_with(form)):
+        if ending is None or not any(parse.tag.POS == "VERB" for parse in analyses(form)):
             continue
         wrong = stem.removesuffix(ending) + _CONJUGATIONS[ending] + reflexive
-        yield _nonword(sentence, tools, word, wrong, (ending, _CONJUGATIONS[ending]), "conjugation")
+        yield _nonword(sentence, word, wrong, (ending, _CONJUGATIONS[ending]), "conjugation")
 
 
 _rule = partial(Rule, phenomenon="Word Inflection", level="Morphology")

@@ -5,9 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.templates.pair import Pair
-from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import spelled_like
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, change, replace_word
 from generation.treebank import Sentence, Word
 
 NOT: Final = "не"
@@ -55,14 +56,14 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
     return found
 
 
-def _negative_concord(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _negative_concord(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     if not _is_statement(sentence):
         return
     concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
     for particle, verb in _negated_verbs(sentence):
         if verb.id in concord:
             for target in _phrases_after(sentence, verb):
-                yield _moved(sentence, tools, particle, target)
+                yield _moved(sentence, particle, target)
 
 
 def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
@@ -77,26 +78,18 @@ def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
         previous = word
 
 
-def _moved(sentence: Sentence, tools: Tools, particle: Word, target: Word) -> Pair | str:
+def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
     """Return the sentence with the particle before another word: all words between take one place to the left."""
     forms: dict[int, str] = {}
     for number in range(particle.id, target.id - 1):
         form = sentence.words[number].form
-        forms[number] = form if number > particle.id else tools.morphology.spelled_like(form, particle.form)
+        forms[number] = form if number > particle.id else spelled_like(form, particle.form)
     forms[target.id - 1] = NOT
-    return change(
-        sentence,
-        forms,
-        source_word=particle.form,
-        target_word=NOT,
-        feature="Position",
-        source_value=sentence.words[particle.id].form,
-        target_value=target.form,
-        subtype="negative_concord",
-    )
+    values = (sentence.words[particle.id].form, target.form)
+    return change(sentence, forms, (particle.form, NOT), "Position", values, "negative_concord")
 
 
-def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _to_indefinite(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
     for word in sentence.words:
         targets = list(_indefinite(word))
@@ -104,7 +97,7 @@ def _to_indefinite(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
             yield "the pronoun stands with no negated verb"
             continue
         for target in targets:
-            yield _replaced(sentence, tools, word, target, "negative_pronouns_from")
+            yield _replaced(sentence, word, target, "negative_pronouns_from")
 
 
 def _indefinite(word: Word) -> Iterator[str]:
@@ -117,7 +110,7 @@ def _indefinite(word: Word) -> Iterator[str]:
                 yield base + particle
 
 
-def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _to_negative(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     content = read_list("pronouns")
     for word in sentence.words:
         base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")
@@ -128,7 +121,7 @@ def _to_negative(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
             yield reason
             continue
         for target in content["negative_forms"].get(base.replace("ё", "е"), ()):
-            yield _replaced(sentence, tools, word, target, "negative_pronouns_to")
+            yield _replaced(sentence, word, target, "negative_pronouns_to")
 
 
 def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
@@ -145,18 +138,9 @@ def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
     return "the verb is negated" if any(other.form.lower() in negations for other in around) else ""
 
 
-def _replaced(sentence: Sentence, tools: Tools, word: Word, target: str, subtype: str) -> Pair | str:
-    form = spell(tools.morphology, target, word)
-    return change(
-        sentence,
-        {word.id: form},
-        source_word=word.form,
-        target_word=form,
-        feature="PronType",
-        source_value="Neg" if subtype.endswith("from") else "Ind",
-        target_value="Ind" if subtype.endswith("from") else "Neg",
-        subtype=subtype,
-    )
+def _replaced(sentence: Sentence, word: Word, target: str, subtype: str) -> Pair | str:
+    values = ("Neg", "Ind") if subtype.endswith("from") else ("Ind", "Neg")
+    return replace_word(sentence, word, target, "PronType", values, subtype)
 
 
 _rule = partial(Rule, phenomenon="Negation", level="Syntax")

@@ -6,19 +6,11 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads
-from generation.rublimp.grammar.forms import (
-    AMBIGUOUS,
-    GENDER_OF,
-    GENDERS,
-    NUMBER_OF,
-    UNKNOWN,
-    Parse,
-    forms_of,
-    plain,
-    spell,
-)
+from generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import Parse, analyses, is_known
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
@@ -37,11 +29,11 @@ Finder = Callable[[Sentence], Iterator[tuple[Word, Word | None]]]
 """Yields the predicates of a kind of clause, each with its subject where it has one."""
 
 
-def finite_parse(tools: Tools, word: Word) -> Parse | None:
+def finite_parse(word: Word) -> Parse | None:
     """Return the analysis of a verb or short adjective that its features in the tree allow, None for other words."""
     number, gender = NUMBER_OF.get(word.feats.get("Number", "")), GENDER_OF.get(word.feats.get("Gender", ""))
     person = _PERSON_OF.get(word.feats.get("Person", ""))
-    for parse in tools.morphology.forms_with(word.form):
+    for parse in analyses(word.form):
         tag = parse.tag
         if tag.POS in _FINITE and (tag.POS == "VERB" or word.upos in ("ADJ", "VERB", "ADV", "AUX")):
             asked = ((tag.number, number), (tag.gender, gender), (tag.person, person))
@@ -87,9 +79,9 @@ def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
 
 
 def _change(
-    sentence: Sentence, tools: Tools, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
+    sentence: Sentence, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
 ) -> Iterator[Pair | str]:
-    parse = finite_parse(tools, word)
+    parse = finite_parse(word)
     if parse is None:
         return
     found = other_forms(parse, feature)
@@ -101,22 +93,18 @@ def _change(
         if plain(form) == plain(word.form.lower()):
             yield AMBIGUOUS
             continue
-        target = spell(tools.morphology, form, word)
         name = feature.lower()
-        yield change(
-            sentence, {word.id: target}, source_word=word.form, target_word=target, feature=feature,
-            source_value=str(getattr(parse.tag, name)), target_value=value, subtype=subtype,
-        )  # fmt: skip
+        yield replace_word(sentence, word, form, feature, (str(getattr(parse.tag, name)), value), subtype)
 
 
-def agrees(tools: Tools, subject: Word, predicate: Parse) -> bool:
+def agrees(subject: Word, predicate: Parse) -> bool:
     """Say whether a predicate agrees with its subject in person, number and gender, by some analysis of the subject.
 
     What the dictionary does not know of the subject, its features in the tree say. Personal pronouns of the first two
     persons have no gender.
     """
     number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
-    found = heads(tools.morphology, subject) if tools.morphology.is_known(subject.form) else []
+    found = heads(subject) if is_known(subject.form) else []
     return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
 
 
@@ -206,51 +194,51 @@ def _is_default(parse: Parse) -> bool:
     return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
 
 
-def _wrong_values(tools: Tools, subject: Word, feature: str) -> Sequence[str] | None:
+def _wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     """Return the values that are wrong with a subject; None for all that differ from the predicate's.
 
     With a collective noun the plural may be good too. The gender of a person is open where the subject is ya or ty, a
     noun of common gender or a name that the dictionary does not know: only the neuter is wrong. With the name of a job
     none is.
     """
-    found = heads(tools.morphology, subject)
+    found = heads(subject)
     lemma = str(found[0].normal_form) if found else None
     if feature == "Number":
         return ("sing",) if lemma in read_list("collective")["nouns"] else None
     if feature == "Gender":
         if lemma in read_list("collective")["jobs"]:
             return ()
-        unknown = subject.upos == "PROPN" and not tools.morphology.is_known(subject.form)
+        unknown = subject.upos == "PROPN" and not is_known(subject.form)
         common = any(_COMMON in parse.tag.grammemes for parse in found)
         return ("neut",) if lemma in _SPEAKERS or common or unknown else None
     return None
 
 
 def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Pair | str]]:
-    def rule(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+    def rule(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
         for predicate, subject in find(sentence):
-            values = _wrong_values(tools, subject, feature) if subject is not None else None
+            values = _wrong_values(subject, feature) if subject is not None else None
             if values == ():
                 yield OPEN
                 continue
             for word in agreeing_words(sentence, predicate):
-                parse = finite_parse(tools, word)
+                parse = finite_parse(word)
                 if parse is None or (default and not _is_default(parse)):
                     continue
-                if subject is not None and not agrees(tools, subject, parse):
+                if subject is not None and not agrees(subject, parse):
                     yield DISAGREES
-                elif subject is None and _leaves_out_subject(sentence, tools, find, predicate, parse):
+                elif subject is None and _leaves_out_subject(sentence, find, predicate, parse):
                     yield OWN_SUBJECT
                 else:
-                    yield from _change(sentence, tools, word, feature, subtype, values)
+                    yield from _change(sentence, word, feature, subtype, values)
 
     return rule
 
 
-def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicate: Word, parse: Parse) -> bool:
+def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse: Parse) -> bool:
     """Tell predicates of a subject that is left out, or that stands with the predicate that they are joined to."""
     shared = _subject_of(sentence, predicate)
-    if shared is not None and agrees(tools, shared, parse):
+    if shared is not None and agrees(shared, parse):
         return True
     if find is _with_clause:
         return not _is_impersonal(parse)
@@ -260,34 +248,32 @@ def _leaves_out_subject(sentence: Sentence, tools: Tools, find: Finder, predicat
 
 
 def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Pair | str]]:
-    def rule(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+    def rule(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
         for predicate in sentence.words:
             for word in agreeing_words(sentence, predicate):
-                parse = finite_parse(tools, word)
+                parse = finite_parse(word)
                 if parse is None:
                     continue
-                found = _wrong_of_attractors(sentence, tools, predicate, parse, feature)
+                found = _wrong_of_attractors(sentence, predicate, parse, feature)
                 if isinstance(found, str):
                     yield found
                 elif found:
-                    yield from _change(sentence, tools, word, feature, subtype, found)
+                    yield from _change(sentence, word, feature, subtype, found)
 
     return rule
 
 
-def _wrong_of_attractors(
-    sentence: Sentence, tools: Tools, predicate: Word, parse: Parse, feature: str
-) -> Sequence[str] | str:
+def _wrong_of_attractors(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> Sequence[str] | str:
     """Return the values of attractors that are wrong with the subject, or the reason why none is known to be."""
     around = _values_around(sentence, predicate, parse, feature)
     subject = _subject_of(sentence, predicate)
     if subject is None:
         has_clause = any(child.relation == "csubj" for child in sentence.children[predicate.id])
         return around if has_clause and _is_default(parse) else "the verb has no subject"
-    wrong = _wrong_values(tools, subject, feature)
+    wrong = _wrong_values(subject, feature)
     if wrong == () or _is_joined(sentence, subject):
         return OPEN
-    if not agrees(tools, subject, parse):
+    if not agrees(subject, parse):
         return DISAGREES
     return [value for value in around if wrong is None or value in wrong]
 

@@ -6,10 +6,11 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
-from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, Parse
+from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Morphology
-from generation.rublimp.rule import Rule, Tools
+from generation.rublimp.grammar.morphology import Parse, analyses
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule
 from generation.rublimp.rules.noun_phrases import modifier_change, noun_change
 from generation.treebank import Sentence, Word
 
@@ -20,20 +21,20 @@ NOMINAL: Final = ("NOUN", "PROPN", "PRON")
 SUPERLATIVE: Final = ("ADJ",)
 
 
-def _quantified(sentence: Sentence, tools: Tools) -> Iterator[tuple[Word, Parse, Word, Parse]]:
+def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield quantifiers with the only word that each can belong to, and analyses of both that agree."""
     for word in sentence.words:
-        readings = [parse for parse in modifiers(tools.morphology, word) if parse.normal_form in QUANTIFIER]
-        if not readings or readings[0].normal_form != "сам" or _is_other_lexeme(sentence, tools, word):
+        readings = [parse for parse in modifiers(word) if parse.normal_form in QUANTIFIER]
+        if not readings or readings[0].normal_form != "сам" or _is_other_lexeme(sentence, word):
             continue
         for lexeme in dict.fromkeys(parse.normal_form for parse in readings):
             of_lexeme = [parse for parse in readings if parse.normal_form == lexeme]
-            found = _argument(sentence, word, of_lexeme, tools.morphology)
+            found = _argument(sentence, word, of_lexeme)
             if found is not None:
                 yield word, *found
 
 
-def _is_other_lexeme(sentence: Sentence, tools: Tools, word: Word) -> bool:
+def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
     """Tell samyj ("the very", "most") in a form that it shares with sam: by the lemma of the tree, or where it stands.
 
     It stands before an adjective, after "the same", and after a preposition before a noun for the limit of something.
@@ -47,29 +48,25 @@ def _is_other_lexeme(sentence: Sentence, tools: Tools, word: Word) -> bool:
     if after is not None and after.upos in SUPERLATIVE:
         return True
     lists = read_list("quantifiers")
-    if any(_normal_form(tools, other) in lists["same"] for other in before):
+    if any(_normal_form(other) in lists["same"] for other in before):
         return True
     governed = bool(before) and before[0].upos == "ADP"
-    return governed and after is not None and _normal_form(tools, after) in lists["limits"]
+    return governed and after is not None and _normal_form(after) in lists["limits"]
 
 
-def _normal_form(tools: Tools, word: Word) -> str:
-    return str(tools.morphology.forms_with(word.form)[0].normal_form)
+def _normal_form(word: Word) -> str:
+    return str(analyses(word.form)[0].normal_form)
 
 
-def _argument(
-    sentence: Sentence, word: Word, readings: list[Parse], morphology: Morphology
-) -> tuple[Parse, Word, Parse] | None:
+def _argument(sentence: Sentence, word: Word, readings: list[Parse]) -> tuple[Parse, Word, Parse] | None:
     """Return what the quantifier belongs to: its head, or else the only word near it that agrees."""
     head = sentence.head_of(word)
     if head is not None and head.upos in NOMINAL:
-        both = _agreeing(morphology, head, readings)
+        both = _agreeing(head, readings)
         if both is not None:
             return both[0], head, both[1]
     clause = [other for other in _clause(sentence, word) if other.upos in NOMINAL and other.id != word.id]
-    found = [
-        (both[0], other, both[1]) for other in clause if (both := _agreeing(morphology, other, readings)) is not None
-    ]
+    found = [(both[0], other, both[1]) for other in clause if (both := _agreeing(other, readings)) is not None]
     return found[0] if len(found) == 1 else None
 
 
@@ -81,9 +78,9 @@ def _clause(sentence: Sentence, word: Word) -> Iterator[Word]:
         yield from sentence.children[head.id]
 
 
-def _agreeing(morphology: Morphology, noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
+def _agreeing(noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
     for parse in readings:
-        for head in heads(morphology, noun):
+        for head in heads(noun):
             if match(reading(head), reading(parse)) or (head.tag.POS == "NPRO" and _same_number_and_case(head, parse)):
                 return parse, head
     return None
@@ -96,28 +93,28 @@ def _same_number_and_case(head: Parse, parse: Parse) -> bool:
     )
 
 
-def _number(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for word, parse, noun, head in _quantified(sentence, tools):
+def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+    for word, parse, noun, head in _quantified(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         if len(modifiers_of(sentence.children[noun.id])) <= 1:
-            yield from noun_change(sentence, tools, noun, head, word)
+            yield from noun_change(sentence, noun, head, word)
         values = (parse.tag.case, number, head.tag.gender or "masc")
-        yield from modifier_change(sentence, tools, noun, word, parse, values, "Number")
+        yield from modifier_change(sentence, noun, word, parse, values, "Number")
 
 
-def _gender(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for word, parse, noun, head in _quantified(sentence, tools):
+def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+    for word, parse, noun, head in _quantified(sentence):
         if parse.tag.number == "sing" and head.tag.gender is not None:
             for gender in other_values(GENDERS, parse.tag.gender):
                 values = (parse.tag.case, "sing", gender)
-                yield from modifier_change(sentence, tools, noun, word, parse, values, "Gender")
+                yield from modifier_change(sentence, noun, word, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for word, parse, noun, _ in _quantified(sentence, tools):
+def _case(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+    for word, parse, noun, _ in _quantified(sentence):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)
-            yield from modifier_change(sentence, tools, noun, word, parse, values, "Case")
+            yield from modifier_change(sentence, noun, word, parse, values, "Case")
 
 
 _rule = partial(Rule, phenomenon="Floating Quant. Agreement", level="Syntax")

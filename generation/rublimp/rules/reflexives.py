@@ -5,7 +5,9 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers_of
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import spelled_like
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, change
 from generation.treebank import Sentence, Word
 
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
@@ -36,21 +38,13 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
     return None
 
 
-def _external_possessor(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _external_possessor(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
     for noun in _possessors(sentence):
         if noun.form.lower() == REFLEXIVE:
             yield "the possessor is a reflexive pronoun"
             continue
-        yield change(
-            sentence,
-            {noun.id: tools.morphology.spelled_like(REFLEXIVE, noun.form.lower())},
-            source_word=noun.form,
-            target_word=REFLEXIVE,
-            feature="Reflex",
-            source_value="No",
-            target_value="Yes",
-            subtype="external_possessor",
-        )
+        forms = {noun.id: spelled_like(REFLEXIVE, noun.form.lower())}
+        yield change(sentence, forms, (noun.form, REFLEXIVE), "Reflex", ("No", "Yes"), "external_possessor")
 
 
 RULES: Final = (Rule(paradigm="external_possessor", phenomenon="Reflexives", level="Syntax", find=_external_possessor),)

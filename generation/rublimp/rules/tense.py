@@ -7,10 +7,12 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers
-from generation.rublimp.grammar.forms import Parse, forms_of, spell
+from generation.rublimp.grammar.forms import forms_of
 from generation.rublimp.grammar.lists import read_list
+from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.verbs import other_tense, verb_parses
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 PAST, FUTURE = "past", "futr"
@@ -28,7 +30,7 @@ class Marker:
     kind: str
 
 
-def _markers(sentence: Sentence, tools: Tools) -> Iterator[Marker]:
+def _markers(sentence: Sentence) -> Iterator[Marker]:
     lists = read_list("tense")
     for word in sentence.words:
         form = word.form.lower()
@@ -40,35 +42,35 @@ def _markers(sentence: Sentence, tools: Tools) -> Iterator[Marker]:
         elif [form, _form(sentence, word.id + 1)] in lists["past_phrases"]:
             yield Marker(word, word, PAST, EXPRESSION)
         else:
-            yield from _phrase(sentence, tools, word)
+            yield from _phrase(sentence, word)
 
 
 def _form(sentence: Sentence, number: int) -> str:
     return sentence.words[number - 1].form.lower() if 0 < number <= len(sentence.words) else ""
 
 
-def _phrase(sentence: Sentence, tools: Tools, word: Word) -> Iterator[Marker]:
+def _phrase(sentence: Sentence, word: Word) -> Iterator[Marker]:
     """Yield a marker for an adjective of time between a preposition and the noun that it belongs to."""
     lists = read_list("tense")
     if word.id < 2 or word.id >= len(sentence.words) or _form(sentence, word.id - 1) not in lists["prepositions"]:
         return
-    adjective = _adjective(tools, word)
+    adjective = _adjective(word)
     noun = sentence.words[word.id]
     if adjective is not None and noun.upos in ("NOUN", "PROPN"):
         tense = PAST if adjective.normal_form in lists["past_adjectives"] else FUTURE
         yield Marker(noun, word, tense, EXPRESSION)
 
 
-def _adjective(tools: Tools, word: Word) -> Parse | None:
+def _adjective(word: Word) -> Parse | None:
     lists = read_list("tense")
     known = lists["past_adjectives"] + lists["future_adjectives"]
-    return next((parse for parse in modifiers(tools.morphology, word) if parse.normal_form in known), None)
+    return next((parse for parse in modifiers(word) if parse.normal_form in known), None)
 
 
-def _verbs(sentence: Sentence, tools: Tools, marker: Marker, grammemes: Sequence[str]) -> Iterator[tuple[Word, Parse]]:
+def _verbs(sentence: Sentence, marker: Marker, grammemes: Sequence[str]) -> Iterator[tuple[Word, Parse]]:
     """Yield the verb of a marker's tense that it depends on, with its analysis."""
     for word in [*_above(sentence, marker.head), *_near(sentence, marker.head)]:
-        parses = verb_parses(tools.morphology, word, "indc", marker.tense, *grammemes)
+        parses = verb_parses(word, "indc", marker.tense, *grammemes)
         if parses:
             yield word, parses[0]
             return
@@ -93,62 +95,45 @@ def _near(sentence: Sentence, word: Word) -> Iterator[Word]:
             yield other
 
 
-def _marked(sentence: Sentence, tools: Tools, *grammemes: str) -> Iterator[tuple[Marker, Word, Parse]]:
+def _marked(sentence: Sentence, *grammemes: str) -> Iterator[tuple[Marker, Word, Parse]]:
     """Yield each marker with its verb, each verb once; the verb has the grammemes."""
     done: set[int] = set()
-    for marker in _markers(sentence, tools):
-        for verb, parse in _verbs(sentence, tools, marker, grammemes):
+    for marker in _markers(sentence):
+        for verb, parse in _verbs(sentence, marker, grammemes):
             if verb.id not in done:
                 done.add(verb.id)
                 yield marker, verb, parse
 
 
-def _is_conjoined(sentence: Sentence, verb: Word) -> bool:
-    """Say whether a verb has another beside it; parsers call many of these parataxis."""
+def _is_joined(sentence: Sentence, verb: Word, *relations: str) -> bool:
+    """Say whether a verb has another beside it, to which one of the relations ties it."""
     family = [verb, *sentence.children[verb.id]]
-    return any(word.relation in ("conj", "parataxis") and word.upos in ("VERB", "AUX") for word in family)
+    return any(word.relation in relations and word.upos in ("VERB", "AUX") for word in family)
 
 
-def _is_single(sentence: Sentence, verb: Word) -> bool:
-    family = [verb, *sentence.children[verb.id]]
-    return not any(word.relation == "conj" and word.upos in ("VERB", "AUX") for word in family)
-
-
-def _verb_tense(sentence: Sentence, tools: Tools, paradigm: str, conjoined: bool) -> Iterator[Pair | str]:
-    for marker, verb, parse in _marked(sentence, tools, "perf"):
-        if not (_is_conjoined(sentence, verb) if conjoined else _is_single(sentence, verb)):
+def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool) -> Iterator[Pair | str]:
+    for marker, verb, parse in _marked(sentence, "perf"):
+        # parsers call many conjuncts parataxis
+        joined = _is_joined(sentence, verb, "conj", "parataxis") if conjoined else _is_joined(sentence, verb, "conj")
+        if joined is not conjoined:
             continue
-        forms = other_tense(sentence, tools.morphology, verb, parse)
+        forms = other_tense(sentence, verb, parse)
         if not forms:
             yield "the verb has no form of the other tense"
         for form in forms:
-            target = spell(tools.morphology, form, verb)
-            subtype = f"{paradigm}_{marker.kind}"
-            yield _changed(sentence, verb, target, "Tense", marker.tense, subtype)
+            values = (marker.tense, OTHER[marker.tense])
+            yield replace_word(sentence, verb, form, "Tense", values, f"{paradigm}_{marker.kind}")
 
 
-def _changed(sentence: Sentence, word: Word, target: str, feature: str, tense: str, subtype: str) -> Pair | str:
-    return change(
-        sentence,
-        {word.id: target},
-        source_word=word.form,
-        target_word=target,
-        feature=feature,
-        source_value=tense,
-        target_value=OTHER[tense],
-        subtype=subtype,
-    )
-
-
-def _tense_marker(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
-    for marker, _, _ in _marked(sentence, tools):
-        for form in _opposites(tools, marker):
-            target = spell(tools.morphology, form, marker.shows)
+def _tense_marker(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+    for marker, _, _ in _marked(sentence):
+        for form in _opposites(resources, marker):
             subtype = "tense_marker_simple" if marker.kind == SIMPLE else "tense_marker_expression"
-            yield _changed(sentence, marker.shows, target, "TenseMarker", marker.tense, subtype)
+            values = (marker.tense, OTHER[marker.tense])
+            yield replace_word(sentence, marker.shows, form, "TenseMarker", values, subtype)
 
 
-def _opposites(tools: Tools, marker: Marker) -> Iterator[str]:
+def _opposites(resources: Resources, marker: Marker) -> Iterator[str]:
     """Yield what stands for a marker in the other tense, in the same form."""
     lists = read_list("tense")
     form = marker.shows.form.lower()
@@ -156,23 +141,22 @@ def _opposites(tools: Tools, marker: Marker) -> Iterator[str]:
         counterpart = lists["past_adverbs" if marker.tense == PAST else "future_adverbs"][form]
         yield from [counterpart] if counterpart else []
         return
-    parse = _adjective(tools, marker.shows)
+    parse = _adjective(marker.shows)
     if parse is None:
         return
-    for lemma in _collocates(tools, marker):
-        other = next((p for p in tools.morphology.forms_with(lemma) if p.tag.POS == "ADJF"), None)
+    for lemma in _collocates(resources, marker):
+        other = next((p for p in analyses(lemma) if p.tag.POS == "ADJF"), None)
         wanted = {parse.tag.case, parse.tag.number} | ({parse.tag.gender} if parse.tag.number == "sing" else set())
         if other is not None:
             yield from forms_of(other, wanted)[:1]
 
 
-def _collocates(tools: Tools, marker: Marker) -> Sequence[str]:
+def _collocates(resources: Resources, marker: Marker) -> Sequence[str]:
     """Return the adjectives of the other tense that go with a marker's noun."""
     lists = read_list("tense")
     allowed = lists["future_adjectives" if marker.tense == PAST else "past_adjectives"]
-    resources = tools.resources
     given = resources.future_markers if marker.tense == PAST else resources.past_markers
-    lemmas = dict.fromkeys(parse.normal_form for parse in tools.morphology.forms_with(marker.head.form))
+    lemmas = dict.fromkeys(parse.normal_form for parse in analyses(marker.head.form))
     for lemma in lemmas:
         found = [*given.get(lemma, ()), *lists["collocations"].get(lemma, ())]
         if found:
@@ -183,7 +167,7 @@ def _collocates(tools: Tools, marker: Marker) -> Sequence[str]:
 _rule = partial(Rule, phenomenon="Tense", level="Semantics")
 
 RULES: Final = (
-    _rule(paradigm="single_verb_tense", find=lambda s, t: _verb_tense(s, t, "single_verb_tense", conjoined=False)),
-    _rule(paradigm="conj_verb_tense", find=lambda s, t: _verb_tense(s, t, "conj_verb_tense", conjoined=True)),
+    _rule(paradigm="single_verb_tense", find=partial(_verb_tense, paradigm="single_verb_tense", conjoined=False)),
+    _rule(paradigm="conj_verb_tense", find=partial(_verb_tense, paradigm="conj_verb_tense", conjoined=True)),
     _rule(paradigm="tense_marker", find=_tense_marker),
 )

@@ -5,9 +5,10 @@ from functools import partial
 from typing import Final
 
 from eval.templates.pair import Pair
-from generation.rublimp.grammar.forms import spell
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.rule import Rule, Tools, change
+from generation.rublimp.grammar.morphology import analyses, is_known
+from generation.rublimp.resources import Resources
+from generation.rublimp.rule import Rule, replace_word
 from generation.treebank import Sentence, Word
 
 KNOWN: Final = "the result is a word"
@@ -18,43 +19,39 @@ _VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
 
-def _formed(sentence: Sentence, tools: Tools, word: Word, form: str, subtype: str) -> Pair | str:
+def _formed(sentence: Sentence, word: Word, form: str, subtype: str) -> Pair | str:
     """Return the pair with a form that is not a word, or the reason why there is none."""
     if any(pair in form for pair in _IMPOSSIBLE):
         return UNPRONOUNCEABLE
-    if tools.morphology.is_known(form):
+    if is_known(form):
         return KNOWN
-    target = spell(tools.morphology, form, word)
-    return change(
-        sentence, {word.id: target}, source_word=word.form, target_word=target, feature="Formation",
-        source_value="", target_value=form, subtype=subtype,
-    )  # fmt: skip
+    return replace_word(sentence, word, form, "Formation", ("", form), subtype)
 
 
-def _roots(form: str, tools: Tools) -> Iterator[tuple[int, str]]:
+def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:
     """Yield the roots that a form may have, each with the place of its end; a prefix may stand before it."""
     starts = [0, *(len(prefix) for prefix in read_list("affixes")["prefixes"] if form.startswith(prefix))]
     for start in dict.fromkeys(starts):
         for end in range(start + _SHORTEST_ROOT, len(form) + 1):
             root = form[start:end]
-            prefixed = start == 0 or form[:start] in tools.resources.prefixes.get(root, ())
-            if prefixed and root in tools.resources.suffixes:
+            prefixed = start == 0 or form[:start] in resources.prefixes.get(root, ())
+            if prefixed and root in resources.suffixes:
                 yield end, root
 
 
-def _add_suffix(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _add_suffix(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     allowed = read_list("affixes")["suffixes"]
     for word in sentence.words:
         form = word.form.lower()
-        if word.upos not in ("NOUN", "ADJ") or not tools.morphology.is_known(form):
+        if word.upos not in ("NOUN", "ADJ") or not is_known(form):
             continue
         made: dict[str, None] = {}
-        for end, root in _roots(form, tools):
-            for suffix in tools.resources.suffixes[root]:
+        for end, root in _roots(form, resources):
+            for suffix in resources.suffixes[root]:
                 if suffix in allowed and not form[end:].startswith(suffix):
                     made[form[:end] + suffix + form[end:]] = None
         for found in made:
-            yield _formed(sentence, tools, word, found, "add_new_suffix")
+            yield _formed(sentence, word, found, "add_new_suffix")
 
 
 def prefixes_of(form: str) -> list[str]:
@@ -64,11 +61,9 @@ def prefixes_of(form: str) -> list[str]:
     return sorted(found, key=len, reverse=True)
 
 
-def _is_verb(tools: Tools, form: str) -> bool:
+def _is_verb(form: str) -> bool:
     """Say whether a form is one of a verb in the dictionary."""
-    return tools.morphology.is_known(form) and any(
-        parse.tag.POS in _VERBAL for parse in tools.morphology.forms_with(form)
-    )
+    return is_known(form) and any(parse.tag.POS in _VERBAL for parse in analyses(form))
 
 
 def _begins_with_root(form: str) -> bool:
@@ -76,59 +71,59 @@ def _begins_with_root(form: str) -> bool:
     return form.startswith(tuple(read_list("affixes")["like_prefixed"]))
 
 
-def _takes(tools: Tools, form: str, *prefixes: str) -> bool:
+def _takes(resources: Resources, form: str, *prefixes: str) -> bool:
     """Say whether a form begins with a root that the concordance knows with each of the prefixes."""
     roots = (form[:end] for end in range(_SHORTEST_ROOT, len(form) + 1))
-    return any(set(prefixes) <= set(tools.resources.prefixes.get(root, ())) for root in roots)
+    return any(set(prefixes) <= set(resources.prefixes.get(root, ())) for root in roots)
 
 
-def _after_prefixes(tools: Tools, form: str) -> Iterator[str]:
+def _after_prefixes(resources: Resources, form: str) -> Iterator[str]:
     """Yield the verbs that are left of a verb without a prefix."""
     for prefix in prefixes_of(form) if not _begins_with_root(form) else ():
         rest = form[len(prefix) :]
-        if _is_verb(tools, rest) and _takes(tools, rest, prefix):
+        if _is_verb(rest) and _takes(resources, rest, prefix):
             yield rest
-    yield from (second + stem for _, second, stem in _prefixed_twice(tools, form))
+    yield from (second + stem for _, second, stem in _prefixed_twice(resources, form))
 
 
-def _prefixed_twice(tools: Tools, form: str) -> Iterator[tuple[str, str, str]]:
+def _prefixed_twice(resources: Resources, form: str) -> Iterator[tuple[str, str, str]]:
     """Yield the two prefixes that a verb may have and what follows them; without the first it is a verb too."""
     inner = read_list("affixes")["internal_prefixes"]
     if _begins_with_root(form):
         return
     for first in prefixes_of(form):
         rest = form[len(first) :]
-        if _begins_with_root(rest) or not _is_verb(tools, rest):
+        if _begins_with_root(rest) or not _is_verb(rest):
             continue
         for second in prefixes_of(rest):
             stem = rest[len(second) :]
-            if second != first and second in inner and _takes(tools, stem, first, second):
+            if second != first and second in inner and _takes(resources, stem, first, second):
                 yield first, second, stem
 
 
-def _add_prefix(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _add_prefix(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
-        if word.upos not in _VERBS or not _is_verb(tools, form):
+        if word.upos not in _VERBS or not _is_verb(form):
             continue
         made = [
             form[: len(form) - len(rest)] + prefix + rest
-            for rest in (form, *_after_prefixes(tools, form))
+            for rest in (form, *_after_prefixes(resources, form))
             for prefix in read_list("affixes")["internal_prefixes"]
             if not rest.startswith(prefix)
         ]
         for found in dict.fromkeys(made):
-            yield _formed(sentence, tools, word, found, "add_verb_prefix")
+            yield _formed(sentence, word, found, "add_verb_prefix")
 
 
-def _swap_prefixes(sentence: Sentence, tools: Tools) -> Iterator[Pair | str]:
+def _swap_prefixes(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
     for word in sentence.words:
         form = word.form.lower()
-        if word.upos not in (*_VERBS, "ADJ") or not _is_verb(tools, form):
+        if word.upos not in (*_VERBS, "ADJ") or not _is_verb(form):
             continue
-        made = [second + first + stem for first, second, stem in _prefixed_twice(tools, form)]
+        made = [second + first + stem for first, second, stem in _prefixed_twice(resources, form)]
         for found in dict.fromkeys(made):
-            yield _formed(sentence, tools, word, found, "change_verb_prefixes_order")
+            yield _formed(sentence, word, found, "change_verb_prefixes_order")
 
 
 _rule = partial(Rule, phenomenon="Word Formation", level="Morphology")

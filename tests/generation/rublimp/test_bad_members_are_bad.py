@@ -5,9 +5,7 @@ import pytest
 pytest.importorskip("pymorphy3")
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import agrees_somehow
-from generation.rublimp.grammar.morphology import Morphology
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Tools
 from generation.rublimp.rules.all_rules import RULES
 from generation.treebank import read_treebank
 from tests.generation.multiblimp.toy import sentence
@@ -45,17 +43,17 @@ def word(form, upos, head, deprel, feats="", lemma=None):
 
 
 @pytest.fixture(scope="module")
-def tools():
-    return Tools(Morphology(), Resources(prefixes=PREFIXES))
+def resources():
+    return Resources(prefixes=PREFIXES)
 
 
 @pytest.fixture
-def find(tmp_path, tools):
+def find(tmp_path, resources):
     def found(paradigm, *words):
         path = tmp_path / "one.conllu"
         path.write_text(sentence("one", *words), encoding="utf-8")
         [parsed] = read_treebank(path)
-        made = list(FIND[paradigm](parsed, tools))
+        made = list(FIND[paradigm](parsed, resources))
         bad = [one.bad for one in made if isinstance(one, Pair)]
         return bad, [one for one in made if isinstance(one, str)]
 
@@ -267,7 +265,7 @@ def test_the_gender_of_a_name_that_does_not_inflect_is_open(find):
 
 
 @pytest.mark.parametrize("noun", ["персонаж", "робот"])
-def test_the_second_accusative_of_animate_nouns_agrees_as_that_of_inanimate_nouns(tools, noun):
+def test_the_second_accusative_of_animate_nouns_agrees_as_that_of_inanimate_nouns(resources, noun):
     """Its analysis has both animacies; which one pymorphy names changes from process to process."""
-    assert agrees_somehow(tools.morphology, noun, "новый")
-    assert not agrees_somehow(tools.morphology, noun, "нового")
+    assert agrees_somehow(noun, "новый")
+    assert not agrees_somehow(noun, "нового")

@@ -8,15 +8,14 @@ import pytest
 
 from eval.templates.pair import Pair
 from generation.rublimp.check import CHECKS
+from generation.rublimp.grammar.morphology import is_known
 from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rule import Tools
 from generation.rublimp.rules import government, inflection, predicates, word_formation
 from generation.rublimp.rules.all_rules import RULES as ALL
 from generation.treebank import Sentence, Word, read_treebank
 from ucurve.errors import UserError
 
 pytest.importorskip("pymorphy3")
-from generation.rublimp.grammar.morphology import Morphology
 
 MODULES = (word_formation, inflection, government, predicates)
 RULES = {rule.paradigm: rule for module in MODULES for rule in module.RULES}
@@ -50,12 +49,12 @@ BAD = {
 
 
 @pytest.fixture(scope="module")
-def tools():
-    return Tools(Morphology(), Resources(suffixes={"нож": ["ик", "ищ", "ств"]}, prefixes={"чит": ["с", "пере"]}))
+def resources():
+    return Resources(suffixes={"нож": ["ик", "ищ", "ств"]}, prefixes={"чит": ["с", "пере"]})
 
 
-def find(paradigm, sentence, tools):
-    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Pair)]
+def find(paradigm, sentence, resources):
+    return [found for found in RULES[paradigm].find(sentence, resources) if isinstance(found, Pair)]
 
 
 def test_there_are_45_rules_of_different_paradigms():
@@ -70,8 +69,8 @@ def test_phenomena_are_those_of_the_published_pairs(shared):
 
 
 @pytest.mark.parametrize("paradigm", sorted(BAD))
-def test_the_bad_member_is_found(paradigm, tools):
-    found = find(paradigm, SENTENCES[f"{paradigm}-good"], tools)
+def test_the_bad_member_is_found(paradigm, resources):
+    found = find(paradigm, SENTENCES[f"{paradigm}-good"], resources)
     assert BAD[paradigm] in [candidate.bad for candidate in found]
     for candidate in found:
         assert candidate.good != candidate.bad
@@ -79,35 +78,35 @@ def test_the_bad_member_is_found(paradigm, tools):
 
 
 @pytest.mark.parametrize("paradigm", sorted(BAD))
-def test_a_sentence_without_the_construction_gives_nothing(paradigm, tools):
-    assert find(paradigm, SENTENCES[f"{paradigm}-none"], tools) == []
+def test_a_sentence_without_the_construction_gives_nothing(paradigm, resources):
+    assert find(paradigm, SENTENCES[f"{paradigm}-none"], resources) == []
 
 
 @pytest.mark.parametrize("paradigm", ["add_new_suffix", "add_verb_prefix", "change_verb_prefixes_order",
                                       "change_declension_ending", "change_verb_conjugation"])  # fmt: skip
-def test_words_that_are_formed_wrongly_are_no_words(paradigm, tools):
-    for candidate in find(paradigm, SENTENCES[f"{paradigm}-good"], tools):
-        assert not tools.morphology.is_known(candidate.columns["target_word"])
+def test_words_that_are_formed_wrongly_are_no_words(paradigm, resources):
+    for candidate in find(paradigm, SENTENCES[f"{paradigm}-good"], resources):
+        assert not is_known(candidate.columns["target_word"])
 
 
-def test_cases_that_a_preposition_allows_are_left_out(tools):
+def test_cases_that_a_preposition_allows_are_left_out(resources):
     targets = {found.columns["target_value"] for found in
-               find("adposition_government", SENTENCES["adposition_government-good"], tools)}  # fmt: skip
+               find("adposition_government", SENTENCES["adposition_government-good"], resources)}  # fmt: skip
     assert targets == {"Dat", "Acc", "Ins", "Loc"}
 
 
-def test_gender_after_a_person_who_may_be_of_either(tools):
+def test_gender_after_a_person_who_may_be_of_either(resources):
     words = [Word(1, "Я", "я", "PRON", {"Case": "Nom", "Number": "Sing"}, 2, "nsubj", {}, 0, 1),
              Word(2, "открыл", "открыть", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 2, 8)]  # fmt: skip
     sentence = Sentence("x", "x", "Я открыл", words, "x")
-    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, tools)] == ["Я открыло"]
+    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, resources)] == ["Я открыло"]
 
 
-def test_an_attractor_needs_a_verb_with_a_subject(tools):
+def test_an_attractor_needs_a_verb_with_a_subject(resources):
     words = [Word(1, "Принес", "принести", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 0, 6),
              Word(2, "книги", "книга", "NOUN", {"Case": "Acc", "Number": "Plur"}, 1, "obj", {}, 7, 12)]  # fmt: skip
     rule = RULES["subj_predicate_agreement_number_attractor"]
-    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), tools)) == ["the verb has no subject"]
+    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), resources)) == ["the verb has no subject"]
 
 
 def test_suffixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):

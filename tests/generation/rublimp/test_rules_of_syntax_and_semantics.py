@@ -7,7 +7,6 @@ import pytest
 
 from eval.templates.pair import Pair
 from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rule import Tools
 from generation.rublimp.rules import (
     anaphors,
     argument_structure,
@@ -22,7 +21,6 @@ from generation.treebank import Sentence, read_treebank
 from ucurve.errors import UserError
 
 pytest.importorskip("pymorphy3")
-from generation.rublimp.grammar.morphology import Morphology
 
 MODULES = (anaphors, noun_phrases, quantifiers, reflexives, negation, argument_structure, aspect, tense)
 RULES = {rule.paradigm: rule for module in MODULES for rule in module.RULES}
@@ -56,12 +54,12 @@ BAD = {
 
 
 @pytest.fixture(scope="module")
-def tools():
-    return Tools(Morphology(), Resources({"открывать": "открыть"}))
+def resources():
+    return Resources({"открывать": "открыть"})
 
 
-def find(paradigm: str, sentence: Sentence, tools: Tools) -> list[Pair]:
-    return [found for found in RULES[paradigm].find(sentence, tools) if isinstance(found, Pair)]
+def find(paradigm: str, sentence: Sentence, resources: Resources) -> list[Pair]:
+    return [found for found in RULES[paradigm].find(sentence, resources) if isinstance(found, Pair)]
 
 
 def test_there_is_a_rule_for_each_of_the_23_paradigms():
@@ -69,41 +67,42 @@ def test_there_is_a_rule_for_each_of_the_23_paradigms():
 
 
 @pytest.mark.parametrize("paradigm", sorted(BAD))
-def test_the_bad_member_is_found(paradigm, tools):
-    found = find(paradigm, SENTENCES[f"{paradigm}-good"], tools)
+def test_the_bad_member_is_found(paradigm, resources):
+    found = find(paradigm, SENTENCES[f"{paradigm}-good"], resources)
     assert BAD[paradigm] in [candidate.bad for candidate in found]
 
 
 @pytest.mark.parametrize("paradigm", sorted(BAD))
-def test_a_sentence_without_the_construction_gives_nothing(paradigm, tools):
-    assert find(paradigm, SENTENCES[f"{paradigm}-none"], tools) == []
+def test_a_sentence_without_the_construction_gives_nothing(paradigm, resources):
+    assert find(paradigm, SENTENCES[f"{paradigm}-none"], resources) == []
 
 
 @pytest.mark.parametrize("paradigm", sorted(BAD))
-def test_members_differ_and_have_as_many_words(paradigm, tools):
-    for candidate in find(paradigm, SENTENCES[f"{paradigm}-good"], tools):
+def test_members_differ_and_have_as_many_words(paradigm, resources):
+    for candidate in find(paradigm, SENTENCES[f"{paradigm}-good"], resources):
         assert candidate.good != candidate.bad
         assert len(candidate.good.split()) == len(candidate.bad.split())
 
 
-def test_a_form_that_can_be_read_as_the_original_one_is_no_bad_member(tools):
+def test_a_form_that_can_be_read_as_the_original_one_is_no_bad_member(resources):
     """For the feminine there is one form of the genitive and the dative, so neither stands for the other."""
     targets = [
-        found.columns["target_word"] for found in find("np_agreement_case", SENTENCES["np_agreement_case-good"], tools)
+        found.columns["target_word"]
+        for found in find("np_agreement_case", SENTENCES["np_agreement_case-good"], resources)
     ]
     assert "глубокой" not in targets
 
 
-def test_a_few_of_the_words_that_fit_are_the_same_in_each_call(tools):
-    few = Tools(tools.morphology, Resources(words_per_place=3))
+def test_a_few_of_the_words_that_fit_are_the_same_in_each_call(resources):
+    few = Resources(words_per_place=3)
     sentence = SENTENCES["transitive_verb-good"]
     first, second = find("transitive_verb", sentence, few), find("transitive_verb", sentence, few)
     assert len(first) == 3
     assert first == second
 
 
-def test_a_verb_without_a_partner_in_the_list_is_counted(tools):
-    none = Tools(tools.morphology, Resources())
+def test_a_verb_without_a_partner_in_the_list_is_counted(resources):
+    none = Resources()
     sentence = SENTENCES["change_duration_aspect-good"]
     assert list(RULES["change_duration_aspect"].find(sentence, none)) == [aspect.NO_PARTNER]
 
