@@ -21,7 +21,8 @@ from ucurve.errors import UserError, unknown_name
 Array = npt.NDArray[np.float64]
 Number = TypeVar("Number", Array, float)
 Side = Literal["good", "bad"]
-Table = Mapping[str, Any] | pd.DataFrame
+Function = Callable[..., Any]  # from what it reads and its parameters to a value of the same type
+Table = Mapping[str, npt.ArrayLike] | pd.DataFrame
 
 
 def lp(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
@@ -103,12 +104,12 @@ class Family:
         limits: least and greatest value of a parameter; a parameter that is not named may be any finite number.
     """
 
-    function: Callable[..., Any]
+    function: Function
     defaults: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     from_sums: bool = True
     lower_is_better: bool = False
-    compared: Callable[..., Any] | None = None
+    compared: Function | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -161,8 +162,8 @@ class Linking:
     """
 
     name: str
-    function: Callable[..., Any]
-    compared: Callable[..., Any]
+    function: Function
+    compared: Function
     columns: tuple[str, ...]
     from_sums: bool
     lower_is_better: bool

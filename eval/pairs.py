@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ucurve.errors import UserError, did_you_mean
@@ -40,7 +40,7 @@ class Keys:
     bad: str = "sentence_bad"
 
 
-def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, Any]]]:
+def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, object]]]:
     """Parse JSON lines as published; blank lines are passed over.
 
     Args:
@@ -57,7 +57,7 @@ def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, Any
     return [(place, _parse_record(line, place)) for place, line in placed]
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> object:
     """Parse JSON of somebody else.
 
     Raises:
@@ -71,7 +71,7 @@ def parse_json(text: str) -> Any:
     return values
 
 
-def _refuse_halves(values: Any) -> None:
+def _refuse_halves(values: object) -> None:
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -79,7 +79,7 @@ def _refuse_halves(values: Any) -> None:
         raise ValueError(f"{half} is half a character, a lone surrogate, and no text") from error
 
 
-def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(items: list[tuple[str, object]]) -> dict[str, object]:
     held = dict(items)
     if len(held) < len(items):
         twice = next(key for key, times in Counter(key for key, _ in items).items() if times > 1)
@@ -93,7 +93,7 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _parse_record(line: bytes, place: str) -> dict[str, Any]:
+def _parse_record(line: bytes, place: str) -> dict[str, object]:
     try:
         record = parse_json(line.decode())
     except UnicodeDecodeError as error:
@@ -108,7 +108,7 @@ def _parse_record(line: bytes, place: str) -> dict[str, Any]:
 
 
 def pair_table(
-    records: Iterable[tuple[str, Mapping[str, Any]]], benchmark: str, language: str, keys: Keys | None = None
+    records: Iterable[tuple[str, Mapping[str, object]]], benchmark: str, language: str, keys: Keys | None = None
 ) -> pd.DataFrame:
     """Build and check the pair table of one benchmark.
 
@@ -137,7 +137,7 @@ def pair_table(
     return table.astype({"pair": "int64"})
 
 
-def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
+def _row(record: Mapping[str, object], place: str, keys: Keys) -> dict[str, object]:
     names = keys.paradigm, keys.phenomenon, keys.good, keys.bad
     paradigm, phenomenon, good, bad = [text_value(record, key, place) for key in names]
     for key, value in ((keys.paradigm, paradigm), (keys.good, good), (keys.bad, bad)):
@@ -153,7 +153,7 @@ def _row(record: Mapping[str, Any], place: str, keys: Keys) -> dict[str, Any]:
     return ours | more
 
 
-def named(record: Mapping[str, Any], paradigm: str, phenomenon: str) -> dict[str, Any]:
+def named(record: Mapping[str, object], paradigm: str, phenomenon: str) -> dict[str, object]:
     """Give a record our paradigm and phenomenon; a published value of that name becomes ``published_<name>``."""
     ours = {"paradigm": paradigm, "phenomenon": phenomenon}
     if any(key in record and record[key] != value for key, value in ours.items()):
@@ -161,7 +161,7 @@ def named(record: Mapping[str, Any], paradigm: str, phenomenon: str) -> dict[str
     return {**record, **ours}
 
 
-def text_value(record: Mapping[str, Any], key: str, place: str) -> str:
+def text_value(record: Mapping[str, object], key: str, place: str) -> str:
     """Return a value of a published record that must be there and be text.
 
     Raises:
@@ -175,7 +175,7 @@ def text_value(record: Mapping[str, Any], key: str, place: str) -> str:
     return value
 
 
-def _storable(values: list[Any]) -> "pd.Series[Any]":
+def _storable(values: list[object]) -> pd.Series:
     """Make a column that is stored and read back unchanged."""
     present = [value for value in values if value is not None]
     kind = _kind(present)
@@ -186,14 +186,14 @@ def _storable(values: list[Any]) -> "pd.Series[Any]":
     return pd.Series(values) if kind == "text" else pd.Series(values, dtype=kind)
 
 
-def _kind(present: list[Any]) -> str | None:
+def _kind(present: list[object]) -> str | None:
     """Name the type that holds all values exactly: text, bool, int64 or float64; None when there is no such type."""
     kinds = {type(value) for value in present}
     if kinds <= {str}:
         return "text"
     if kinds == {bool}:
         return "bool"
-    if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present):
+    if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present if isinstance(value, int)):
         return "int64"
     if float in kinds <= {int, float} and all(abs(value) <= _EXACT for value in present if isinstance(value, int)):
         return "float64"
@@ -270,7 +270,7 @@ def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first
     return pairs.iloc[np.sort(np.concatenate(kept))].reset_index(drop=True)
 
 
-def _draw_order(seed: str, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _draw_order(seed: str, count: int) -> npt.NDArray[np.int64]:
     digest = hashlib.sha256(seed.encode()).digest()
     return np.random.default_rng(int.from_bytes(digest)).permutation(count)
 

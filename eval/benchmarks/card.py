@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
@@ -168,7 +168,7 @@ class Card:
     protocol: str = ""
     quirks: Texts = ()
     maker: str | None = None
-    made: dict[str, Any] = field(default_factory=dict)
+    made: dict[str, object] = field(default_factory=dict)
 
     @field_validator("name")
     @classmethod

@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Discriminator, Tag, model_validator
 from pydantic.dataclasses import dataclass
@@ -25,7 +25,7 @@ from eval.pairs import COUNTED, SET, UNNAMED, named, parse_region
 from ucurve.errors import UserError, did_you_mean
 from ucurve.fields import STRICT
 
-Shape = Callable[[Record, Mapping[str, Any], str], list[Record]]
+Shape = Callable[[Record, Mapping[str, object], str], list[Record]]
 GOOD, BAD = "sentence_good", "sentence_bad"
 CONTEXTS = ("condition", "condition_good", "condition_bad")
 MARKS = (COUNTED, SET)
@@ -136,12 +136,12 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
     def leaves(name: str) -> bool:
         return name in consumed or any(fnmatchcase(name, pattern) for pattern in omit)
 
-    def shape(record: Record, about: Mapping[str, Any], place: str) -> list[Record]:
+    def shape(record: Record, about: Mapping[str, object], place: str) -> list[Record]:
         made: Record = {}
         row = _Row(record, about, made, place)
         for name, source in extra.items():
             made[name] = _value(source, row)
-        paradigm = paradigm_of(row) or _kind("paradigm", columns, row, about["file"])
+        paradigm = paradigm_of(row) or _kind("paradigm", columns, row, str(about["file"]))
         phenomenon = phenomenon_of(row) or _kind("phenomenon", columns, row, UNNAMED)
         kept = _protected({name: value for name, value in record.items() if not leaves(name)}, made)
         rest = named(kept | made if made else kept, paradigm, phenomenon)
@@ -162,14 +162,14 @@ class _Row(NamedTuple):
     """What a row knows: its published columns, what is known of it besides, and the columns made so far."""
 
     published: Record
-    about: Mapping[str, Any]
+    about: Mapping[str, object]
     made: Record
     place: str
 
     def knows(self, name: str) -> bool:
         return name in self.made or name in self.published or name in self.about
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> object:
         """Return what a name stands for, None where it stands for nothing."""
         for values in (self.made, self.published, self.about):
             if name in values:
@@ -215,7 +215,7 @@ def _sentence(source: Column, row: _Row) -> str:
     return sentence
 
 
-def _value(source: Column, row: _Row) -> Any:
+def _value(source: Column, row: _Row) -> object:
     if isinstance(source, str):
         if "{" in source:
             return _NAME.sub(lambda found: written(_look_up(found.group(1), row)), source)
@@ -231,7 +231,7 @@ def _value(source: Column, row: _Row) -> Any:
     return next((new for pattern, new in source.map.items() if fnmatchcase(text, pattern)), value)
 
 
-def _look_up(name: str, row: _Row) -> Any:
+def _look_up(name: str, row: _Row) -> object:
     if not row.knows(name):
         held = ", ".join(row.published)
         raise UserError(f"{row.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, row.published)}")
@@ -250,15 +250,15 @@ def _protected(record: Record, made: Record) -> Record:
 def _check(pair: Record, made: Record, place: str) -> None:
     for member in _SENTENCES:
         for name in ("condition", f"condition_{member}"):
-            if name in made and not _goes_on(pair[member], made[name]):
+            if name in made and not _goes_on(str(pair[member]), made[name]):
                 sentence = f"the {member} sentence {pair[member]!r}"
                 raise UserError(f"{place}: {sentence} must start with its {name} {made[name]!r} and go on")
         region = f"region_{member}"
         if region in pair:
-            pair[region] = find_region(pair[member], pair[region], place)
+            pair[region] = find_region(str(pair[member]), pair[region], place)
 
 
-def _goes_on(sentence: str, condition: Any) -> bool:
+def _goes_on(sentence: str, condition: object) -> bool:
     return isinstance(condition, str) and sentence.startswith(condition) and bool(sentence[len(condition) :].strip())
 
 

@@ -3,14 +3,16 @@
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from eval.pairs import identical
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Lengths = npt.NDArray[np.int64]
 _SHOWN = 3  # examples of a kind
@@ -89,7 +91,7 @@ class DataReport:
         return "\n  ".join(lines)
 
 
-def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport:
+def data_report(pairs: pd.DataFrame, tokenizer: "PreTrainedTokenizerBase | None" = None) -> DataReport:
     """Examine the pairs of one benchmark.
 
     Empty and broken lines do not get this far: loading stops at them, with file and line.
@@ -103,8 +105,11 @@ def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport
     within = pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
     lengths = [_length_report(pairs, "characters", lambda texts: [len(text) for text in texts])]
     if tokenizer is not None:
-        encode = partial(tokenizer, add_special_tokens=False)
-        lengths.append(_length_report(pairs, "tokens", lambda texts: list(map(len, encode(texts)["input_ids"]))))
+
+        def count_tokens(texts: list[str]) -> list[int]:
+            return [len(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+
+        lengths.append(_length_report(pairs, "tokens", count_tokens))
     return DataReport(
         benchmark=str(pairs["benchmark"].iloc[0]),
         pairs=len(pairs),
@@ -119,7 +124,7 @@ def data_report(pairs: pd.DataFrame, tokenizer: Any | None = None) -> DataReport
     )
 
 
-def _respelt(tokenizer: Any, pairs: pd.DataFrame) -> tuple[int, ...]:
+def _respelt(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame) -> tuple[int, ...]:
     """Find pairs with a member that is another text once its tokens are decoded: something is changed or unknown."""
     other = np.zeros(len(pairs), dtype=bool)
     for name in ("good", "bad"):
@@ -130,7 +135,7 @@ def _respelt(tokenizer: Any, pairs: pd.DataFrame) -> tuple[int, ...]:
     return tuple(pairs["pair"][other])
 
 
-def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[Sequence[str]], Sequence[int]]) -> LengthReport:
+def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[list[str]], list[int]]) -> LengthReport:
     good, bad = (np.asarray(measure(pairs[name].tolist()), dtype=np.int64) for name in ("good", "bad"))
     share = pd.Series(good != bad).groupby([pairs["phenomenon"].to_numpy(), pairs["paradigm"].to_numpy()]).mean()
     return LengthReport(
@@ -158,10 +163,10 @@ def _punctuated(sentence: str) -> bool:
     return unicodedata.category(sentence.rstrip()[-1:] or " ").startswith("P")
 
 
-def _listed(names: Sequence[Any]) -> str:
+def _listed(names: Sequence[object]) -> str:
     return f"{len(names)}{_examples(names)}"
 
 
-def _examples(names: Sequence[Any]) -> str:
+def _examples(names: Sequence[object]) -> str:
     shown = ", ".join(map(str, names[:_SHOWN]))
     return f" ({shown}{', ...' if len(names) > _SHOWN else ''})" if names else ""

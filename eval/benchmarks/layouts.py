@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.expressions import check_expression, search
 from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import written
+from eval.benchmarks.files.tables import Record, written
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
 
@@ -122,7 +122,7 @@ def _pairs(group: list[tuple[Row, bool]], layout: Sentences, name: str) -> Itera
         yield good[0]._replace(record=_joined(good[0], row, layout), set=of)
 
 
-def _joined(good: Row, bad: Row, layout: Sentences) -> dict[str, Any]:
+def _joined(good: Row, bad: Row, layout: Sentences) -> Record:
     names = [_sentence_column(row, layout.sentence) for row in (good, bad)]
     label = good.record.get(layout.differ) if layout.differ is not None else None
     if label is not None and bad.record.get(str(layout.differ)) == label:
@@ -130,7 +130,7 @@ def _joined(good: Row, bad: Row, layout: Sentences) -> dict[str, Any]:
     for row, name in zip((good, bad), names, strict=True):
         if not written(row.record[name]).strip():
             raise UserError(f"{row.place}: the sentence is empty")
-    record: dict[str, Any] = {GOOD: good.record[names[0]], BAD: bad.record[names[1]]}
+    record: Record = {GOOD: good.record[names[0]], BAD: bad.record[names[1]]}
     for name in dict.fromkeys((*good.record, *bad.record)):
         ours, theirs = good.record.get(name), bad.record.get(name)
         if name in names:

@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from eval.benchmarks.card import Benchmark
-from eval.benchmarks.columns import BAD, GOOD, make_shape, may_be_missing, text_columns, used_columns
+from eval.benchmarks.columns import BAD, GOOD, Columns, make_shape, may_be_missing, text_columns, used_columns
 from eval.benchmarks.expressions import groups
 from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import written
+from eval.benchmarks.files.tables import Record, written
 from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.layouts import pair_either, pair_sentences
 from eval.benchmarks.registry import find_benchmark
@@ -27,7 +26,7 @@ from ucurve.progress import say
 
 Fingerprint = tuple[tuple[Path, int, int], ...]
 _CONTEXTS = {"condition_good", "condition_bad", "target"}
-_TWO_CONTEXTS = {member: f"{{condition_{member}}} {{target}}" for member in ("good", "bad")}
+_TWO_CONTEXTS: Columns = {member: f"{{condition_{member}}} {{target}}" for member in ("good", "bad")}
 _KEYS = Keys("paradigm", "phenomenon", "good", "bad")
 
 
@@ -109,11 +108,11 @@ def _lay_out(rows: list[Row], card: Benchmark) -> list[Row]:
     return rows if card.either is None else pair_either(rows, card.either)
 
 
-def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterator[tuple[str, Record]]:
     """Yield the records of pairs with their places, which are collected too."""
     shapes = [make_shape(columns, card.omit) for columns in _maps(card)]
-    known = {"language": card.language, "code": card.code or card.language}
-    names: dict[tuple[str, str], dict[str, Any]] = {}  # what the name of a file says, once for each
+    known: Record = {"language": card.language, "code": card.code or card.language}
+    names: dict[tuple[str, str], Record] = {}  # what the name of a file says, once for each
     for number, row in enumerate(rows):
         if (row.part, row.folder) not in names:
             names[row.part, row.folder] = known | {"file": row.part, "folder": row.folder} | _groups(card, row)
@@ -128,8 +127,8 @@ def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterato
                 yield row.place, pair
 
 
-def _maps(card: Benchmark) -> list[dict[str, Any]]:
-    maps = [{**card.columns, **columns} for columns in card.each or ({},)]
+def _maps(card: Benchmark) -> list[Columns]:
+    maps = [card.columns | columns for columns in card.each or ({},)]
     return [_TWO_CONTEXTS | columns if columns.keys() >= _CONTEXTS else columns for columns in maps]
 
 
@@ -164,7 +163,7 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
     known = {"file", "folder", "language", "code"}
     for row in rows:
         for columns in _maps(card):
-            needed = {"good": GOOD, "bad": BAD} | columns
+            needed: Columns = {"good": GOOD, "bad": BAD, **columns}
             there = {*row.record, *known, *_groups(card, row)}
             for theirs, ours in used_columns(needed).items():
                 if theirs not in there and not may_be_missing(needed[ours]):

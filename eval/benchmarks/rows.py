@@ -12,7 +12,7 @@ from inspect import isfunction
 
 from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import written
+from eval.benchmarks.files.tables import Record, written
 from ucurve.errors import UserError
 
 ChangeRows = Callable[[list[Row]], list[Row]]
@@ -48,7 +48,7 @@ def bad_line_first(rows: list[Row]) -> list[Row]:
         if len(lines) % 2:
             raise UserError(f"{lines[-1].place}: a line without its partner; two lines, bad and good, make a pair")
         for bad, good in zip(lines[::2], lines[1::2], strict=True):
-            sentences = {GOOD: written(good.value("text")).strip(), BAD: written(bad.value("text")).strip()}
+            sentences: Record = {GOOD: written(good.value("text")).strip(), BAD: written(bad.value("text")).strip()}
             pairs.append(bad._replace(record=sentences))
     return pairs
 

@@ -31,7 +31,7 @@ def read_published(
     if card.name == DEMO and _without_folder(card, root):
         from eval.templates.demo import demo_pairs
 
-        return [Row(card.name, "", f"demo pair {number}", record) for number, record in enumerate(demo_pairs())]
+        return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:
         return _from_hub(card)
     form = TableForm(card.delimiter, card.header or None, card.header_unless, card.quotes)

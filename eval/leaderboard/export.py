@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ class LeaderboardSettings:
     step: int | Literal["last"] = "last"
 
 
-def leaderboard_command(given: dict[str, Any]) -> None:
+def leaderboard_command(given: dict[str, object]) -> None:
     """Write the file that a leaderboard takes.
 
     Raises:

@@ -1,14 +1,12 @@
 """Agreement of two raters beyond chance."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
 
-def cohens_kappa(first: npt.NDArray[Any], second: npt.NDArray[Any], agreed: npt.NDArray[Any]) -> Array:
+def cohens_kappa(first: Array, second: Array, agreed: Array) -> Array:
     """Return Cohen's kappa of two raters who say yes or no (Cohen 1960).
 
     It is the agreement beyond what is expected of two independent raters who say yes as often as these do, as a share

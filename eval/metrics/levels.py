@@ -1,7 +1,6 @@
 """The levels a number is given at: paradigm, phenomenon, all pairs, and the means over paradigms and phenomena."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +36,7 @@ class Levels:
         """Number of pairs by paradigm, float64[paradigms]."""
         return self.sums(np.ones(len(self.paradigm_of)))
 
-    def sums(self, values: npt.NDArray[Any]) -> Array:
+    def sums(self, values: npt.NDArray[np.float64 | np.int64 | np.bool_]) -> Array:
         """Sum a number or truth value of every pair by paradigm, float64[paradigms]."""
         return np.bincount(self.paradigm_of, values, minlength=self.paradigms).astype(np.float64)
 

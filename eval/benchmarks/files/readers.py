@@ -4,7 +4,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eval.benchmarks.files.source_file import SourceFile
 from eval.benchmarks.files.tables import (
@@ -154,7 +154,7 @@ def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:
             raise UserError(f"{place}: an object or an array is expected, not {value!r}")
 
 
-def _flattened(values: list[Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+def _flattened(values: list[object], before: str = "", depth: int = 1) -> Iterator[tuple[str, object]]:
     for place, value in enumerate(values):
         if isinstance(value, list) and depth < _DEEPEST:
             yield from _flattened(value, f"{before}{place}.", depth + 1)
@@ -189,15 +189,15 @@ def _first_sheet(file: SourceFile) -> list[tuple[str, Record]]:
 def _set_types(rows: list[Row], text: Container[str]) -> None:
     """Change the fields of tables, which are text, where all fields of a column are numbers or truth values."""
     columns = dict.fromkeys(name for row in rows for name in row.record)
-    kinds = {name: _kind({row.record.get(name, "") for row in rows}, name in text) for name in columns}
+    kinds = {name: _kind({str(row.record.get(name, "")) for row in rows}, name in text) for name in columns}
     changed = {name: kind for name, kind in kinds.items() if kind is not str}
     for row in rows:
         for name, kind in changed.items():
             if name in row.record:
-                row.record[name] = kind(row.record[name])
+                row.record[name] = kind(str(row.record[name]))
 
 
-def _kind(values: set[str], text: bool) -> Callable[[str], Any]:
+def _kind(values: set[str], text: bool) -> Callable[[str], object]:
     present = {value for value in values if value}
     if text or not present:
         return str

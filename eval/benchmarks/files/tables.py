@@ -9,14 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from eval.benchmarks.expressions import search
 from ucurve.errors import UserError
 from ucurve.progress import say
 
 Quotes = Literal["csv", "text"]
-Record = dict[str, Any]
+Record = dict[str, object]
 MOST_COLUMNS = 10_000
 _QUOTED = ",;"  # between fields of these tables, quotation marks are CSV's; in others they are text unless all quote
 _DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t"}
@@ -58,7 +58,7 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     return records
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """Return a value as text: nothing as the empty text, a whole number without a decimal point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -83,7 +83,7 @@ def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -
     has_header = form is None or form.header is None or _is_header(first, place, form)
     given = () if form is None or form.header is None else form.header
     header = check_columns([field.strip() for field in first] if has_header else list(given[: len(first)]), place)
-    records = []
+    records: list[tuple[str, Record]] = []
     for place, fields in rows[1:] if has_header else rows:
         if len(fields) != len(header):
             raise UserError(f"{place}: {len(fields)} fields; the header has {len(header)}: {', '.join(header)}")

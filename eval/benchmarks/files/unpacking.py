@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from ucurve.errors import UserError
 
@@ -18,7 +18,11 @@ UNPACKED = 10**9  # bytes that the archives and compressed files of one benchmar
 _CHUNK = 2**20
 _BLOCK = 512  # bytes of a tar member beside its content
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_OF_TAR: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+_OF_TAR: dict[bytes, Callable[[BinaryIO], io.BufferedIOBase]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
 _LFS = b"version https://git-lfs.github.com/spec/"
 _UTF8_NAME = 0x800  # of the flags of a zip member: its name is UTF-8
 _ENCRYPTED = 0x1
@@ -198,7 +202,7 @@ class _Counted(io.RawIOBase):
         self._place, self._budget = place, budget
         first = self._file.peek(_BLOCK)
         unpack = next((opener for magic, opener in _OF_TAR.items() if first.startswith(magic)), None)
-        self._content: Any = self._file if unpack is None else unpack(self._file)
+        self._content: io.BufferedIOBase = self._file if unpack is None else unpack(self._file)
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -206,7 +210,7 @@ class _Counted(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most as many as a chunk has."""
-        data: bytes = self._content.read(min(size, _CHUNK) if size >= 0 else _CHUNK)
+        data = self._content.read(min(size, _CHUNK) if size >= 0 else _CHUNK)
         self._budget.take(len(data), self._place)
         return data
 

@@ -3,12 +3,11 @@
 import io
 import zipfile
 import zlib
-from typing import Any
 
 from eval.benchmarks.files.source_file import SourceFile
 from ucurve.errors import UserError
 
-Sheet = list[tuple[Any, ...]]
+Sheet = list[tuple[object, ...]]
 
 
 def read_sheets(file: SourceFile) -> list[Sheet]:

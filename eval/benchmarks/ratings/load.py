@@ -6,7 +6,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -198,7 +198,7 @@ def _text(row: Row, name: str) -> str:
     return written(_look_up(row, name)).strip()
 
 
-def _look_up(row: Row, name: str) -> Any:
+def _look_up(row: Row, name: str) -> object:
     if name not in row.record:
         held = ", ".join(row.record)
         hint = did_you_mean(name, row.record)
