@@ -1,6 +1,10 @@
 """Whether a token that sentences are scored after begins or ends the messages of a chat, and what to take instead."""
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 
 _BETWEEN_DOCUMENTS = ("<|endoftext|>", "<|end_of_text|>", "<|begin_of_text|>", "<s>", "<bos>", "</s>", "<eos>")
 _ROLES = ("bos", "eos", "unk", "pad", "cls", "sep")
@@ -11,7 +15,7 @@ _MESSAGES = [
 ]
 
 
-def delimits_messages(tokenizer: Any, token: str) -> bool:
+def delimits_messages(tokenizer: "PreTrainedTokenizerBase", token: str) -> bool:
     """Tell whether the chat template writes a token at every message, as ChatML's ``<|im_start|>``.
 
     A base model was trained with another token between documents, and its chat model saw this one before a role. A
@@ -22,7 +26,7 @@ def delimits_messages(tokenizer: Any, token: str) -> bool:
         return False
     try:
         short, long = (
-            tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False).count(token)
+            str(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)).count(token)
             for messages in (_MESSAGES[:1], _MESSAGES)
         )
     except Exception:
@@ -30,7 +34,7 @@ def delimits_messages(tokenizer: Any, token: str) -> bool:
     return bool(short < long)
 
 
-def between_documents(tokenizer: Any) -> str | None:
+def between_documents(tokenizer: "PreTrainedTokenizerBase") -> str | None:
     """Return a special token that the chat template does not write, as a base model has between documents, if any."""
     template, special = _template(tokenizer), [str(token) for token in tokenizer.added_tokens_decoder.values()]
     named = [getattr(tokenizer, f"{role}_token") for role in _ROLES]
@@ -38,7 +42,7 @@ def between_documents(tokenizer: Any) -> str | None:
     return others[0] if others else None
 
 
-def _template(tokenizer: Any) -> str:
+def _template(tokenizer: "PreTrainedTokenizerBase") -> str:
     try:
         return str(tokenizer.get_chat_template())
     except (AttributeError, ValueError):  # the tokenizer has none, or several without a default

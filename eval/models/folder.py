@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ucurve.errors import UserError, did_you_mean
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import only_gguf
 from ucurve.storage.files import read_json_object, sha256_file, sha256_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Kind = Literal["causal", "masked"]
 Bos = Literal["auto", "bos", "eos", "none"]
@@ -54,7 +57,7 @@ def hash_of_parts(parts: Mapping[str, str]) -> str:
     return next(iter(parts.values())) if len(parts) == 1 else sha256_json(dict(parts))
 
 
-def start_token(tokenizer: Any, ours: bool, bos: Start = "auto") -> StartToken:
+def start_token(tokenizer: "PreTrainedTokenizerBase", ours: bool, bos: Start = "auto") -> StartToken:
     """Choose the token that sentences are scored after.
 
     Args:
@@ -83,7 +86,7 @@ def start_token(tokenizer: Any, ours: bool, bos: Start = "auto") -> StartToken:
     )
 
 
-def _asked_token(tokenizer: Any, asked: str | int, usual: tuple[str, ...]) -> StartToken:
+def _asked_token(tokenizer: "PreTrainedTokenizerBase", asked: str | int, usual: tuple[str, ...]) -> StartToken:
     """Find a token by its text or its id; its rule is ``bos`` or ``eos`` where these give it too, else ``token``."""
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     texts = {number: text for text, number in vocabulary.items()}
@@ -105,7 +108,7 @@ def _asked_token(tokenizer: Any, asked: str | int, usual: tuple[str, ...]) -> St
     return StartToken(number, texts[number], next(same, "token"))
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, object]:
     """Read ``config.json`` of a model folder.
 
     Raises:
@@ -118,18 +121,17 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not a model's configuration ({error})") from error
 
 
-def model_kind(config: dict[str, Any]) -> Kind:
+def model_kind(config: Mapping[str, object]) -> Kind:
     """Tell a masked model from a causal one by the architecture its configuration names, never by its name."""
-    architectures = config.get("architectures") or []
     if config.get("model_type") in _EITHER_WAY:
         return "causal" if config.get("causal") else "masked"
-    masked = any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
+    names = config.get("architectures")
+    architectures = names if isinstance(names, list) else []
+    masked = any(str(name).endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
     return "masked" if masked else "causal"
 
 
-def context_length(config: dict[str, Any]) -> int | None:
+def context_length(config: Mapping[str, object]) -> int | None:
     """Return the number of positions a model has, or None when its configuration sets no limit."""
-    for key in ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length"):
-        if isinstance(config.get(key), int):
-            return int(config[key])
-    return None
+    limits = map(config.get, ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length"))
+    return next((limit for limit in limits if isinstance(limit, int)), None)

@@ -1,7 +1,7 @@
 """What is known of a model without its weights, the same for every benchmark: configuration, tokenizer, unigrams."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ from eval.models.folder import Kind, hash_of_parts, model_kind, read_config
 from eval.models.targets import Target
 from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
 from ucurve.storage.files import sha256_file
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _SPECIAL = ("bos", "eos", "sep", "pad", "cls", "mask")
 
@@ -25,7 +28,7 @@ class Unigrams:
     """
 
     logs: npt.NDArray[np.float64] | None = None
-    seen: npt.NDArray[Any] | None = None
+    seen: npt.NDArray[np.int64 | np.float64] | None = None
     sha256: str | None = None
     add_k: float | None = None
 
@@ -45,9 +48,9 @@ class ModelInfo:
     """
 
     target: Target
-    config: dict[str, Any]
+    config: dict[str, object]
     kind: Kind
-    tokenizer: Any
+    tokenizer: "PreTrainedTokenizerBase"
     tokenizer_files: str
     vocabulary: int
     special: frozenset[int]
@@ -57,7 +60,11 @@ class ModelInfo:
 
 
 def read_model_info(
-    target: Target, tokenizer: Any, tokenizer_files: str, published: UnigramSettings | None, add_k: float
+    target: Target,
+    tokenizer: "PreTrainedTokenizerBase",
+    tokenizer_files: str,
+    published: UnigramSettings | None,
+    add_k: float,
 ) -> ModelInfo:
     """Read what a model's folder says.
 
@@ -78,14 +85,19 @@ def read_model_info(
     )
 
 
-def _special_ids(tokenizer: Any) -> frozenset[int]:
+def _special_ids(tokenizer: "PreTrainedTokenizerBase") -> frozenset[int]:
     """Return the special ids; the unknown token is one only if it also has another role, such as separator."""
     named = {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
     return frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
 
 
 def _read_unigrams(
-    target: Target, tokenizer: Any, size: int, special: frozenset[int], published: UnigramSettings | None, add_k: float
+    target: Target,
+    tokenizer: "PreTrainedTokenizerBase",
+    size: int,
+    special: frozenset[int],
+    published: UnigramSettings | None,
+    add_k: float,
 ) -> Unigrams:
     if published is not None:
         probabilities = published_probabilities(published, size, target.tokenizer_sha256())

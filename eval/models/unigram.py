@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +141,7 @@ def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], pa
     return np.asarray(np.log(filled) - np.log(filled[scorable].sum()))
 
 
-def unseen(counts: npt.NDArray[np.number[Any]], tokens: npt.NDArray[np.int64]) -> tuple[int, int]:
+def unseen(counts: npt.NDArray[np.int64 | np.float64], tokens: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Count the tokens of sentences that unigram probabilities were never measured for.
 
     Args:
@@ -173,7 +173,7 @@ def _token_id(path: Path, key: str) -> int:
     return int(key)
 
 
-def _probability(path: Path, key: str, value: Any) -> float:
+def _probability(path: Path, key: str, value: object) -> float:
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not 0 <= number <= 1:
         raise UserError(f"unigrams: {path}: token {key} has {value!r}; a probability from 0 to 1 is expected")

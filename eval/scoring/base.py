@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -28,7 +29,7 @@ from ucurve.errors import RunError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Columns = dict[str, np.ndarray[Any, Any]]
+Columns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
 Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from eval.scoring.text.sentences import Ids
 from ucurve.errors import RunError
 from ucurve.progress import say
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 Result = TypeVar("Result")
 
 
-def within_memory(batch_tokens: int | None, model: Any, score: Callable[[int], Result]) -> Result:
+def within_memory(batch_tokens: int | None, model: "PreTrainedModel", score: Callable[[int], Result]) -> Result:
     """Call ``score`` with a number of tokens for one forward pass.
 
     Args:
@@ -42,7 +45,9 @@ def within_memory(batch_tokens: int | None, model: Any, score: Callable[[int], R
 Batch = TypeVar("Batch")
 
 
-def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], model: Any) -> Iterator[Result]:
+def side_by_side(
+    work: Callable[[Batch], Result], batches: Sequence[Batch], model: "PreTrainedModel"
+) -> Iterator[Result]:
     """Yield what ``work`` gives for each batch, in their order, computed by as many threads as torch may use.
 
     Where several processes share a score (``eval.scoring.sharing``), these are the batches of this process. One
@@ -74,7 +79,7 @@ def side_by_side(work: Callable[[Batch], Result], batches: Sequence[Batch], mode
         torch.set_num_threads(threads)
 
 
-def rows_of_logits(model: Any, length: int = 1) -> int:
+def rows_of_logits(model: "PreTrainedModel", length: int = 1) -> int:
     """Return how many rows of ``length`` tokens a model may be asked for the logits of at once; at least one."""
     held = device_sizes(model.device.type).logits
     return max(1, held // (length * int(model.config.get_text_config().vocab_size)))

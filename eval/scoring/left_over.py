@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 _SHOWN = 6  # names that are written out
 # Tables that older versions of transformers saved with the weights; a model computes them from its configuration.
@@ -25,7 +28,7 @@ _ALLOWED = re.compile("|".join([*_TABLES, rf"(\w+\.)?({'|'.join(_HEADS)})(\..*)?
 _LAYER = re.compile(r".*\blayers\.(\d+)\..*")
 
 
-def refuse_left_over(folder: Path, unused: Iterable[str], config: Any) -> None:
+def refuse_left_over(folder: Path, unused: Iterable[str], config: "PretrainedConfig") -> None:
     """Refuse weights that a model leaves out: what it computes is not what was trained.
 
     Allowed are tables that older versions saved, heads and poolers that predict no token, and layers that predict
@@ -48,7 +51,7 @@ def refuse_left_over(folder: Path, unused: Iterable[str], config: Any) -> None:
         )
 
 
-def _predicts_ahead(name: str, config: Any) -> bool:
+def _predicts_ahead(name: str, config: "PretrainedConfig") -> bool:
     """Tell a layer behind the last one that predicts tokens further ahead, where the configuration says there are."""
     ahead, found = getattr(config, "num_nextn_predict_layers", None) or 0, _LAYER.fullmatch(name)
     return found is not None and 0 <= int(found[1]) - int(config.num_hidden_layers) < ahead

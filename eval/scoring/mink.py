@@ -4,13 +4,16 @@ Shi et al. (2023) detect pretraining data with it; RuBLiMP (section 2.4) filters
 of its section 4.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eval.scoring.base import Columns, TokenScorer
 from eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's ablation (section 4, figure 3)
 
@@ -59,11 +62,11 @@ class WithMinK(TokenScorer):
         """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
         return super().columns(unigrams) | {f"mink{percent}" for percent in MIN_K}
 
-    def own_key_settings(self) -> dict[str, Any]:
+    def own_key_settings(self) -> dict[str, object]:
         """Return the percentages of tokens, and the settings of the way to score."""
         return super().own_key_settings() | {"min_k": list(MIN_K)}
 
-    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> Columns:
         """Compute what is stored of every sentence, with ``mink30`` and so on."""
         sentences = self.sentences
         return super().sentence_columns(values, model, batch_tokens) | {

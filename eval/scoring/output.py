@@ -2,12 +2,12 @@
 
 import inspect
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn.functional import linear
+from transformers import PreTrainedModel
 
 from eval.scoring.sizes import device_sizes
 from eval.scoring.text.sentences import Ids, Scores
@@ -100,7 +100,7 @@ class OutputLayer:
         return torch.logsumexp(logits.double(), dim=-1)
 
 
-def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
+def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | None:
     """Take a model's output layer out of it, if that gives the model's own logits.
 
     Some architectures scale or cap their logits after the layer, which small logits may not show; those have to be
@@ -129,7 +129,7 @@ def output_layer(model: Any, probe: torch.Tensor) -> OutputLayer | None:
     return OutputLayer(layer.weight, layer.bias) if same else None
 
 
-def compute_logits(model: Any, inputs: torch.Tensor) -> torch.Tensor:
+def compute_logits(model: PreTrainedModel, inputs: torch.Tensor) -> torch.Tensor:
     """Ask a model for its logits, [B, L, V] of ids int64[B, L], without a cache where it could keep one."""
     parameters = inspect.signature(model.forward).parameters.values()
     takes = any(one.name == "use_cache" or one.kind is one.VAR_KEYWORD for one in parameters)
@@ -137,7 +137,7 @@ def compute_logits(model: Any, inputs: torch.Tensor) -> torch.Tensor:
     return logits
 
 
-def score_rows(model: Any, layer: OutputLayer | None, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
+def score_rows(model: PreTrainedModel, layer: OutputLayer | None, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
     """Score the next token of every token in rows of one length, by the output layer or by the model's own logits.
 
     Args:

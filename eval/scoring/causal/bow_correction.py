@@ -15,10 +15,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eval.models.folder import context_length
 from eval.scoring.batching import length_batches, rows_of_logits
@@ -51,7 +51,7 @@ class WordMarks:
         return borders
 
 
-def word_marks(tokenizer: Any) -> WordMarks:
+def word_marks(tokenizer: PreTrainedTokenizerBase) -> WordMarks:
     """Read from a tokenizer which of its tokens begin a word, punctuation or nothing.
 
     Raises:
@@ -66,7 +66,7 @@ def word_marks(tokenizer: Any) -> WordMarks:
     return WordMarks(begins, punctuation, () if end is None else (int(end),))
 
 
-def bow_tokens(tokenizer: Any) -> Flags:
+def bow_tokens(tokenizer: PreTrainedTokenizerBase) -> Flags:
     """Find the tokens that are marked as the beginning of a word, by the mark and by what it is decoded to.
 
     Returns:
@@ -86,15 +86,15 @@ def bow_tokens(tokenizer: Any) -> Flags:
     return mask
 
 
-def _pieces(tokenizer: Any) -> dict[int, str]:
+def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
     return {int(place): str(piece) for piece, place in tokenizer.get_vocab().items()}
 
 
-def _is_mark(tokenizer: Any, mark: str, pieces: dict[int, str]) -> bool:
+def _is_mark(tokenizer: PreTrainedTokenizerBase, mark: str, pieces: dict[int, str]) -> bool:
     """Say whether a sign stands for a space before something, not for itself nor for a space alone."""
     longer = (place for place, piece in pieces.items() if piece.startswith(mark) and piece.strip(mark))
     for place in islice(longer, 20):  # what follows the mark may be white space itself
-        text = tokenizer.decode([place, place], clean_up_tokenization_spaces=False)
+        text = str(tokenizer.decode([place, place], clean_up_tokenization_spaces=False))
         if mark not in text and " " in text.strip():
             return True
     return False
@@ -114,7 +114,9 @@ def _parts_words(character: str) -> bool:
     return category == "Cc" or (category[:1] in ("P", "S", "Z") and character != "\N{REPLACEMENT CHARACTER}")
 
 
-def check_words(tokenizer: Any, sentences: Sentences, start: int | None, context: int | None = None) -> WordMarks:
+def check_words(
+    tokenizer: PreTrainedTokenizerBase, sentences: Sentences, start: int | None, context: int | None = None
+) -> WordMarks:
     """Check, without loading a model, that the regions of sentences can be corrected.
 
     Args:
@@ -157,8 +159,8 @@ def _spans(sentences: Sentences) -> Ids:
 
 
 def bow_corrections(
-    model: Any,
-    tokenizer: Any,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
     sentences: Sentences,
     start: int | None,
     batch_tokens: int = 4096,
@@ -201,7 +203,7 @@ def _check_positions(sentences: Sentences, needed: Ids, context: int | None) -> 
 
 @torch.inference_mode()
 def bow_correction(
-    model: Any,
+    model: PreTrainedModel,
     ids: Sequence[Ids],
     spans: Ids,
     marks: WordMarks,
@@ -228,7 +230,7 @@ def bow_correction(
 
 
 def _correct(
-    model: Any,
+    model: PreTrainedModel,
     ids: Sequence[Ids],
     spans: Ids,
     marks: WordMarks,

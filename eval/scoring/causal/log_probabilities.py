@@ -5,10 +5,9 @@ then its first token has no score. The forward pass and the logits are of the mo
 asked for; what follows the logits is at least float32, and what is added up is float64.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from eval.scoring.batching import length_batches, rows_of_logits, side_by_side
 from eval.scoring.causal.probe import supports_prefix_sharing
@@ -21,7 +20,7 @@ from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Se
 
 @torch.inference_mode()
 def token_log_probabilities(
-    model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
+    model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
     """Score every token of every sentence, with dropout switched off.
 
@@ -43,7 +42,9 @@ def token_log_probabilities(
         return _score(model, sentences, start, batch_tokens, advance)
 
 
-def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None) -> Scores:
+def _score(
+    model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None
+) -> Scores:
     layer = output_layer(model, torch.from_numpy(_sequence(sentences.ids(0), start))[None, :-1].to(model.device))
     if layer is None:
         batch_tokens = min(batch_tokens, rows_of_logits(model))
@@ -60,7 +61,9 @@ def _score(model: Any, sentences: Sentences, start: int | None, batch_tokens: in
     return scores
 
 
-def _look_again(model: Any, layer: OutputLayer | None, sentences: Sentences, start: int | None, scores: Scores) -> None:
+def _look_again(
+    model: PreTrainedModel, layer: OutputLayer | None, sentences: Sentences, start: int | None, scores: Scores
+) -> None:
     """Score alone each sentence that is not finite, since one such number spoils what it was computed with.
 
     Raises:
@@ -79,7 +82,7 @@ def _sequence(ids: Ids, start: int | None) -> Ids:
 
 
 def _by_length(
-    model: Any,
+    model: PreTrainedModel,
     layer: OutputLayer | None,
     sentences: Sentences,
     start: int | None,
@@ -99,7 +102,7 @@ def _by_length(
     return scores
 
 
-def _score_batch(model: Any, layer: OutputLayer | None, ids: Ids, start: int | None) -> Scores:
+def _score_batch(model: PreTrainedModel, layer: OutputLayer | None, ids: Ids, start: int | None) -> Scores:
     """Score sentences of one length, int64[B, L]; the first column is NaN when they are read without start token."""
     read = torch.from_numpy(ids).to(model.device)
     if start is not None:

@@ -8,14 +8,18 @@ is computed once for each distinct token. Working memory is kept from batch to b
 import math
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch.nn.functional import layer_norm
+from transformers import PreTrainedModel
 
 from eval.scoring.causal.trees import Trees
 from eval.scoring.text.sentences import Ids
+
+if TYPE_CHECKING:
+    from transformers.models.gpt_neox.modeling_gpt_neox import GPTNeoXLayer, GPTNeoXModel
 
 WIDEST = 1024  # hidden units up to which this pays: with wider ones, nearly all time goes to the matrix products
 _KEPT = 2**23  # numbers of the first layer that are kept for the tokens of all batches, 32 MB
@@ -24,9 +28,9 @@ _LOG2_E = math.log2(math.e)
 _SMALLEST = 1e-30  # below this sum of powers, float32 may have lost terms
 
 
-def fits(model: Any) -> bool:
+def fits(model: PreTrainedModel) -> bool:
     """Say whether a model is a GPT-NeoX as ``TreeNeoX`` computes it."""
-    config = model.config
+    config, body = model.config, cast("GPTNeoXModel", model.base_model)
     return bool(
         config.model_type == "gpt_neox"
         and config.use_parallel_residual
@@ -35,7 +39,7 @@ def fits(model: Any) -> bool:
         and config.hidden_size <= WIDEST
         and model.device.type == "cpu"
         and model.dtype == torch.float32
-        and isinstance(model.base_model.layers[0].mlp.dense_h_to_4h, torch.nn.Linear)  # not quantized
+        and isinstance(cast("GPTNeoXLayer", body.layers[0]).mlp.dense_h_to_4h, torch.nn.Linear)  # not quantized
     )
 
 
@@ -91,13 +95,14 @@ class TreeNeoX:
         model: a ``GPTNeoXForCausalLM``; the weights of its layers are copied.
     """
 
-    def __init__(self, model: Any) -> None:
-        body, config = model.base_model, model.config
+    def __init__(self, model: PreTrainedModel) -> None:
+        body, config = cast("GPTNeoXModel", model.base_model), model.config
         self._heads, self._width, self._epsilon = config.num_attention_heads, config.hidden_size, config.layer_norm_eps
-        self._rotated = body.layers[0].attention.rotary_ndims
+        layers = [cast("GPTNeoXLayer", layer) for layer in body.layers]
+        self._rotated: int = layers[0].attention.rotary_ndims
         self._frequencies = body.rotary_emb.inv_freq
         self._embedding, self._final_norm = body.embed_in.weight, body.final_layer_norm
-        self._layers = [self._folded(layer) for layer in body.layers]
+        self._layers = [self._folded(layer) for layer in layers]
         self._kept: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
         self._of_thread = threading.local()
 
@@ -161,7 +166,7 @@ class TreeNeoX:
         activated: torch.Tensor = torch.ops.aten.gelu_(units)
         return activated
 
-    def _folded(self, layer: Any) -> _Layer:
+    def _folded(self, layer: "GPTNeoXLayer") -> _Layer:
         weight, bias = _after_norm(layer.input_layernorm, layer.attention.query_key_value)
         inner_weight, inner_bias = _after_norm(layer.post_attention_layernorm, layer.mlp.dense_h_to_4h)
         attended, outer = layer.attention.dense, layer.mlp.dense_4h_to_h

@@ -6,10 +6,10 @@ is given random sentences as long as the longest one, in trees as wide as those 
 """
 
 import inspect
-from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from eval.scoring.causal import neox
 from eval.scoring.causal.trie import ForestScorer, build_prefix_forest
@@ -26,7 +26,9 @@ _WIDEST = 96  # contexts of a tree on trial, where a model is computed without r
 _named: set[type] = set()  # the classes of models whose reason was logged
 
 
-def supports_prefix_sharing(model: Any, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int) -> bool:
+def supports_prefix_sharing(
+    model: PreTrainedModel, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int
+) -> bool:
     """Say whether a model may be given trees instead of sentences; a reason why not is printed once.
 
     Args:
@@ -43,7 +45,9 @@ def supports_prefix_sharing(model: Any, layer: OutputLayer | None, longest: int,
     return agreed(reason is None)
 
 
-def _fault(model: Any, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int) -> str | None:
+def _fault(
+    model: PreTrainedModel, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int
+) -> str | None:
     """Return why a model cannot be given trees, or None if it can."""
     if layer is None:
         return "its logits are not those of a linear layer alone"
@@ -82,7 +86,7 @@ def _random_rows(longest: int, block: int, vocabulary: int) -> Ids:
     return rows
 
 
-def _score_by_trees(model: Any, layer: OutputLayer, rows: Ids, block: int, batch_tokens: int) -> Scores:
+def _score_by_trees(model: PreTrainedModel, layer: OutputLayer, rows: Ids, block: int, batch_tokens: int) -> Scores:
     """Return log probabilities of all tokens but the first ones, float64[sentences, longest - 1]."""
     count, longest = rows.shape
     starts, none = np.arange(count + 1) * longest, np.zeros(0, dtype=np.int64)

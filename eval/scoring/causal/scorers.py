@@ -1,6 +1,6 @@
 """The ways to score with a causal model, each token given what precedes it. Torch is imported when they score."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -10,13 +10,16 @@ from eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
 from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Scores
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 
 class Sentence(TokenScorer):
     """The log probability of the whole sentence."""
 
     name, shared = "sentence", True
 
-    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:
+    def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
         """Score every token given the tokens before it."""
         from eval.scoring.causal import log_probabilities
 
@@ -41,11 +44,11 @@ class Region(Sentence):
 
             check_words(info.tokenizer, encode(self.part, False), self.start.id, context_length(info.config))
 
-    def own_key_settings(self) -> dict[str, Any]:
+    def own_key_settings(self) -> dict[str, object]:
         """Return whether regions are corrected."""
         return {"bow_correction": self.settings.bow_correction}
 
-    def sentence_columns(self, values: Scores, model: Any, batch_tokens: int) -> Columns:
+    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> Columns:
         """Compute what is stored of every sentence; ``bow`` is the correction that ``lp`` includes."""
         columns = super().sentence_columns(values, model, batch_tokens)
         if self.settings.bow_correction:

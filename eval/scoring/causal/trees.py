@@ -1,10 +1,10 @@
 """Trees of contexts as a model is given them, and how an architecture of the library reads them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from eval.scoring.text.sentences import Ids
 
@@ -28,7 +28,7 @@ class Trees:
     sizes: Ids
 
 
-def library_body(model: Any, trees: Trees) -> torch.Tensor:
+def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
     """Run trees through a model as rows padded at their ends."""
     device, sizes = model.device, trees.sizes
     rows, starts = np.repeat(np.arange(len(sizes)), sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -8,11 +8,11 @@ sentences continue it. Exact up to float32 rounding.
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers import PreTrainedModel
 
 from eval.scoring.batching import side_by_side
 from eval.scoring.causal import neox
@@ -50,7 +50,7 @@ class PrefixForest:
     steps: Ids
 
 
-def block_size(model: Any, sentences: Sentences, batch_tokens: int) -> int:
+def block_size(model: PreTrainedModel, sentences: Sentences, batch_tokens: int) -> int:
     """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have.
 
     Where attention does not grow with the block, nothing is won by a smaller one.
@@ -165,7 +165,7 @@ class ForestScorer:
         batch_tokens: most tokens of one forward pass.
     """
 
-    def __init__(self, model: Any, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
+    def __init__(self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
         self._body = tree_body(model, forest.tokens)
         self._by_last = np.argsort(forest.last, kind="stable")
@@ -213,7 +213,7 @@ class ForestScorer:
         return np.concatenate(parts), np.repeat(np.arange(len(starts)), high - low)
 
 
-def tree_body(model: Any, tokens: Ids) -> Callable[[Trees], torch.Tensor]:
+def tree_body(model: PreTrainedModel, tokens: Ids) -> Callable[[Trees], torch.Tensor]:
     """Choose what computes the last hidden states float32[contexts, D] of trees.
 
     Args:

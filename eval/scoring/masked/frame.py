@@ -1,7 +1,8 @@
 """What a masked model's tokenizer puts around a sentence, and which of its tokens are of one word."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from eval.models.folder import context_length
 from eval.scoring.text.sentences import Ids, Sentences
 from eval.scoring.text.tokenize import with_space
 from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _AFTER_PADDING = (  # model types that number the first position one more than the padding token
     "camembert",
@@ -44,7 +48,7 @@ class Frame:
         return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
 
 
-def read_frame(tokenizer: Any) -> Frame:
+def read_frame(tokenizer: "PreTrainedTokenizerBase") -> Frame:
     """Ask a tokenizer what it puts around a sentence.
 
     Raises:
@@ -64,7 +68,7 @@ def read_frame(tokenizer: Any) -> Frame:
     )
 
 
-def masked_context_length(config: dict[str, Any]) -> int | None:
+def masked_context_length(config: Mapping[str, object]) -> int | None:
     """Return the most tokens, frame included, that a masked model can read, or None when it sets no limit.
 
     RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer of them than
@@ -74,10 +78,10 @@ def masked_context_length(config: dict[str, Any]) -> int | None:
     if positions is None or config.get("model_type") not in _AFTER_PADDING:
         return positions
     padding = config.get("pad_token_id")
-    return positions - (1 if padding is None else int(padding)) - 1
+    return positions - (padding if isinstance(padding, int) else 1) - 1
 
 
-def number_words(tokenizer: Any, sentences: Sentences) -> Ids:
+def number_words(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> Ids:
     """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces.
 
     Where a script has no spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all
@@ -102,7 +106,7 @@ def number_words(tokenizer: Any, sentences: Sentences) -> Ids:
     return np.array(words, dtype=np.int64)
 
 
-def check_knows_words(tokenizer: Any) -> None:
+def check_knows_words(tokenizer: "PreTrainedTokenizerBase") -> None:
     """Refuse a tokenizer that knows no words.
 
     Raises:
@@ -116,5 +120,5 @@ def check_knows_words(tokenizer: Any) -> None:
         raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
 
 
-def _no_words(tokenizer: Any, reason: str) -> str:
+def _no_words(tokenizer: "PreTrainedTokenizerBase", reason: str) -> str:
     return f"{tokenizer.name_or_path}: the tokenizer {reason}; the scorer 'pll' needs no words"

@@ -8,10 +8,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
 
 from eval.scoring.batching import rows_of_logits
 from eval.scoring.output import OutputLayer
@@ -39,10 +40,10 @@ class Queries:
         return Queries(*(part.to(device) for part in (self.rows, self.positions, self.contexts, self.targets)))
 
 
-Reader = Callable[[Any, Queries], Scores]  # gives float64[T], natural log probabilities
+Reader = Callable[[PreTrainedModel, Queries], Scores]  # gives float64[T], natural log probabilities
 
 
-def choose_reader(model: Any, probe: Queries) -> Reader:
+def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
     """Choose the cheapest way to ask a model that gives the answers of its full logits."""
     plain = through_logits(model, probe)
     close = 100 * torch.finfo(model.dtype).eps
@@ -56,7 +57,7 @@ def choose_reader(model: Any, probe: Queries) -> Reader:
     return through_logits
 
 
-def through_layer(model: Any, queries: Queries) -> Scores:
+def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
     """Read hidden states and leave the output layer to ``OutputLayer``: no logits but those asked for are kept.
 
     Raises:
@@ -72,7 +73,7 @@ def through_layer(model: Any, queries: Queries) -> Scores:
     return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts, queries.targets)
 
 
-def through_head(model: Any, queries: Queries) -> Scores:
+def through_head(model: PreTrainedModel, queries: Queries) -> Scores:
     """Ask the model for the logits of the one position of each row, ``rows_of_logits`` rows at once."""
 
     def logits(rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
@@ -82,7 +83,7 @@ def through_head(model: Any, queries: Queries) -> Scores:
     return _by_parts(model, queries, logits, per_row=1)
 
 
-def through_logits(model: Any, queries: Queries) -> Scores:
+def through_logits(model: PreTrainedModel, queries: Queries) -> Scores:
     """Ask the model for all logits of a row and keep those of one position."""
 
     def logits(rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
@@ -92,7 +93,10 @@ def through_logits(model: Any, queries: Queries) -> Scores:
 
 
 def _by_parts(
-    model: Any, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
+    model: PreTrainedModel,
+    queries: Queries,
+    logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    per_row: int,
 ) -> Scores:
     queries = queries.to(model.device)
     size = rows_of_logits(model, per_row)
@@ -106,7 +110,7 @@ def _by_parts(
     return scores
 
 
-def _forward(model: Any, rows: torch.Tensor) -> torch.Tensor:
+def _forward(model: PreTrainedModel, rows: torch.Tensor) -> torch.Tensor:
     """Ask for logits with every token in view, the one that a model pads with too."""
     takes_mask = "attention_mask" in inspect.signature(model.forward).parameters
     logits: torch.Tensor = model(
@@ -116,11 +120,12 @@ def _forward(model: Any, rows: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _only_at(model: Any, positions: torch.Tensor) -> Iterator[None]:
+def _only_at(model: PreTrainedModel, positions: torch.Tensor) -> Iterator[None]:
     """Let the inner model hand its head one position of each row, [R, 1, D]."""
 
-    def select(_module: Any, _inputs: Any, output: Any) -> Any:
+    def select(_module: torch.nn.Module, _inputs: object, output: BaseModelOutput) -> BaseModelOutput:
         hidden = output.last_hidden_state
+        assert hidden is not None
         output.last_hidden_state = hidden[torch.arange(len(hidden), device=hidden.device), positions][:, None]
         return output
 
@@ -136,7 +141,7 @@ def _capture_input(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
     """Collect what a layer is given, and give it nothing to do."""
     seen: list[torch.Tensor] = []
 
-    def take(_module: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
+    def take(_module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
         seen.append(inputs[0])
         return (inputs[0][:0],)
 

@@ -8,11 +8,11 @@ with the later pieces of its word masked too (Kauf and Ivanova 2023). The tokens
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from transformers import PreTrainedModel
 
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
@@ -25,7 +25,7 @@ _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal
 
 @torch.inference_mode()
 def token_log_probabilities(
-    model: Any,
+    model: PreTrainedModel,
     sentences: Sentences,
     frame: Frame,
     words: Ids | None,
@@ -51,7 +51,12 @@ def token_log_probabilities(
 
 
 def _score(
-    model: Any, sentences: Sentences, frame: Frame, words: Ids | None, batch_tokens: int, advance: Advance | None
+    model: PreTrainedModel,
+    sentences: Sentences,
+    frame: Frame,
+    words: Ids | None,
+    batch_tokens: int,
+    advance: Advance | None,
 ) -> Scores:
     scores = np.full(len(sentences.tokens), np.nan)
     reader: Reader | None = None

@@ -1,7 +1,7 @@
 """The ways to score with a masked model: pseudo-log-likelihoods. Torch is imported when they score."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -11,6 +11,9 @@ from eval.scoring.base import Encode, ScorerSettings, TokenScorer
 from eval.scoring.masked.frame import Frame, check_knows_words, masked_context_length, number_words, read_frame
 from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Ids, Scores
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class PseudoLogLikelihood(TokenScorer):
@@ -32,7 +35,7 @@ class PseudoLogLikelihood(TokenScorer):
         positions = masked_context_length(self.info.config)
         return None if positions is None else positions - len(self.frame.before) - len(self.frame.after)
 
-    def own_key_settings(self) -> dict[str, Any]:
+    def own_key_settings(self) -> dict[str, object]:
         """Return the frame."""
         return {"frame": [list(self.frame.before), list(self.frame.after), self.frame.mask]}
 
@@ -40,7 +43,7 @@ class PseudoLogLikelihood(TokenScorer):
         """Return the word of each token, int64[tokens], if the rest of its word is masked with it."""
         return None
 
-    def token_log_probabilities(self, model: Any, batch_tokens: int, advance: Advance | None) -> Scores:
+    def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
         """Score every token that counts given all others, or all but the rest of its word."""
         from eval.scoring.masked import log_probabilities
 

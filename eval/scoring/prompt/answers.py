@@ -9,12 +9,13 @@ stands our own second reading, the probability of either letter as the first tok
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
+from transformers import Cache, PreTrainedModel, PreTrainedTokenizerBase
 
 from eval.models.folder import context_length
 from eval.scoring.batching import length_batches, rows_of_logits
@@ -64,7 +65,11 @@ class PromptScores:
 
 @torch.inference_mode()
 def ask_pairs(
-    model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None = None
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Prompts,
+    batch_tokens: int,
+    advance: Advance | None = None,
 ) -> PromptScores:
     """Ask a chat model both questions about every pair, with dropout switched off.
 
@@ -84,7 +89,13 @@ def ask_pairs(
         return _ask(model, tokenizer, prompts, batch_tokens, advance)
 
 
-def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advance: Advance | None) -> PromptScores:
+def _ask(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Prompts,
+    batch_tokens: int,
+    advance: Advance | None,
+) -> PromptScores:
     texts = [""] * len(prompts.ids)
     letters = np.full((len(prompts.ids), 2), np.nan)
     ends = _end_tokens(model, tokenizer)
@@ -104,13 +115,13 @@ def _ask(model: Any, tokenizer: Any, prompts: Prompts, batch_tokens: int, advanc
     return PromptScores(prompts, {name: _judge(prompts, texts[part], letters[part]) for name, part in parts.items()})
 
 
-def _batches(model: Any, prompts: Prompts, batch_tokens: int) -> Iterator[Ids]:
+def _batches(model: PreTrainedModel, prompts: Prompts, batch_tokens: int) -> Iterator[Ids]:
     if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
         batch_tokens = min(batch_tokens, rows_of_logits(model))
     return length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens)
 
 
-def _end_tokens(model: Any, tokenizer: Any) -> torch.Tensor:
+def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> torch.Tensor:
     """Return every token that ends an answer; a chat model often has another one than its tokenizer."""
     ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     ends = ends if isinstance(ends, list) else [ends]
@@ -118,7 +129,7 @@ def _end_tokens(model: Any, tokenizer: Any) -> torch.Tensor:
     return torch.tensor(sorted(known), dtype=torch.int64)
 
 
-def _answer(model: Any, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
+def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
     """Answer chats of equal length greedily.
 
     Not by ``model.generate``: a chat model's own generation settings (penalties, temperature) would change the answer.
@@ -136,15 +147,15 @@ def _answer(model: Any, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.
     return first, [row[~past].tolist() for row, past in zip(answer, over, strict=True)]
 
 
-def _step(model: Any, inputs: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
-    options: dict[str, Any] = {"logits_to_keep": 1} if _takes(model, "logits_to_keep") else {}
+def _step(model: PreTrainedModel, inputs: torch.Tensor, cache: Cache | None) -> tuple[torch.Tensor, Cache | None]:
+    options: dict[str, object] = {"logits_to_keep": 1} if _takes(model, "logits_to_keep") else {}
     if _takes(model, "past_key_values"):
         options |= {"past_key_values": cache, "use_cache": True}
     output = model(input_ids=inputs, **options)
     return output.logits[:, -1], getattr(output, "past_key_values", None)
 
 
-def _takes(model: Any, name: str) -> bool:
+def _takes(model: PreTrainedModel, name: str) -> bool:
     return name in inspect.signature(model.forward).parameters
 
 
@@ -170,7 +181,7 @@ def prompt_table(scores: PromptScores) -> pd.DataFrame:
         one, ``Q_p_good`` and ``Q_p_bad``, the probabilities of the two letters, scaled to sum to one, and ``Q_answer``.
     """
     first = scores.answers[QUESTIONS[0]]
-    columns: dict[str, Any] = {"pair": scores.prompts.pairs["pair"].to_numpy()}
+    columns: dict[str, object] = {"pair": scores.prompts.pairs["pair"].to_numpy()}
     columns |= {"lp_good": first.lp_good, "lp_bad": first.lp_bad}
     same = {"n": 1, "unigram": np.nan, "unk": 0, "chars": 1, "bytes": 1}
     columns |= {f"{name}_{side}": value for name, value in same.items() for side in ("good", "bad")}
@@ -180,7 +191,7 @@ def prompt_table(scores: PromptScores) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[Any]]:
+def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[np.generic]]:
     chosen = np.array(answers.chosen)
     either = np.logaddexp(answers.lp_good, answers.lp_bad)
     return {
@@ -192,7 +203,7 @@ def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArr
     }
 
 
-def prompt_notes(scores: PromptScores) -> dict[str, Any]:
+def prompt_notes(scores: PromptScores) -> dict[str, object]:
     """Return further facts about the answers for the reader of the score's key file."""
     prompts = scores.prompts
     return {

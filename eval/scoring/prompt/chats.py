@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,11 @@ from eval.scoring.text.spans import describe_pair
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 ANSWER_TOKENS = 16  # most tokens of an answer; a preamble has to fit
 _SPACES = ("", " ", *WORD_MARKS)  # what vocabularies write before a letter that follows a space
-# Templates that ask for today's date or for a time to think get neither: scores must not depend on the day, and an
-# answer is one letter. Templates that ask for nothing of the kind pass over both.
-_TEMPLATE_OPTIONS = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def good_is_first(good: str, bad: str, seed: int) -> bool:
     return hashlib.sha256(f"{seed}\n{good}\n{bad}".encode()).digest()[0] % 2 == 0
 
 
-def chat_prompts(tokenizer: Any, pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
+def chat_prompts(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
     """Write the chats of all pairs, one for each pair and question, with the model's chat template.
 
     Raises:
@@ -70,7 +70,7 @@ def chat_prompts(tokenizer: Any, pairs: pd.DataFrame, questions: Questions, seed
     return Prompts(pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, *hashes)
 
 
-def _template(tokenizer: Any) -> str:
+def _template(tokenizer: "PreTrainedTokenizerBase") -> str:
     try:
         return str(tokenizer.get_chat_template())
     except (AttributeError, ValueError) as error:
@@ -79,10 +79,13 @@ def _template(tokenizer: Any) -> str:
         ) from error
 
 
-def _chat(tokenizer: Any, text: str) -> str:
+def _chat(tokenizer: "PreTrainedTokenizerBase", text: str) -> str:
     messages = [{"role": "user", "content": text}]
     try:
-        chat = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **_TEMPLATE_OPTIONS)
+        # Where a template asks: one date, so that scores do not depend on the day, and no thinking before the letter.
+        chat = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, date_string="26 Jul 2024", enable_thinking=False
+        )
     except Exception as error:  # a template may raise what it likes
         raise UserError(
             f"{tokenizer.name_or_path}: the chat template fails ({type(error).__name__}: {error})"
@@ -90,7 +93,7 @@ def _chat(tokenizer: Any, text: str) -> str:
     return str(chat)
 
 
-def _check_special_tokens(tokenizer: Any, chat: str) -> None:
+def _check_special_tokens(tokenizer: "PreTrainedTokenizerBase", chat: str) -> None:
     """Refuse a tokenizer that reads a special token of a chat as text, as where ``tokenizer.json`` lacks it."""
     for token in tokenizer.all_special_tokens:
         number = tokenizer.convert_tokens_to_ids(token)
@@ -101,7 +104,7 @@ def _check_special_tokens(tokenizer: Any, chat: str) -> None:
             )
 
 
-def _letter_tokens(tokenizer: Any, letter: Letter) -> Ids:
+def _letter_tokens(tokenizer: "PreTrainedTokenizerBase", letter: Letter) -> Ids:
     """Return the tokens that spell a letter, with or without a space before it."""
     vocabulary = tokenizer.get_vocab()
     tokens = {vocabulary[space + letter] for space in _SPACES if space + letter in vocabulary}

@@ -1,7 +1,7 @@
 """The way to score that puts questions to a chat model. Torch is imported when it scores."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,6 +14,9 @@ from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, questions_f
 from eval.scoring.text.sentences import Advance
 from ucurve.errors import UserError
 from ucurve.storage.files import sha256_file
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _ORDER_SEED = 0  # of the two sentences in a prompt
 
@@ -54,15 +57,15 @@ class Prompt(Scorer):
         """How many chats there are."""
         return len(self.prompts.ids)
 
-    def own_key_settings(self) -> dict[str, Any]:
+    def own_key_settings(self) -> dict[str, object]:
         """Return the hash of the chats, and of the file that names further tokens that end an answer."""
         ends = self.info.target.folder / "generation_config.json"
         hashes = {"prompts_sha256": self.prompts.sha256, "order_seed": self.prompts.seed}
         return {**hashes, "generation_config_sha256": sha256_file(ends) if ends.is_file() else None}
 
     def score(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object]]:
         """Ask both questions about all pairs; the columns are those of ``answers.prompt_table``."""
         from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
 

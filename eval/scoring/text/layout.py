@@ -1,11 +1,14 @@
 """What the tokens of sentences are: all that their log probabilities need beside them to be read."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eval.scoring.text.sentences import Ids, Sentences
 from eval.scoring.text.tokenize import tokenize
 from eval.scoring.text.words import Words, delimits_words, number_words
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class TokenLayout:
     words: Words | None
 
 
-def make_layout(sentences: Sentences, tokenizer: Any) -> TokenLayout:
+def make_layout(sentences: Sentences, tokenizer: "PreTrainedTokenizerBase") -> TokenLayout:
     """Find the characters and the words of the tokens of sentences."""
     if not tokenizer.is_fast:
         return TokenLayout(sentences, None, None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,14 @@ from eval.scoring.text.spans import Part, describe_pair, find_spans
 from eval.scoring.text.tokenize import tokenize
 from ucurve.errors import UserError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Result = TypeVar("Result")
+Summed = TypeVar("Summed", np.int64, np.float64)
 Advance = Callable[[int], None]  # told after each batch how many sentences are done
 
 
@@ -52,14 +56,13 @@ class Sentences:
     spans: Ids
     straddling: int = 0
     leading_space: bool = False
-    _computed: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _computed: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """Return what ``compute`` gives, called once for a key as long as these sentences are kept."""
         if key not in self._computed:
             self._computed[key] = compute()
-        result: Result = self._computed[key]
-        return result
+        return cast(Result, self._computed[key])
 
     @property
     def lengths(self) -> Ids:
@@ -75,7 +78,7 @@ class Sentences:
         """Return the token ids of one sentence."""
         return self.tokens[self.starts[sentence] : self.starts[sentence + 1]]
 
-    def sums(self, per_token: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def sums(self, per_token: npt.NDArray[Summed]) -> npt.NDArray[Summed]:
         """Sum a value of every token over the scored tokens of each sentence."""
         return np.add.reduceat(np.where(self.scored, per_token, per_token.dtype.type(0)), self.starts[:-1])
 
@@ -100,7 +103,11 @@ class Sentences:
 
 
 def encode(
-    pairs: pd.DataFrame, tokenizer: Any, part: Part = "whole", bare: bool = False, leading_space: bool = False
+    pairs: pd.DataFrame,
+    tokenizer: "PreTrainedTokenizerBase",
+    part: Part = "whole",
+    bare: bool = False,
+    leading_space: bool = False,
 ) -> Sentences:
     """Tokenize every distinct sentence once, as it stands, without special tokens, never cutting it.
 
@@ -147,7 +154,7 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, list[str], Ids]:
 
 
 def _tokenize(
-    texts: list[str], tokenizer: Any, part: Part, bare: bool, leading_space: bool
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", part: Part, bare: bool, leading_space: bool
 ) -> tuple[Ids, Ids, Ids | None]:
     """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
     if part != "whole" and not tokenizer.is_fast:

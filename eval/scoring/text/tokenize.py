@@ -3,12 +3,15 @@
 import itertools
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ucurve.huggingface.tokenizer_files import character_table, code_points
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Ids = npt.NDArray[np.int64]
 WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write the space before a word
@@ -36,7 +39,7 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     return _trimmed(places, solid) - base
 
 
-def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[Any], base: Ids) -> Ids:
+def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[np.bool_], base: Ids) -> Ids:
     """Give a token without character one that it stands for."""
     first, end = given.T
     empty = first >= end
@@ -45,7 +48,7 @@ def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[Any], base: Ids) -> Ids:
     return np.stack([first, np.where(empty, first + 1, end)], axis=1)
 
 
-def _trimmed(places: Ids, solid: npt.NDArray[Any]) -> Ids:
+def _trimmed(places: Ids, solid: npt.NDArray[np.bool_]) -> Ids:
     """Take white space from both ends of spans that hold something else."""
     numbers = np.arange(len(solid))
     none = np.full(1, len(solid))
@@ -65,7 +68,7 @@ def with_space(texts: Sequence[str]) -> list[str]:
 
 
 def tokenize(
-    texts: list[str], tokenizer: Any, placed: bool, leading_space: bool = False
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool, leading_space: bool = False
 ) -> tuple[Ids, Ids, Ids | None]:
     """Tokenize texts.
 
@@ -88,7 +91,7 @@ def tokenize(
     return _tokenize(texts, tokenizer, placed)
 
 
-def _tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool) -> tuple[Ids, Ids, Ids | None]:
     ask = _choose_call(texts, tokenizer)
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):
@@ -104,7 +107,7 @@ def _tokenize(texts: list[str], tokenizer: Any, placed: bool) -> tuple[Ids, Ids,
     return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
 
 
-def _looked_up(texts: list[str], tokenizer: Any) -> tuple[Ids, Ids] | None:
+def _looked_up(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> tuple[Ids, Ids] | None:
     """Look characters up in a table, when they are all the tokens there are; None otherwise."""
     pipeline = json.loads(tokenizer.backend_tokenizer.to_str())
     table, whole = character_table(pipeline), "".join(texts)
@@ -119,7 +122,9 @@ def _single_places(lengths: Ids) -> Ids:
     return np.stack([first, first + 1], axis=1)
 
 
-def _choose_call(texts: list[str], tokenizer: Any) -> Callable[[list[str]], Sequence[Sequence[int]]]:
+def _choose_call(
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase"
+) -> Callable[[list[str]], Sequence[Sequence[int]]]:
     """Choose what gives the token ids of some texts.
 
     What the library's call makes of each result takes as long as the tokenizing. Its fast tokenizers are asked without
@@ -132,7 +137,7 @@ def _choose_call(texts: list[str], tokenizer: Any) -> Callable[[list[str]], Sequ
     return lambda some: [one.ids for one in ask(some, add_special_tokens=False)]
 
 
-def _calls_library(tokenizer: Any) -> bool:
+def _calls_library(tokenizer: "PreTrainedTokenizerBase") -> bool:
     """Say whether a call of a tokenizer is the library's own for fast tokenizers, not one of a class below it."""
     from transformers import PreTrainedTokenizerFast
 
