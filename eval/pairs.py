@@ -41,29 +41,19 @@ class Keys:
 
 
 def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, object]]]:
-    """Parse JSON lines as published; blank lines are passed over.
-
-    Args:
-        name: of the file, for messages.
-
-    Returns:
-        One ``(place, record)`` per line, the place being ``name:line``.
-
-    Raises:
-        UserError: naming file and line of what is not UTF-8, not JSON, not an object or holds half a character.
-    """
+    """Parse JSON lines as ``(file:line, record)``; blank lines are skipped, and errors name file and line."""
     lines = enumerate(content.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1)
     placed = ((f"{name}:{number}", line) for number, line in lines if line and not line.isspace())
     return [(place, _parse_record(line, place)) for place, line in placed]
 
 
 def parse_json(text: str) -> object:
-    """Parse JSON of somebody else.
+    """Parse JSON that may hold anything.
 
     Raises:
-        ValueError: when it is no JSON (``JSONDecodeError``), an object has a key twice, of which one would be lost, an
-            integer has more digits than Python reads, or a text holds half of a surrogate pair.
-        RecursionError: for thousands of brackets in one another.
+        ValueError: for text that is not JSON (``JSONDecodeError``), a key twice in one object, an integer with more
+            digits than Python reads, or half of a surrogate pair.
+        RecursionError: for thousands of nested brackets.
     """
     values = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     if "\\u" in text:
@@ -112,18 +102,13 @@ def pair_table(
 ) -> pd.DataFrame:
     """Build and check the pair table of one benchmark.
 
+    A published column with a name that this table uses is kept as ``published_<name>``; one that does not hold text
+    alone, numbers alone or truth values alone is kept as JSON text.
+
     Args:
         records: published records with their places (``file:line``), in the order that numbers the pairs.
         language: ISO 639-3 code.
         keys: what the published records call paradigm, phenomenon and the two sentences.
-
-    Returns:
-        The pair table. A published column with a name that this table uses is kept as ``published_<name>``; one that
-        holds something else than text alone, numbers alone or truth values alone is kept as JSON text.
-
-    Raises:
-        UserError: when there is no record, or one lacks a key, holds something else than text or an empty sentence,
-            or bears a name that ``accuracy.csv`` needs for aggregates.
     """
     names = keys or Keys()
     rows = [_row(record, place, names) for place, record in records]
@@ -162,11 +147,7 @@ def named(record: Mapping[str, object], paradigm: str, phenomenon: str) -> dict[
 
 
 def text_value(record: Mapping[str, object], key: str, place: str) -> str:
-    """Return a value of a published record that must be there and be text.
-
-    Raises:
-        UserError: naming the place, and the nearest key where there is no such key.
-    """
+    """Return a value of a published record, which must be text."""
     if key not in record:
         raise UserError(f"{place}: no key {key!r}; the keys are {', '.join(record)}.{did_you_mean(key, record)}")
     value = record[key]
@@ -187,7 +168,7 @@ def _storable(values: list[object]) -> pd.Series:
 
 
 def _kind(present: list[object]) -> str | None:
-    """Name the type that holds all values exactly: text, bool, int64 or float64; None when there is no such type."""
+    """Name the type that holds all values exactly: text, bool, int64 or float64; None if there is none."""
     kinds = {type(value) for value in present}
     if kinds <= {str}:
         return "text"
@@ -202,23 +183,18 @@ def _kind(present: list[object]) -> str | None:
 
 @dataclass(frozen=True)
 class Subset:
-    """Some pairs of each paradigm.
+    """Some pairs of each paradigm."""
 
-    Attributes:
-        size: pairs to keep of each paradigm.
-        first: whether these are the first ones as published, and no draw.
-    """
-
-    size: int
-    first: bool = False
+    size: int  # most pairs of a paradigm
+    first: bool = False  # take the first ones as published instead of drawing
 
     @property
     def asked(self) -> int | str:
-        """What it is asked for by: ``100``, or ``first:100``."""
+        """How a user writes it: ``100``, or ``first:100``."""
         return f"first:{self.size}" if self.first else self.size
 
     def name(self, benchmark: str) -> str:
-        """Return what a benchmark is called of which only this is taken: ``NAME@100``, or ``NAME@first100``."""
+        """Return the name of a benchmark's subset: ``NAME@100``, or ``NAME@first100``."""
         return f"{benchmark}{SUBSET_MARK}{'first' if self.first else ''}{self.size}"
 
 
@@ -226,7 +202,7 @@ def parse_subset(asked: object) -> Subset:
     """Read which pairs of each paradigm are asked for: ``100``, ``first:100`` or ``{"first": 100}``.
 
     Raises:
-        ValueError: when it is something else, or a size is less than one.
+        ValueError: for anything else.
     """
     if isinstance(asked, Subset):
         return asked
@@ -240,26 +216,15 @@ def parse_subset(asked: object) -> Subset:
 
 
 def full_name(benchmark: str) -> str:
-    """Strip what marks a subset: ``blimp@20`` and ``blimp@first20`` give ``blimp``."""
+    """Remove the mark of a subset: ``blimp@20`` and ``blimp@first20`` give ``blimp``."""
     return benchmark.partition(SUBSET_MARK)[0]
 
 
 def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first: bool = False) -> pd.DataFrame:
     """Keep at most ``per_paradigm`` pairs of each paradigm: drawn without replacement, or its first ones.
 
-    The draw of a paradigm depends on its name, its phenomenon, its number of pairs and the seed, not on what other
-    paradigms there are; a smaller draw is part of a larger one.
-
-    Args:
-        per_paradigm: pairs to keep of each paradigm; one that has fewer is kept whole.
-        seed: another seed draws other pairs.
-        first: keep those that stand first in the table, which is in the order of publication.
-
-    Returns:
-        The kept rows in their order, with their numbers ``pair`` as they were.
-
-    Raises:
-        UserError: when ``per_paradigm`` is less than one.
+    The draw of a paradigm depends on its name, its phenomenon, its number of pairs and the seed, not on other
+    paradigms; a smaller draw is part of a larger one. Rows keep their order and their numbers ``pair``.
     """
     if per_paradigm < 1:
         raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")
@@ -286,7 +251,7 @@ def in_accuracies(pairs: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def counted(pairs: pd.DataFrame) -> "pd.Series[bool]":
-    """Say of each pair whether it is of the set that the benchmark's paper counts; a table that says nothing counts."""
+    """Say of each pair whether the benchmark's paper counts it; without the column, all count."""
     if COUNTED not in pairs:
         return pd.Series(True, index=pairs.index)
     return pairs[COUNTED].astype(bool)
@@ -305,11 +270,7 @@ def data_hash(pairs: pd.DataFrame) -> str:
 
 
 def parse_region(text: str, region: object, place: str) -> tuple[int, int]:
-    """Read a region of a sentence, ``from:to`` in characters, the last not included.
-
-    Raises:
-        UserError: when it is not a span of characters of the sentence.
-    """
+    """Read a region of a sentence, ``from:to`` in characters, the last not included."""
     found = re.fullmatch(r"(\d+):(\d+)", region) if isinstance(region, str) else None
     first, end = (int(number) for number in found.groups()) if found else (0, 0)
     if not 0 <= first < end <= len(text):

@@ -30,44 +30,29 @@ Line = dict[str, Texts]
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Hub:
-    """A data set of the hub.
+    """A data set of the hub."""
 
-    Attributes:
-        name: ``owner/name``.
-        revision: branch, tag or commit; None for the newest.
-        split: the split that holds the pairs; ``{language}`` and ``{code}`` stand for the language of a family.
-        parts: its configurations that are read; empty for all.
-    """
-
-    name: str
-    revision: str | None = None
-    split: str = "train"
-    parts: Texts = ()
+    name: str  # `owner/name`
+    revision: str | None = None  # branch, tag or commit; the newest where None
+    split: str = "train"  # the split of the pairs; may name `{language}` and `{code}` of a family
+    parts: Texts = ()  # configurations that are read; all where empty
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Expected:
-    """The numbers of a published benchmark, which are checked on loading; None where one is not fixed or not known.
-
-    Attributes:
-        counted: pairs that count, where some do not.
-    """
+    """The numbers of a published benchmark, which are checked on loading; None where one is not fixed or not known."""
 
     pairs: int | None = None
     paradigms: int | None = None
     phenomena: int | None = None
-    counted: int | None = None
+    counted: int | None = None  # pairs that count, where some do not
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Language(Expected):
-    """What a family has of its own for a language.
+    """What a family says of one of its languages."""
 
-    Attributes:
-        code: what stands for ``{code}`` in the card.
-    """
-
-    code: str | None = None
+    code: str | None = None  # replaces `{code}` in the card
 
     @field_validator("code")
     @classmethod
@@ -76,11 +61,7 @@ class Language(Expected):
 
 
 def check_name(name: str) -> str:
-    """Return a name that a benchmark can have.
-
-    Raises:
-        ValueError: when it cannot.
-    """
+    """Return a name that a benchmark can have; a ``ValueError`` for any other."""
     if name.endswith(".csv"):
         raise ValueError(f"{name!r} is kept for tables, which lie beside the folders of benchmarks")
     if not re.fullmatch(r"[\w-][\w.-]*", name):
@@ -98,76 +79,46 @@ def _languages(value: object) -> object:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Card:
-    """What a card says of a benchmark.
+    """What a card says of a benchmark."""
 
-    Attributes:
-        name: its name in configurations and run folders; ``family/iso`` where there is one for each language.
-        language: ISO 639-3 code; of a family, None.
-        languages: of a family, its languages by their codes, and what differs between them.
-        hub: where it is on the hub; None for a benchmark that is not there.
-        folder: the folder of its files under ``benchmark_root``; None for the family.
-        files: patterns of its files below that folder, or below the folder of a card of the user's own;
-            the first that matches counts, and a folder stands for the files of known forms in it, without hidden ones.
-        file_names: a regular expression for the names of files, whose groups are columns for the map.
-        delimiter: what stands between the fields of a table; None finds it by the header.
-        quotes: whether quotation marks around fields of a table are those of CSV or text; None decides by the table.
-        header: columns of tables that are published without a header.
-        header_unless: a regular expression that matches a field of a row of data, so that a first row without it is a
-            header.
-        rows: ``MODULE:FUNCTION`` of this package, for files that the other keys cannot describe
-            (``eval.benchmarks.rows``).
-        sentences: how a row for each sentence becomes pairs.
-        either: how two sentences and a label become a pair.
-        each: column maps, one for each pair that a row holds.
-        columns: the column map (``eval.benchmarks.columns``).
-        omit: patterns of published columns that are left out.
-        not_counted: lines of columns and patterns; a pair that fits a line counts in no aggregate.
-        form: how the files are written, in words.
-        scorer: the default way to score with a causal model.
-        masked_scorer: the default way to score with a masked model.
-        linking: the linking function of the authors, as far as any model can be scored with it; with the next two it
-            decides what is printed and drawn first (``eval.store.reported``).
-        ties_rule: what a tie counts for the authors.
-        aggregate: the overall number of the authors.
-        ratings: judgments of people beside the pairs.
-        protocol: how the authors scored.
-        quirks: faults of the files and what is done about them.
-        license: what the source says about use, or "not stated".
-        maker: the folder of ``generation`` whose checks its pairs should pass.
-        made: of a benchmark that generate.py made: source, settings, seed, phenomena, hashes of the input, versions.
-    """
-
-    name: str
-    language: str | None = None
+    name: str  # in configurations and run folders; `family/iso` where there is one for each language
+    language: str | None = None  # ISO 639-3 code; None for a family
+    # Of a family, its languages by their codes, and what differs between them.
     languages: Annotated[dict[str, Language], BeforeValidator(_languages)] = field(default_factory=dict)
-    hub: Annotated[Hub | None, BeforeValidator(_hub)] = None
-    folder: str | None = None
+    hub: Annotated[Hub | None, BeforeValidator(_hub)] = None  # where it is on the hub, if it is
+    folder: str | None = None  # under `benchmark_root`; None for the name of the family
+    # Patterns of files below that folder, or below the folder of a card of the user's own. The first that matches
+    # counts; a folder stands for the files of known forms in it, without hidden ones.
     files: Patterns = ()
-    file_names: str | None = None
-    delimiter: str | None = None
-    quotes: Quotes | None = None
-    header: Texts = ()
+    file_names: str | None = None  # a regular expression for names of files, whose groups are columns for the map
+    delimiter: str | None = None  # between the fields of a table; None finds it by the header
+    quotes: Quotes | None = None  # whether quotation marks around fields are CSV's; None decides by the table
+    header: Texts = ()  # columns of tables that are published without a header
+    # Matches a field of a row of data, so that a first row without a match is a header.
     header_unless: str | None = None
-    rows: str | None = None
-    sentences: Sentences | None = None
-    either: Either | None = None
-    each: tuple[Columns, ...] = ()
-    columns: Columns = field(default_factory=dict)
-    omit: Texts = ()
-    not_counted: tuple[Line, ...] = ()
-    form: str = ""
-    scorer: str = "sentence"
-    masked_scorer: str = "pll"
+    rows: str | None = None  # `MODULE:FUNCTION` of this package, for files that no other key describes
+    sentences: Sentences | None = None  # how a row for each sentence becomes pairs
+    either: Either | None = None  # how two sentences and a label become a pair
+    each: tuple[Columns, ...] = ()  # column maps, one for each pair that a row holds
+    columns: Columns = field(default_factory=dict)  # the column map (`columns.py`)
+    omit: Texts = ()  # patterns of published columns that are left out
+    not_counted: tuple[Line, ...] = ()  # columns and patterns; a pair that fits a line counts in no aggregate
+    form: str = ""  # how the files are written, in words
+    scorer: str = "sentence"  # the default for causal models
+    masked_scorer: str = "pll"  # the default for masked models
+    # The linking function of the authors, as far as any model can be scored with it. With the next two keys it decides
+    # what is printed and drawn first (`eval.store.reported`).
     linking: str | None = None
-    ties_rule: Literal["half", "wrong", "right"] | None = None
-    aggregate: Literal["all", "macro", "macro_phenomena"] | None = None
+    ties_rule: Literal["half", "wrong", "right"] | None = None  # what a tie counts for the authors
+    aggregate: Literal["all", "macro", "macro_phenomena"] | None = None  # the overall number of the authors
     expected: Expected = Expected()
-    ratings: Ratings | None = None
+    ratings: Ratings | None = None  # judgments of people
     citation: str = ""
-    license: str = "not stated"
-    protocol: str = ""
-    quirks: Texts = ()
-    maker: str | None = None
+    license: str = "not stated"  # what the source says about use
+    protocol: str = ""  # how the authors scored
+    quirks: Texts = ()  # faults of the files and what is done about them
+    maker: str | None = None  # the folder of `generation` whose checks its pairs should pass
+    # Of a benchmark that generate.py made: source, settings, seed, phenomena, hashes of the input, versions.
     made: dict[str, object] = field(default_factory=dict)
 
     @field_validator("name")
@@ -223,19 +174,12 @@ class Card:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Benchmark(Card):
-    """A benchmark, or a family of them, by its card.
+    """A benchmark, or a family of them, by its card."""
 
-    Attributes:
-        files: patterns, as in a card, or the absolute path that the user gave (``eval.benchmarks.custom``).
-        place: the card's file, where it is the user's own.
-        where: how messages name its column map.
-        code: what stands for ``{code}``.
-    """
-
-    files: Texts = ()
-    place: Path | None = None
-    where: str = "columns"
-    code: str | None = None
+    files: Texts = ()  # patterns, as in a card, or the absolute path that the user gave (`custom.py`)
+    place: Path | None = None  # the card's file, if it is the user's own
+    where: str = "columns"  # how messages name its column map
+    code: str | None = None  # replaces `{code}`
 
     @field_validator("name")
     @classmethod
@@ -272,24 +216,13 @@ class Benchmark(Card):
         )
 
     def home(self, root: Path | None) -> Path | None:
-        """Return the folder of its files, None where they are on the hub.
-
-        It is that of a card of the user's own, unless the card names a data set of the hub and no files; else the one
-        under ``benchmark_root``.
-        """
+        """Return the folder of its files, beside a user's own card or under ``benchmark_root``; None on the hub."""
         if self.place is not None:
             return self.place.parent if self.files else None
         return None if root is None else root / (self.folder or self.family)
 
     def matching(self, root: Path | None) -> list[Path]:
-        """Return its files in the order of their paths; none when there are none, or they are on the hub.
-
-        What a card of the user's own reads lies below its folder or below ``root``, also where it is a link, because
-        the card may be somebody else's. Links in the folder of a published benchmark are followed: they are the user's.
-
-        Raises:
-            UserError: naming a file of a card of the user's own that lies elsewhere.
-        """
+        """Return its files in the order of their paths; an empty list if it has none or they are on the hub."""
         folder = self.home(root)
         if folder is None:
             return []
@@ -303,7 +236,7 @@ class Benchmark(Card):
 
 
 def _fill(patterns: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Put the language into patterns; other braces stay."""
+    """Replace the names of the language in patterns; other braces stay."""
     return tuple(re.sub(r"\{(language|code)\}", lambda found: names[found.group(1)], pattern) for pattern in patterns)
 
 
@@ -312,14 +245,7 @@ def _fill_hub(hub: Hub, names: Mapping[str, str]) -> Hub:
 
 
 def read_card(file: Path, own: bool = True) -> Benchmark:
-    """Read a card.
-
-    Args:
-        own: whether it is the user's own, whose files lie beside it.
-
-    Raises:
-        UserError: naming file and line, when it is no YAML, or a key or a value is not allowed.
-    """
+    """Read a card; ``own`` says that it is the user's, whose files lie beside it."""
     card = read_yaml(file, Card)
     values = {entry.name: getattr(card, entry.name) for entry in fields(Card)}
     if own and not card.files and card.hub is None:

@@ -39,19 +39,13 @@ _REGIONS = {"region_good", "region_bad"}
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Derived:
-    """A column that is made of others.
+    """A column that is made of others."""
 
-    Attributes:
-        of: the column, or the pattern, that ``map`` is about.
-        map: patterns as in file names, and what a value becomes that the first of them matches; others stay.
-        first_of: columns of which the first that is there and not empty is taken.
-        text: the same text for all pairs.
-    """
-
-    of: str | None = None
+    of: str | None = None  # the column, or the pattern, that `map` is about
+    # Patterns as in file names, and what the value becomes that the first of them matches; others stay.
     map: dict[str, str] = field(default_factory=dict)
-    first_of: tuple[str, ...] = ()
-    text: str | None = None
+    first_of: tuple[str, ...] = ()  # columns of which the first that exists and is not empty is taken
+    text: str | None = None  # the same text for all pairs
 
     @model_validator(mode="after")
     def _one_source(self) -> "Derived":
@@ -105,21 +99,15 @@ def _names(source: Column) -> Sequence[str]:
 
 
 def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
-    """Make what turns a published record into the records of its pairs.
+    """Make the function that turns a published record into the records of its pairs.
 
-    A published column that has the name of one of ours and another meaning becomes ``published_<name>``.
+    It takes a record, what else is known of it (``file``, ``language``, ...) and its place, and returns a record for
+    each ungrammatical sentence. A published column that has the name of one of ours and another meaning becomes
+    ``published_<name>``.
 
     Args:
         columns: the card's map; ``good`` and ``bad`` are ``sentence_good`` and ``sentence_bad`` unless it names others.
         omit: patterns of published columns that are left out.
-
-    Returns:
-        A function of a record, what else is known of it (``file``, ``language``, ...) and its place. It returns
-        a record for each ungrammatical sentence: ``paradigm``, ``phenomenon``, ``good``, ``bad`` and the other columns.
-
-    Raises:
-        UserError: by the function, naming the place: a column is missing or holds no text, a sentence does not start
-            with its condition, or a region is not in its sentence.
     """
     plain = {name for name in (columns.get("good", GOOD), columns.get("bad", BAD)) if isinstance(name, str)}
     bad = columns.get("bad", BAD)
@@ -159,7 +147,7 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
 
 
 class _Row(NamedTuple):
-    """What a row knows: its published columns, what is known of it besides, and the columns made so far."""
+    """The published columns of a row, what else is known of it, and the columns made so far."""
 
     published: Record
     about: Mapping[str, object]
@@ -170,7 +158,7 @@ class _Row(NamedTuple):
         return name in self.made or name in self.published or name in self.about
 
     def get(self, name: str) -> object:
-        """Return what a name stands for, None where it stands for nothing."""
+        """Return the value of a name; None for an unknown one."""
         for values in (self.made, self.published, self.about):
             if name in values:
                 return values[name]
@@ -178,7 +166,7 @@ class _Row(NamedTuple):
 
 
 def _published_text(source: Column, made: Container[str]) -> Callable[[_Row], str]:
-    """Return what reads a column as it is published: the usual case, and fast; an empty text where it is not that."""
+    """Return a fast reader for a column used as it is; it returns "" where the slow path is needed."""
     if not isinstance(source, str) or source in made:
         return lambda _: ""
 
@@ -190,7 +178,7 @@ def _published_text(source: Column, made: Container[str]) -> Callable[[_Row], st
 
 
 def _kind(name: str, columns: Columns, row: _Row, default: str) -> str:
-    """Return the paradigm or phenomenon of a row; without one in the map, a column of that name or the default."""
+    """Return the paradigm or phenomenon of a row: by the map, else a column of that name, else the default."""
     source = columns.get(name)
     if source is None:
         return _text(name, row) if row.knows(name) else default
@@ -263,11 +251,7 @@ def _goes_on(sentence: str, condition: object) -> bool:
 
 
 def find_region(text: str, region: object, place: str) -> str:
-    """Return a region as ``FROM:TO``, given so or as a text that stands in the sentence exactly once.
-
-    Raises:
-        UserError: when it is neither.
-    """
+    """Return a region as ``FROM:TO``, given so or as a text that the sentence holds exactly once."""
     if isinstance(region, str) and not re.fullmatch(r"\d+:\d+", region) and region.strip():
         times = text.count(region)
         if times == 1:

@@ -15,42 +15,27 @@ from ucurve.errors import UserError, nearest
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class CustomColumns:
-    """The names of columns in the user's files.
-
-    Attributes:
-        paradigm: None takes the column ``paradigm`` where there is one, else the stem of the file.
-        phenomenon: None takes the column ``phenomenon`` where there is one, else "unnamed".
-        condition: text that both sentences start with, for the scorer ``conditional``.
-        region_good: ``start:end``, character offsets into the grammatical sentence, or a text that stands in it once,
-            for the scorer ``region``.
-        region_bad: the same for the ungrammatical one.
-    """
+    """The names of columns in the user's files."""
 
     good: str = "sentence_good"
     bad: str = "sentence_bad"
-    paradigm: str | None = None
-    phenomenon: str | None = None
-    condition: str | None = None
+    paradigm: str | None = None  # None takes the column `paradigm` if there is one, else the stem of the file
+    phenomenon: str | None = None  # None takes the column `phenomenon` if there is one, else "unnamed"
+    condition: str | None = None  # text that both sentences start with, for the scorer `conditional`
+    # `start:end` in characters, or a text that the sentence holds once, for the scorer `region`.
     region_good: str | None = None
     region_bad: str | None = None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class CustomBenchmark:
-    """What the benchmark ``custom`` stands for.
+    """The user's settings of the benchmark ``custom``."""
 
-    Attributes:
-        path: a file of a known form, plain or compressed, or a folder of such files, which are read by form and then by
-            path.
-        name: names the benchmark in the pair table and the output.
-        language: ISO 639-3 code; "und" where it does not matter.
-        quotes: as in a card, whether quotation marks around fields of tables are those of CSV or text.
-    """
-
+    # A file of a known form, plain or compressed, or a folder of such files, read by form and then by path.
     path: Path | None = None
-    name: str = "custom"
-    language: str = "und"
-    quotes: Quotes | None = None
+    name: str = "custom"  # in the pair table and the output
+    language: str = "und"  # ISO 639-3 code; "und" where it does not matter
+    quotes: Quotes | None = None  # as in a card
     columns: CustomColumns = CustomColumns()
 
     @field_validator("name")
@@ -62,11 +47,7 @@ class CustomBenchmark:
 
 
 def custom_card(settings: CustomBenchmark | None) -> Benchmark:
-    """Return the card of the user's pairs.
-
-    Raises:
-        UserError: when no path is given, there is nothing at it, or no file of a known form.
-    """
+    """Return the card of the user's pairs."""
     if settings is None or settings.path is None:
         raise UserError("benchmark 'custom': give custom.path=FILE_OR_FOLDER with the pairs")
     path = settings.path

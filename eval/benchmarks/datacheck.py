@@ -20,21 +20,14 @@ _SHOWN = 3  # examples of a kind
 
 @dataclass(frozen=True)
 class LengthReport:
-    """How the lengths of the two members compare, in one unit.
+    """How the lengths of the two members compare, in one unit."""
 
-    Attributes:
-        unit: "characters" or "tokens".
-        equal, good_longer, bad_longer: numbers of pairs, by which member is longer.
-        longest: length of the longest sentence.
-        mostly_unequal: paradigms with more than half of their pairs of unequal length.
-    """
-
-    unit: str
-    equal: int
+    unit: str  # "characters" or "tokens"
+    equal: int  # number of pairs
     good_longer: int
     bad_longer: int
-    longest: int
-    mostly_unequal: tuple[str, ...]
+    longest: int  # length of the longest sentence
+    mostly_unequal: tuple[str, ...]  # paradigms with more than half of their pairs of unequal length
 
     @property
     def unequal(self) -> float:
@@ -52,27 +45,18 @@ class LengthReport:
 
 @dataclass(frozen=True)
 class DataReport:
-    """What ``check=true`` prints of one benchmark.
-
-    Attributes:
-        identical: number of pairs of two identical sentences, by paradigm.
-        duplicates_within: numbers ``pair`` of pairs that their paradigm has once more before.
-        duplicates_across: numbers of pairs that another paradigm has before, and their own has not.
-        odd: numbers ``pair`` of pairs with odd text, by what is odd.
-        lengths: in characters, and in tokens where there is a tokenizer.
-        respelt: numbers ``pair`` of pairs with a member that its tokens do not spell; None without a tokenizer.
-    """
+    """The report that ``check=true`` prints of one benchmark; pairs are given by their numbers ``pair``."""
 
     benchmark: str
     pairs: int
     paradigms: int
     phenomena: int
-    identical: dict[str, int]
-    duplicates_within: tuple[int, ...]
-    duplicates_across: tuple[int, ...]
-    odd: dict[str, tuple[int, ...]]
-    lengths: tuple[LengthReport, ...]
-    respelt: tuple[int, ...] | None = None
+    identical: dict[str, int]  # pairs of two identical sentences, by paradigm
+    duplicates_within: tuple[int, ...]  # pairs that come earlier in the same paradigm
+    duplicates_across: tuple[int, ...]  # pairs that come earlier in another paradigm only
+    odd: dict[str, tuple[int, ...]]  # pairs with odd text, by what is odd
+    lengths: tuple[LengthReport, ...]  # in characters, and in tokens if there is a tokenizer
+    respelt: tuple[int, ...] | None = None  # pairs with a member that its tokens do not spell; None without a tokenizer
 
     def text(self) -> str:
         """Return the report as text of several lines."""
@@ -92,15 +76,7 @@ class DataReport:
 
 
 def data_report(pairs: pd.DataFrame, tokenizer: "PreTrainedTokenizerBase | None" = None) -> DataReport:
-    """Examine the pairs of one benchmark.
-
-    Empty and broken lines do not get this far: loading stops at them, with file and line.
-
-    Args:
-        pairs: the pair table, with at least one row.
-        tokenizer: a Hugging Face tokenizer; with one, lengths are compared in its tokens too, without special ones,
-            and each sentence with what its tokens spell.
-    """
+    """Examine the pairs of one benchmark; with a tokenizer, also their lengths in tokens and their spelling."""
     same = pairs[identical(pairs)].groupby("paradigm").size()
     within = pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
     lengths = [_length_report(pairs, "characters", lambda texts: [len(text) for text in texts])]
@@ -125,7 +101,7 @@ def data_report(pairs: pd.DataFrame, tokenizer: "PreTrainedTokenizerBase | None"
 
 
 def _respelt(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame) -> tuple[int, ...]:
-    """Find pairs with a member that is another text once its tokens are decoded: something is changed or unknown."""
+    """Find pairs with a member that decodes to another text: something was changed or is unknown."""
     other = np.zeros(len(pairs), dtype=bool)
     for name in ("good", "bad"):
         texts = pairs[name].tolist()

@@ -11,11 +11,7 @@ _SHOWN = 40  # characters of the text in the message
 
 
 def check_expression(expression: str) -> str:
-    """Return a regular expression that can be used.
-
-    Raises:
-        ValueError: when it is none.
-    """
+    """Return a regular expression that can be used; a ``ValueError`` for any other text."""
     try:
         _compiled(expression)
     except (regex.error, RecursionError, OverflowError) as error:
@@ -24,14 +20,7 @@ def check_expression(expression: str) -> str:
 
 
 def search(expression: str, text: str, place: str) -> bool:
-    """Tell whether an expression matches somewhere in a text.
-
-    Args:
-        place: of the text, for the message.
-
-    Raises:
-        UserError: when that cannot be told within a second of processor time.
-    """
+    """Tell whether an expression matches in a text; an error names the text's ``place`` if that takes over a second."""
     try:
         return _compiled(expression).search(text, timeout=_SECONDS) is not None
     except TimeoutError as error:
@@ -39,11 +28,7 @@ def search(expression: str, text: str, place: str) -> bool:
 
 
 def groups(expression: str, text: str, place: str) -> dict[str, str]:
-    """Return what the named groups hold of a text that an expression matches as a whole; nothing of another text.
-
-    Raises:
-        UserError: as ``search``.
-    """
+    """Return the named groups of a match of the whole text, empty without a match; errors as in ``search``."""
     try:
         found = _compiled(expression).fullmatch(text, timeout=_SECONDS)
     except TimeoutError as error:

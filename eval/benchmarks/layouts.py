@@ -24,53 +24,33 @@ class LastMatching:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Sentences:
-    """A row for each sentence.
+    """A row for each sentence."""
 
-    Attributes:
-        sentence: the column of the sentence.
-        grammatical: the column that says whether it is grammatical; without it the first of two rows is.
-        good: its values for a grammatical sentence.
-        bad: its values for an ungrammatical one.
-        differ: a column in which they must differ, where it is there.
-        item: the column whose value the sentences of one pair share; without it they follow each other, the
-            grammatical one first.
-    """
-
-    sentence: str | LastMatching
-    grammatical: str | None = None
-    good: Texts = ("1",)
-    bad: Texts = ("0",)
+    sentence: str | LastMatching  # the column of the sentence
+    grammatical: str | None = None  # the column that says whether it is; without it the first of two rows is
+    good: Texts = ("1",)  # values for a grammatical sentence
+    bad: Texts = ("0",)  # values for an ungrammatical one
+    # A column that the sentences of one pair share; without it they follow each other, the good one first.
     item: str | None = None
-    differ: str | None = None
+    differ: str | None = None  # a column in which they must differ, if it exists
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Either:
-    """Two sentences and a label that says which one is grammatical.
-
-    Attributes:
-        a, b: the columns of the sentences.
-        label: the column of the label.
-        a_good, b_good: its values.
-    """
+    """Two sentences and a label that says which one is grammatical."""
 
     a: str
     b: str
-    label: str
-    a_good: Texts = ("0",)
+    label: str  # the column of the label
+    a_good: Texts = ("0",)  # values of the label
     b_good: Texts = ("1",)
 
 
 def pair_sentences(rows: list[Row], layout: Sentences) -> list[Row]:
-    """Make pairs of rows for each sentence; an item with several ungrammatical ones gives a pair for each.
+    """Make pairs of rows for each sentence; an item with several ungrammatical ones gives a set of pairs, one for each.
 
-    The sentences of a pair stand in one file. A column in which the members differ becomes ``<name>_good`` and
-    ``<name>_bad``. The pairs of an item with several ungrammatical sentences are of one set; of sentences that only
-    follow each other, each pair stands for itself.
-
-    Raises:
-        UserError: naming file and line of a label that is not allowed, of a sentence without its partner, and of two
-            grammatical sentences in one item.
+    The sentences of a pair are in one file. A column in which the members differ becomes ``<name>_good`` and
+    ``<name>_bad``. Pairs of sentences that only follow each other form no sets.
     """
     files = itertools.groupby(rows, lambda row: row.place.rpartition(":")[0])
     groups = (group for _, of_file in files for group in _groups(list(of_file), layout))
@@ -154,11 +134,7 @@ def _sentence_column(row: Row, sentence: str | LastMatching) -> str:
 
 
 def pair_either(rows: list[Row], layout: Either) -> list[Row]:
-    """Make pairs of two sentences and a label.
-
-    Raises:
-        UserError: naming file and line of a label that is not allowed.
-    """
+    """Make pairs of two sentences and a label."""
     pairs = []
     for row in rows:
         label = written(row.value(layout.label))

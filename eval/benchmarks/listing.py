@@ -52,7 +52,7 @@ def language(card: Benchmark) -> str:
 
 
 def numbers(card: Benchmark, count: str) -> str:
-    """Return a number that is checked on loading, of a family the least and the greatest; empty if none is known."""
+    """Return an expected number, of a family the least and the greatest; empty if none is known."""
     known = [value for member in card.members.values() if (value := getattr(member.expected, count)) is not None]
     if not known:
         return ""

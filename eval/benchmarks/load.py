@@ -33,20 +33,15 @@ _KEYS = Keys("paradigm", "phenomenon", "good", "bad")
 def load_benchmark(
     card: Benchmark | str, root: Path | None = None, revision: str | None = None, unpacked: int = UNPACKED
 ) -> pd.DataFrame:
-    """Load the pair table of a benchmark.
+    """Load the pair table of a benchmark (``eval.pairs``), and log a difference from the published numbers.
+
+    The table's attribute ``commit`` names the revision that was read from the hub.
 
     Args:
-        card: or its name, or the path of a card.
+        card: a card, the name of one, or its path.
         root: folder with one folder per benchmark; None takes the benchmark from its source.
         revision: branch, tag or commit of the source; None for the card's, or the newest.
-        unpacked: bytes that archives and compressed files of the benchmark may hold together.
-
-    Returns:
-        The pair table (``eval.pairs``). Its attribute ``commit`` names what was read, where it comes from the hub. If
-        it has another number of pairs, paradigms or phenomena than the published benchmark, a message is logged.
-
-    Raises:
-        UserError: when the name is unknown, files are missing or broken, or the source cannot be reached.
+        unpacked: most bytes that its archives and compressed files may hold together.
     """
     if isinstance(card, str):
         card = find_benchmark(card)
@@ -62,7 +57,7 @@ def load_benchmark(
 
 @contextmanager
 def _without_garbage() -> Iterator[None]:
-    """Pause the search for garbage: many small objects are made, and to look through them takes a fifth of the time."""
+    """Pause garbage collection, which takes a fifth of the time while many small objects are made."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -109,7 +104,7 @@ def _lay_out(rows: list[Row], card: Benchmark) -> list[Row]:
 
 
 def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterator[tuple[str, Record]]:
-    """Yield the records of pairs with their places, which are collected too."""
+    """Yield the records of pairs with their places, which are also appended to ``places``."""
     shapes = [make_shape(columns, card.omit) for columns in _maps(card)]
     known: Record = {"language": card.language, "code": card.code or card.language}
     names: dict[tuple[str, str], Record] = {}  # what the name of a file says, once for each
@@ -137,11 +132,7 @@ def _groups(card: Benchmark, row: Row) -> dict[str, str]:
 
 
 def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
-    """Add the column ``counted`` where a pair does not count.
-
-    Raises:
-        UserError: when a line names a column that the pairs do not have.
-    """
+    """Add the column ``counted`` if some pairs do not count."""
     left_out = np.zeros(len(pairs), dtype=bool)
     for line in card.not_counted:
         fits = np.ones(len(pairs), dtype=bool)
@@ -159,7 +150,7 @@ def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
 
 
 def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
-    """Check that the columns that a card of the user's own names are there."""
+    """Check that the columns that a user's own card names exist."""
     known = {"file", "folder", "language", "code"}
     for row in rows:
         for columns in _maps(card):
@@ -175,14 +166,14 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
 
 
 def _say_repeated(pairs: pd.DataFrame, parts: Sequence[str], card: Benchmark) -> None:
-    """Log how many pairs stand in several files, as they do where one set is published in several forms."""
+    """Log how many pairs are in several files, as where one set is published in several forms."""
     files = pd.Series(parts, index=pairs.index).groupby([pairs["good"], pairs["bad"]]).nunique()
     if repeated := int((files > 1).sum()):
         say(f"{card.name}: {repeated} pairs stand in several files, and each counts as often as it stands there")
 
 
 def _compare(pairs: pd.DataFrame, card: Benchmark) -> None:
-    """Log the first number of the published benchmark that the table does not have."""
+    """Log the first number that differs from the published benchmark's."""
     found = {
         "pairs": len(pairs),
         "paradigms": pairs["paradigm"].nunique(),

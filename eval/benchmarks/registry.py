@@ -15,17 +15,17 @@ _own: dict[str, Benchmark] = {}  # by name; a later card of the same file replac
 
 @cache
 def published_card(name: str) -> Benchmark:
-    """Return the card of a name of ``benchmark_names``, a family's whole; its file has the name."""
+    """Return the card of a name of ``benchmark_names``; for a family the card of the whole."""
     return read_card(CARDS / f"{name}.yaml", own=False)
 
 
 def published_cards() -> dict[str, Benchmark]:
-    """Return the cards that ucurve has, by name, a family once."""
+    """Return the cards that ucurve has, by name, one for a family."""
     return {name: published_card(name) for name in file_names(CARDS)}
 
 
 def published_benchmarks() -> dict[str, Benchmark]:
-    """Return every benchmark that ucurve has a card of, by name, the languages of a family each for itself."""
+    """Return the cards that ucurve has, by name, one for each language of a family."""
     return {name: member for card in published_cards().values() for name, member in card.members.items()}
 
 
@@ -41,11 +41,7 @@ def is_card(name: str) -> bool:
 
 
 def use_card(card: Benchmark) -> Benchmark:
-    """Let a card of the user's own be found by its name; returns it.
-
-    Raises:
-        UserError: when the name is that of a published benchmark.
-    """
+    """Register a user's own card by its name, which no published benchmark may have, and return it."""
     if (CARDS / f"{card.name}.yaml").is_file():
         raise UserError(f"{card.place}: name: {card.name!r} is the name of a published benchmark")
     _own[card.name] = card
@@ -53,11 +49,7 @@ def use_card(card: Benchmark) -> Benchmark:
 
 
 def find_card(name: str) -> Benchmark:
-    """Return the card that a name or a path stands for; a family's is returned whole.
-
-    Raises:
-        UserError: when no benchmark has the name, or there is no card at the path or a broken one.
-    """
+    """Return the card of a name or a path, for a family that of the whole."""
     if is_card(name):
         file = Path(name) if Path(name).suffix in CARD_SUFFIXES else Path(name) / CARD_FILE
         if not file.is_file():
@@ -86,7 +78,7 @@ def find_family(name: str) -> Benchmark:
 
 
 def card_of(name: str) -> Benchmark:
-    """Return the card of a pair table's benchmark; a card of defaults for one without, such as rated sentences."""
+    """Return the card of a pair table's benchmark, or one of defaults where there is none, as for rated sentences."""
     try:
         return find_benchmark(name)
     except UserError:
@@ -94,11 +86,7 @@ def card_of(name: str) -> Benchmark:
 
 
 def find_benchmark(name: str) -> Benchmark:
-    """Return the card of one benchmark.
-
-    Raises:
-        UserError: as ``find_card``, or the name is that of a family without a language.
-    """
+    """Return the card of one benchmark; the name of a family needs a language."""
     card = find_card(name)
     if card.languages:
         raise UserError(f"benchmark {name!r} has a part for each language; name one, as {next(iter(card.members))}")
@@ -106,17 +94,10 @@ def find_benchmark(name: str) -> Benchmark:
 
 
 def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[Benchmark, ...]:
-    """Replace a family by those of its languages that are there.
+    """Return the cards of names and paths, each once; a family is replaced by those of its languages that have files.
 
     Args:
-        names: names of benchmarks and of families, and paths of cards.
         root: folder with one folder per benchmark; None stands for the hub, which has all languages or none.
-
-    Returns:
-        The cards, each once, in the order given; languages of a family in alphabetical order.
-
-    Raises:
-        UserError: when a name or language is unknown, a card is broken, or no language of a family is there.
     """
     expanded: dict[str, Benchmark] = {}
     chosen: dict[str, Benchmark] = {}
@@ -144,11 +125,7 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
 
 
 def find_in_folder(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
-    """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from.
-
-    Raises:
-        UserError: when there is no such folder, or it has neither a card nor the name of a published benchmark.
-    """
+    """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from."""
     if not folder.is_dir():
         raise missing_folder("benchmark", folder)
     if is_card(str(folder)):

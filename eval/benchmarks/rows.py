@@ -21,7 +21,7 @@ _HAND_MADE = 10  # rows at the head of each block
 
 
 def find_rows(name: str) -> ChangeRows:
-    """Return the function that ``rows`` of a card names: one of this package, so that a card runs no foreign code.
+    """Return the function that ``rows`` of a card names, of this package alone, so that a card runs no foreign code.
 
     Raises:
         ValueError: when it names anything else.

@@ -18,15 +18,12 @@ from ucurve.huggingface.revisions import find_commit
 def read_published(
     card: Benchmark, root: Path | None, text: Container[str] = (), unpacked: int = UNPACKED
 ) -> list[Row]:
-    """Read the rows of a benchmark as published, from the hub where it has no folder.
+    """Read the rows of a benchmark as published, from the hub if it has no folder.
 
     Args:
         root: ``benchmark_root``.
         text: columns that stay text even if they look like numbers.
-        unpacked: bytes that archives and compressed files may hold together.
-
-    Raises:
-        UserError: when files are missing or broken, there is no row, or the hub cannot be reached.
+        unpacked: most bytes that archives and compressed files may hold together.
     """
     if card.name == DEMO and _without_folder(card, root):
         from eval.templates.demo import demo_pairs
@@ -42,11 +39,7 @@ def read_published(
 
 
 def find_files(card: Benchmark, root: Path | None) -> list[Path]:
-    """Return the files of a benchmark.
-
-    Raises:
-        UserError: when the root, the folder or the files are missing.
-    """
+    """Return the files of a benchmark, at least one."""
     folder = card.home(root)
     assert folder is not None
     if card.place is None:
@@ -91,11 +84,7 @@ def _from_hub(card: Benchmark) -> list[Row]:
 
 
 def pin(card: Benchmark) -> Benchmark:
-    """Return the card of a benchmark of the hub with the commit that its revision is.
-
-    Raises:
-        UserError: when neither the hub nor its cache knows the data set or the revision.
-    """
+    """Return the card of a benchmark of the hub with its revision replaced by the commit."""
     if card.hub is None:
         return card
     try:

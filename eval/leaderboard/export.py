@@ -40,12 +40,7 @@ class LeaderboardSettings:
 
 
 def leaderboard_command(given: dict[str, object]) -> None:
-    """Write the file that a leaderboard takes.
-
-    Raises:
-        UserError: when the run, a benchmark or the whole of one is missing.
-        DamagedError: when stored scores are not what was written.
-    """
+    """Write the file that a leaderboard takes."""
     settings = check(LeaderboardSettings, given)
     run, form = Path(settings.run), find_form(settings.form)
     if not run.is_dir():
@@ -69,11 +64,7 @@ def leaderboard_command(given: dict[str, object]) -> None:
 
 
 def find_last_step(run: Path) -> int:
-    """Return the step of a run's last checkpoint; of a folder without checkpoints, that of the last stored score.
-
-    Raises:
-        UserError: when there is neither.
-    """
+    """Return the step of a run's last checkpoint, or, in a folder without checkpoints, of the last stored score."""
     found = checkpoints(run) if (run / CHECKPOINTS).is_dir() else list((run / EVAL).rglob(f"{STEPS}.parquet"))
     steps = [step for path in found if (step := parse_step(path.stem)) is not None]
     if not steps:
@@ -82,11 +73,7 @@ def find_last_step(run: Path) -> int:
 
 
 def read_scored_pairs(run: Path, step: int, form: Form) -> dict[str, pd.DataFrame]:
-    """Read the pairs of each task with their scores, as ``StoredScores.pairs`` returns them.
-
-    Raises:
-        UserError: naming every benchmark that is not scored as the leaderboard takes it, and the line that scores them.
-    """
+    """Read the pairs of each task with their scores; an error names all that are missing and what makes them."""
     preset = find_preset(form.preset)
     stored: dict[str, StoredScores] = {}
     problems = []
@@ -104,7 +91,7 @@ def read_scored_pairs(run: Path, step: int, form: Form) -> dict[str, pd.DataFram
 def task_accuracy(pairs: pd.DataFrame, task: Task, preset: Preset) -> float:
     """Compute the accuracy of one task, a fraction, as the leaderboard counts: the mean over paradigms.
 
-    Pairs of one paradigm count together, also where they have several phenomena. Pairs of identical sentences are ties.
+    Pairs of one paradigm count together even if they have several phenomena. Pairs of identical sentences are ties.
     """
     right = pair_credits(pairs, parse_linking(preset.linking[0]), preset.ties_rule)
     if task.unknown_is_wrong:
@@ -133,7 +120,7 @@ def _find_scores(run: Path, step: int, benchmark: str, preset: Preset, form: For
 
 
 def _what_is_there(run: Path, benchmark: str, scorers: tuple[str, ...]) -> str:
-    """Say what is scored of a benchmark where its scores at the step are missing."""
+    """Describe what is scored of a benchmark that lacks scores at the step."""
     folder = run / EVAL / benchmark
     steps = sorted(
         {step for scorer in scorers for path in (folder / scorer).glob(f"{STEPS}.parquet")

@@ -13,42 +13,25 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class Task:
-    """One task of a leaderboard.
+    """One task of a leaderboard."""
 
-    Attributes:
-        benchmark: the benchmark whose scores it is computed from.
-        metric: the key of its number.
-        unknown_is_wrong: whether a pair with an unknown token in one of its sentences counts as wrong.
-    """
-
-    benchmark: str
-    metric: str
-    unknown_is_wrong: bool = False
+    benchmark: str  # the benchmark whose scores it is computed from
+    metric: str  # the key of its number
+    unknown_is_wrong: bool = False  # whether a pair with an unknown token in one of its sentences is wrong
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class Form:
-    """What a leaderboard takes.
+    """What a leaderboard takes."""
 
-    Attributes:
-        name: what it is asked for by, the name of its file.
-        title: the leaderboard in words.
-        preset: the preset with the leaderboard's scorers, linking function, ties rule and aggregate.
-        start_rules: tokens before a sentence with which a causal model may have been scored (``start_rule`` of a key).
-        decimals: to which percentages are rounded.
-        tasks: what is written, by the leaderboard's own names, in its order.
-        not_scored: tasks of the leaderboard that are no minimal pairs.
-        sources: the published code or page of each choice.
-    """
-
-    name: str
-    title: str
-    preset: str
-    start_rules: tuple[str, ...]
-    decimals: NonNegativeInt
-    tasks: dict[str, Task]
-    not_scored: tuple[str, ...]
-    sources: tuple[str, ...]
+    name: str  # also the name of its file
+    title: str  # the leaderboard in words
+    preset: str  # the preset with its scorers, linking function, rule for ties and aggregate
+    start_rules: tuple[str, ...]  # allowed tokens before a sentence for causal models (`start_rule` of a key)
+    decimals: NonNegativeInt  # of percentages
+    tasks: dict[str, Task]  # what is written, by the leaderboard's own names, in its order
+    not_scored: tuple[str, ...]  # tasks of the leaderboard that are not minimal pairs
+    sources: tuple[str, ...]  # the published code or page of each choice
 
 
 def form_names() -> list[str]:
@@ -58,9 +41,5 @@ def form_names() -> list[str]:
 
 @functools.cache
 def find_form(name: str) -> Form:
-    """Return a form by name.
-
-    Raises:
-        UserError: when no form has the name, or as ``read_yaml``.
-    """
+    """Return a form by name."""
     return read_named(FOLDER, name, Form, "form")

@@ -35,19 +35,18 @@ COLUMNS = (
 def accuracy_table(
     pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], ties_rules: Sequence[TiesRule] = ("half",)
 ) -> pd.DataFrame:
-    """Compute every accuracy row of one scored benchmark.
+    """Compute every accuracy of one scored benchmark, as fractions.
 
     Args:
         scores: the score table: ``pair, n_good, n_bad`` and what the linking functions read, one row per pair.
-        linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
-        ties_rules: what a tie counts; one set of rows for each.
+        linkings: linking functions; one that reads a missing column or NaN is left out.
 
     Returns:
-        Columns ``COLUMNS``. For each linking function, split and ties rule: one row per paradigm; per phenomenon over
-        its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and over
-        phenomena (``macro_phenomena``). A row without a pair is left out. Accuracies are fractions. Where some pairs do
-        not count, the rows of the split ``published`` are over all pairs, of all lengths. A set of several bad
-        sentences counts once, and is in a length split when all its pairs are.
+        Columns ``COLUMNS``. For each linking function, split and rule for ties: one row per paradigm; per phenomenon
+        over its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and
+        over phenomena (``macro_phenomena``). A row without pairs is left out. If some pairs do not count, the rows of
+        the split ``published`` are over all pairs, of all lengths. A set of several bad sentences counts once, and is
+        in a length split when all its pairs are.
     """
     tables = []
     for merged, every in _counted_and_published(pairs, scores):
@@ -59,7 +58,7 @@ def accuracy_table(
 
 
 def _counted_and_published(pairs: pd.DataFrame, scores: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, bool]]:
-    """Yield the pairs that count with their scores, and where some do not count, all pairs."""
+    """Yield the pairs that count with their scores, and, if some do not count, all pairs."""
     yield items(pairs, scores), False
     if not counted(pairs).all():
         yield items(pairs.drop(columns=COUNTED), scores), True
@@ -88,11 +87,7 @@ def _rows_of(
 
 
 def items(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Join scores to their pairs and leave out pairs of two identical sentences and pairs that do not count.
-
-    Returns:
-        ``pair, phenomenon, paradigm, good, bad``, ``set`` where the pairs have it, and the columns of the score table.
-    """
+    """Join scores to their pairs, without pairs of identical sentences and pairs that do not count."""
     ours = ["pair", "phenomenon", "paradigm", "good", "bad"]  # a published column may have the name of a score
     ours += [SET] if SET in pairs else []
     kept = pairs.loc[in_accuracies(pairs), ours]
@@ -106,18 +101,15 @@ def decisions(scores: Table, linking: Linking) -> tuple[npt.NDArray[np.bool_], n
 
 
 def pair_credits(scores: pd.DataFrame, linking: Linking, rule: TiesRule) -> Array:
-    """Return what every pair counts, float64[pairs]: 1 when right, 0 when wrong, and the rule's share for a tie."""
+    """Return the credit of every pair, float64[pairs]: 1 when right, 0 when wrong, and the rule's share for a tie."""
     right, ties = decisions(scores, linking)
     return right + TIES_CREDIT[rule] * ties
 
 
 def decide(good: Array, bad: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Compare linked values of good and bad sentences, float64[pairs] each.
+    """Return which pairs are right, and which are ties, given linked values of both sentences, float64[pairs].
 
     Two values are tied when they differ by at most 1e-6 of the larger magnitude, or of 1 where that is larger.
-
-    Returns:
-        Which pairs are right, and which are ties.
     """
     difference = np.asarray(good - bad)
     # No tie is farther apart than the largest magnitude allows; the few pairs within that are looked at one by one.
@@ -151,22 +143,14 @@ def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:
 
 
 def winner_by_length(good_longer: float, bad_longer: float) -> Literal["shorter", "longer"] | None:
-    """Return which member wins where length alone decides: nearly every pair of both unequal splits; else None.
-
-    Args:
-        good_longer: accuracy, as a fraction, on the pairs whose good member is longer; NaN without such pairs.
-        bad_longer: likewise on those whose bad member is longer.
-    """
+    """Return which member wins nearly every pair of both unequal splits, by their accuracies or NaN, if one does."""
     if good_longer <= _LENGTH_ALONE and bad_longer >= 1 - _LENGTH_ALONE:
         return "shorter"
     return "longer" if good_longer >= 1 - _LENGTH_ALONE and bad_longer <= _LENGTH_ALONE else None
 
 
 def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
-    """Clopper-Pearson interval at 95 % for ``right`` out of ``n``.
-
-    Half credits for ties make ``right`` fractional; the beta quantiles extend to it.
-    """
+    """Clopper-Pearson interval at 95 % for ``right`` out of ``n``; the beta quantiles extend to half credits."""
     wrong = n - right
     low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, TAIL), 0.0)
     high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - TAIL), 1.0)
@@ -177,8 +161,8 @@ def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
     """Return the mean over strata of their accuracies, and the effective sample size (Korn and Graubard 1998).
 
     That is the n of a simple sample whose variance equals that of the stratified mean; the exact interval of the mean
-    is taken at it. Half a right and half a wrong item are added to each stratum for the variance alone, so that strata
-    at 0 or 1 do not pretend to certainty. One stratum has its own n.
+    uses it. For the variance alone, half a right and half a wrong item are added to each stratum, so that strata at 0
+    or 1 do not have variance 0. One stratum has its own n.
 
     Args:
         right: credits by stratum, float64[..., strata].
@@ -195,7 +179,7 @@ def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
 
 
 def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
-    """Return the binomial sample each row's accuracy stands on: its pairs, and for a mean the effective sample.
+    """Return the binomial sample behind each row's accuracy: its pairs, and for a mean the effective sample.
 
     Args:
         right: credits by paradigm, float64[..., paradigms].

@@ -18,17 +18,11 @@ _SPLITS: tuple[Split, ...] = ("all", "equal", "good_longer", "bad_longer")
 
 @dataclass(frozen=True)
 class BestAlpha:
-    """The alpha that does best by one criterion, on the very pairs it is chosen on.
+    """The alpha that does best by one criterion, on the very pairs it is chosen on."""
 
-    Attributes:
-        criterion: ``accuracy``, ``accuracy_unequal`` (to be high) or ``delta_acc`` (to be low).
-        alpha: the best of the grid; the smallest of several, NaN without pairs of each length split.
-        low: lower bound of a 95 % percentile interval, pairs drawn again within their paradigm.
-    """
-
-    criterion: str
-    alpha: float
-    low: float
+    criterion: str  # `accuracy`, `accuracy_unequal` (to be high) or `delta_acc` (to be low)
+    alpha: float  # the best of the grid; the smallest of several, NaN without pairs of each length split
+    low: float  # lower bound of a 95 % percentile interval, pairs drawn again within their paradigm
     high: float
 
 
@@ -64,8 +58,8 @@ def best_alpha(
 ) -> list[BestAlpha]:
     """Find the best alpha by each criterion, with a bootstrap interval.
 
-    It is found on the pairs it is about: an oracle, to describe a model or a checkpoint, not a parameter to report an
-    accuracy with.
+    It is an oracle, found on the pairs it is judged by: it describes a model, and no accuracy should be reported with
+    it.
     """
     strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
     found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)

@@ -13,16 +13,13 @@ LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal
 
 
 def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
-    """Return the percentile interval at 95 % of every row's mean, pairs drawn again within their paradigm.
+    """Return the percentile interval at 95 % of every row's mean, float64[rows], pairs drawn within paradigms.
 
-    A draw holds what the data hold: near 0 and 1 the interval of a row of few pairs is too narrow, and where all pairs
-    of a paradigm have one value it has no width. The exact interval of ``accuracy.csv`` holds its level there.
+    Near 0 and 1 the interval of few pairs is too narrow, and without width where all pairs of a paradigm have one
+    value; the exact interval of ``accuracy.csv`` holds its level there.
 
     Args:
         values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
-
-    Returns:
-        Lower and upper bounds, float64[rows].
     """
     drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
     low, high = _percentiles(levels.means(drawn, levels.n))
@@ -30,16 +27,11 @@ def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, se
 
 
 def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
-    """Draw the pairs of every stratum again, with replacement, and sum their values.
-
-    Pairs of a stratum with equal values are drawn as one, by a multinomial, which is the same distribution.
+    """Draw the pairs of every stratum again, with replacement, and sum their values: float64[samples, strata, K].
 
     Args:
         strata: int64[pairs], from 0 without gaps.
         values: float64[pairs, K].
-
-    Returns:
-        float64[samples, strata, K].
     """
     draw = np.random.default_rng(seed)
     sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
@@ -65,8 +57,8 @@ def length_biases(
         credit: float64[pairs].
 
     Returns:
-        For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row that has no pair
-        of a split it needs.
+        For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row without pairs of a
+        split it needs.
     """
     masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
     chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)
@@ -81,10 +73,8 @@ def length_biases(
 
 
 def _distinct(rows: Array) -> tuple[Array, Ids]:
-    """Return the distinct rows in order, and how many there are of each.
-
-    Sorting whole rows is slow, and of hundreds of pairs a few dozen differ: rows of equal bytes are put together first.
-    """
+    """Return the distinct rows in order, and how many there are of each."""
+    # Sorting whole rows is slow, and few of hundreds of pairs differ: rows of equal bytes are put together first.
     codes, _ = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))
     _, first = np.unique(codes, return_index=True)
     distinct, place = np.unique(rows[first], axis=0, return_inverse=True)
@@ -92,7 +82,7 @@ def _distinct(rows: Array) -> tuple[Array, Ids]:
 
 
 def _percentiles(drawn: Array) -> Array:
-    """Return the bounds of 95 % of the draws of each column, float64[2, columns]; a draw that is NaN is left out."""
+    """Return the bounds of 95 % of the draws of each column, float64[2, columns], without draws that are NaN."""
     bounds = np.quantile(drawn, [TAIL, 1 - TAIL], axis=0)
     partial = np.flatnonzero(np.isnan(drawn).any(axis=0) & ~np.isnan(drawn).all(axis=0))
     for column in partial:  # a draw may miss a split that has few pairs

@@ -4,12 +4,9 @@ import pandas as pd
 
 
 def most_familiar(mink: pd.DataFrame) -> pd.Series:
-    """Return the highest MIN-K% PROB of each sentence over the models.
+    """Return the highest MIN-K% PROB of each sentence over the models, which are the columns.
 
-    A threshold t leaves the sentences on which every model is below it. To search for the t that leaves n sentences is
-    the same as to take the n sentences whose highest value is lowest.
-
-    Args:
-        mink: MIN-K% PROB of the sentences, one row per sentence and one column per model.
+    A threshold t leaves the sentences on which every model is below it: the n sentences whose highest value is lowest
+    are those that the t leaves which leaves n.
     """
     return mink.max(axis=1)

@@ -63,22 +63,14 @@ class FitSettings:
 
 @plain_dataclass(frozen=True, eq=False)
 class _Search:
-    """One way to choose parameters.
+    """One way to choose parameters."""
 
-    Attributes:
-        objective: name of what is made as large as possible.
-        fitted: which pairs the search sees, bool[pairs].
-        judged: which pairs the chosen parameters are judged on, bool[pairs].
-        label: ``held_out``, ``ratings`` or ``oracle``.
-        fitted_on: the data of the search, in words.
-    """
-
-    objective: str
+    objective: str  # name of what is maximized
     value: Callable[[Linking], float]
-    fitted: Mask
-    judged: Mask
-    label: str
-    fitted_on: str
+    fitted: Mask  # which pairs the search sees, bool[pairs]
+    judged: Mask  # which pairs the chosen parameters are judged on, bool[pairs]
+    label: str  # `held_out`, `ratings` or `oracle`
+    fitted_on: str  # the data of the search, in words
 
 
 def fit(
@@ -101,10 +93,6 @@ def fit(
         fitted on, pairs and accuracy of that part and of the pairs held out, and ``delta_acc`` of the latter. The label
         ``oracle`` holds nothing out, and ``delta_acc`` is of the pairs it was fitted on. ``ratings`` holds out all
         pairs.
-
-    Raises:
-        UserError: when the scores lack what a family reads, there are too few paradigms to split, or ratings do not
-            vary.
     """
     merged = items(pairs, scores)
     search = _search(merged, settings, rated, ties_rule)
@@ -113,11 +101,7 @@ def fit(
 
 
 def fit_paradigms(paradigms: Iterable[str], settings: FitSettings) -> list[str]:
-    """Draw the paradigms to fit on, independent of their order.
-
-    Raises:
-        UserError: when there are fewer than two, so that none could be held out.
-    """
+    """Draw the paradigms to fit on, independent of their order; one at least is held out."""
     names = sorted(set(paradigms))
     if len(names) < 2:
         raise UserError(f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}")

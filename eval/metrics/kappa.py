@@ -7,18 +7,15 @@ Array = npt.NDArray[np.float64]
 
 
 def cohens_kappa(first: Array, second: Array, agreed: Array) -> Array:
-    """Return Cohen's kappa of two raters who say yes or no (Cohen 1960).
+    """Return Cohen's kappa of two raters who say yes or no (Cohen 1960); NaN where both always say the same one thing.
 
-    It is the agreement beyond what is expected of two independent raters who say yes as often as these do, as a share
-    of the most that there could be.
+    It is the agreement beyond that of two independent raters who say yes as often, as a share of the most that is
+    possible.
 
     Args:
         first: the share of yes of one rater, of any shape.
         second: that of the other one, of the same shape.
         agreed: the share of answers on which they agree.
-
-    Returns:
-        NaN where both always say the same one thing.
     """
     expected = np.asarray(first * second + (1 - first) * (1 - second), dtype=np.float64)
     most = 1 - expected

@@ -13,18 +13,13 @@ MEANS = ("macro", "macro_phenomena")
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The rows of a table of levels, and the pairs each one is about.
+    """The rows of a table of levels, and the pairs of each."""
 
-    Attributes:
-        labels: ``phenomenon, paradigm`` of every row: the paradigms; the phenomena (``paradigm=all``); all pairs
-            (``all``/``all``); the mean over paradigms (``macro``) and over phenomena (``macro_phenomena``).
-        paradigm_of: int64[pairs].
-        membership: float64[paradigms, phenomena], 1 where a paradigm is of a phenomenon.
-    """
-
+    # `phenomenon, paradigm` of every row: the paradigms; the phenomena (`paradigm=all`); all pairs (`all`/`all`); the
+    # mean over paradigms (`macro`) and over phenomena (`macro_phenomena`).
     labels: pd.DataFrame
-    paradigm_of: Ids
-    membership: Array
+    paradigm_of: Ids  # int64[pairs]
+    membership: Array  # float64[paradigms, phenomena], 1 where a paradigm is of a phenomenon
 
     @property
     def paradigms(self) -> int:
@@ -41,19 +36,18 @@ class Levels:
         return np.bincount(self.paradigm_of, values, minlength=self.paradigms).astype(np.float64)
 
     def totals(self, sums: Array) -> Array:
-        """Sum over what each row is about, float64[..., paradigms] to [..., rows]; both means are about all pairs."""
+        """Sum over the pairs of each row, float64[..., paradigms] to [..., rows]; both means are about all pairs."""
         overall = sums.sum(axis=-1, keepdims=True)
         return np.concatenate([sums, sums @ self.membership, overall, overall, overall], axis=-1)
 
     def means(self, sums: Array, n: Array) -> Array:
-        """Return each row's mean: over its pairs, or over the means of paradigms or phenomena that have pairs.
+        """Return each row's mean, float64[..., rows]: over its pairs, or over paradigms or phenomena that have pairs.
+
+        A row without pairs is NaN.
 
         Args:
             sums: of a number of every pair, by paradigm, float64[..., paradigms].
             n: pairs by paradigm, float64[paradigms] or of the shape of ``sums``.
-
-        Returns:
-            float64[..., rows]; NaN for a row without pairs.
         """
         size = self.totals(n)[..., :-2]
         pooled = _quotient(self.totals(sums)[..., :-2], size)

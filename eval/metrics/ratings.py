@@ -20,15 +20,11 @@ def read_ratings(path: Path) -> pd.DataFrame:
     """Read ratings and average them: every rater's are z-scored first (ZhoBLiMP, appendix A).
 
     Args:
-        path: csv in UTF-8 with a header: the column ``sentence``, and one column of numbers for each rater. A rater may
+        path: csv in UTF-8 with a header: the column ``sentence``, and one column of numbers for each rater, who may
             leave sentences out.
 
     Returns:
         ``sentence``, ``rating`` (mean of the z-scores; population standard deviation) and ``raters`` (how many).
-
-    Raises:
-        UserError: naming file and line of what is missing or no number, or when fewer than three sentences are left or
-            the averages are all the same.
     """
     places, sentences, numbers = _read(path)
     if len(sentences) < FEWEST_RATED:
@@ -42,13 +38,10 @@ def read_ratings(path: Path) -> pd.DataFrame:
 
 
 def average_ratings(numbers: Array) -> tuple[Array, np.ndarray]:
-    """Average ratings over raters, each rater's z-scored first (ZhoBLiMP, appendix A).
+    """Average ratings over raters, each rater's z-scored first (ZhoBLiMP, appendix A), and count the raters.
 
     Args:
         numbers: float64[sentences, raters], NaN where a rater gave none; every sentence has one rating at least.
-
-    Returns:
-        The means, float64[sentences], and how many raters there are of each, int64[sentences].
     """
     given = ~np.isnan(numbers)
     raters = given.sum(axis=1)
@@ -56,7 +49,7 @@ def average_ratings(numbers: Array) -> tuple[Array, np.ndarray]:
 
 
 def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Put rated sentences into a pair table, each as both members of its pair, so that scorers can score them."""
+    """Make a pair table of rated sentences, each as both members of its pair, so that scorers can score them."""
     names = {"UID": "ratings", "phenomenon": "ratings"}
     records = [
         (f"ratings row {row}", {**names, "sentence_good": text, "sentence_bad": text})
@@ -68,8 +61,7 @@ def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
 def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
     """Return Pearson's correlation of linked values with ratings (ZhoBLiMP, appendix A, point-wise).
 
-    Returns:
-        r, with its sign turned where lower values are better; NaN where the linked values do not vary.
+    Its sign is turned where lower values are better; it is NaN where the linked values do not vary.
     """
     values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
     if np.ptp(values) == 0:

@@ -13,17 +13,13 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """The sets of a table of pairs.
+    """The sets of a table of pairs."""
 
-    Attributes:
-        of: int64[pairs], the number of each pair's set, from 0 on.
-    """
-
-    of: npt.NDArray[np.int64]
+    of: npt.NDArray[np.int64]  # int64[pairs], the number of each pair's set, from 0 on
 
     @property
     def first(self) -> Mask:
-        """Mark the first pair of each set, bool[pairs]; where only these are summed, a set counts once."""
+        """Mark the first pair of each set, bool[pairs]; sums over these count a set once."""
         mask = np.zeros(len(self.of), dtype=bool)
         mask[np.unique(self.of, return_index=True)[1]] = True
         return mask
@@ -33,23 +29,16 @@ class Sets:
         return np.asarray(np.bincount(self.of, ~mask)[self.of] == 0)
 
     def judge(self, right: Mask, ties: Mask) -> tuple[Mask, Mask]:
-        """Give every pair the verdict of its set.
+        """Return which pairs are of a right set, and which of a tied one, bool[pairs] from and to.
 
         A set is right when the good sentence beats all bad ones, wrong when a bad one beats it, and a tie otherwise.
-
-        Args:
-            right: bool[pairs], whether the good sentence beats the bad one.
-            ties: bool[pairs].
-
-        Returns:
-            Which pairs are of a right set, and which of a tied one.
         """
         all_right = self.whole(right)
         return all_right, self.whole(right | ties) & ~all_right
 
 
 def sets_of(pairs: pd.DataFrame) -> Sets:
-    """Find the sets of a table of pairs, within their paradigms; a pair without a set is a set of its own."""
+    """Find the sets of a table of pairs, within their paradigms; a pair without a set forms its own."""
     alone = np.arange(len(pairs))
     if SET not in pairs:
         return Sets(alone)

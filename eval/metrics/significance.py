@@ -41,7 +41,7 @@ def statistics_table(
     """Compute the uncertainty of every accuracy of one scored benchmark over all lengths.
 
     Args:
-        linkings: linking functions; one that reads a column that is not there or holds NaN is left out.
+        linkings: linking functions; one that reads a missing column or NaN is left out.
 
     Returns:
         Columns ``STATISTICS_COLUMNS``; for each linking function one row per paradigm, phenomenon, all pairs and both
@@ -49,7 +49,7 @@ def statistics_table(
         ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
         ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
         ``LENGTH_BIASES`` and their bounds are of ``length_biases``. ``n_distinct`` and ``accuracy_distinct`` leave out
-        every pair that the benchmark has once more before, in whatever paradigm. ``delta_lp`` and ``delta_nll`` are of
+        every pair that the benchmark has once more before, in any paradigm. ``delta_lp`` and ``delta_nll`` are of
         ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left out.
     """
     merged = items(pairs, scores)
@@ -80,13 +80,10 @@ def comparison_table(
         first: a score table and the linking function it is read by.
 
     Returns:
-        Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means. ``difference`` is
-        first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and ``second_better`` count
-        the pairs that one gets more credit for, and ``p_mcnemar`` tests them. The means have no such test: NaN. No row
-        where all pairs are of identical sentences.
-
-    Raises:
-        UserError: when a score table is not of these pairs, or lacks what its linking function reads.
+        Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means; no row where all
+        pairs are of identical sentences. ``difference`` is first minus second, with a 95 % interval of the paired
+        bootstrap; ``first_better`` and ``second_better`` count the pairs that one gets more credit for, and
+        ``p_mcnemar`` tests them; it is NaN for the means.
     """
     tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
     if not len(tables[0]):
@@ -110,14 +107,11 @@ def comparison_table(
 
 
 def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
-    """Test ``right`` out of ``n`` against chance, one half, exactly.
+    """Test ``right`` out of ``n`` against chance, one half, exactly: p of two sides, above chance, below chance.
 
     Half credits for ties make ``right`` fractional, and a mean over paradigms has a fractional effective ``n``; the
     beta integrals of the tails extend to both. The distribution is symmetric, so that the two-sided p is twice the
     smaller tail.
-
-    Returns:
-        The p of: two sides, accuracy above chance, accuracy below chance; of the shape of the arguments.
     """
     wrong = n - right
     above, below = _tail(right, wrong), _tail(wrong, right)
@@ -151,9 +145,9 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     """Return how far apart a model holds the members of each pair, positive when it prefers the good one.
 
     Returns:
-        ``delta_lp``, ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta); and ``delta_nll``,
-        ln PPL(bad) - ln PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL). float64[pairs], NaN where the
-        scores have no log probability.
+        ``delta_lp``, ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta); and ``delta_nll``, ln PPL(bad) -
+        ln PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL). float64[pairs], NaN without log
+        probabilities.
     """
     good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}

@@ -23,7 +23,7 @@ _EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both
 
 @dataclass(frozen=True)
 class StartToken:
-    """The token every sentence is scored after, and why it is this one; without id, sentences are read without one."""
+    """The token every sentence is scored after, and the rule that chose it; without id, there is no such token."""
 
     id: int | None
     text: str | None
@@ -31,20 +31,12 @@ class StartToken:
 
 
 def weights_hash(folder: Path, weights: Weights = "safetensors") -> str:
-    """Return the SHA-256 that stands for a folder's weights: the file's own, or one over the hashes of its parts.
-
-    Raises:
-        UserError: when the folder holds no weights in that form.
-    """
+    """Return the SHA-256 that stands for a folder's weights: the file's own, or one over the hashes of its parts."""
     return hash_of_parts(hash_parts(folder, weights))
 
 
 def hash_parts(folder: Path, weights: Weights = "safetensors") -> dict[str, str]:
-    """Return the SHA-256 of each file of a folder's weights by its name.
-
-    Raises:
-        UserError: when the folder holds no weights in that form.
-    """
+    """Return the SHA-256 of each file of a folder's weights by its name."""
     files = sorted(folder.glob(WEIGHT_FILES[weights]))
     if not files:
         on_request = any(folder.glob(WEIGHT_FILES["bin"])) and "; weights=bin reads the .bin files that are there"
@@ -66,9 +58,6 @@ def start_token(tokenizer: "PreTrainedTokenizerBase", ours: bool, bos: Start = "
             start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that
             token, ``none`` for no token; the first token of each sentence then has no score. Anything else is a token
             as the vocabulary has it, or its id.
-
-    Raises:
-        UserError: when the tokenizer does not have the token.
     """
     if bos == "none":
         return StartToken(None, None, "none")
@@ -87,7 +76,7 @@ def start_token(tokenizer: "PreTrainedTokenizerBase", ours: bool, bos: Start = "
 
 
 def _asked_token(tokenizer: "PreTrainedTokenizerBase", asked: str | int, usual: tuple[str, ...]) -> StartToken:
-    """Find a token by its text or its id; its rule is ``bos`` or ``eos`` where these give it too, else ``token``."""
+    """Find a token by its text or its id; its rule is ``bos`` or ``eos`` if it is that token, else ``token``."""
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     texts = {number: text for text, number in vocabulary.items()}
     number = asked if isinstance(asked, int) else vocabulary.get(asked)
@@ -109,11 +98,7 @@ def _asked_token(tokenizer: "PreTrainedTokenizerBase", asked: str | int, usual: 
 
 
 def read_config(folder: Path) -> dict[str, object]:
-    """Read ``config.json`` of a model folder.
-
-    Raises:
-        UserError: when the file is missing or broken.
-    """
+    """Read ``config.json`` of a model folder."""
     path = folder / "config.json"
     try:
         return read_json_object(path)

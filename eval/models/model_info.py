@@ -19,44 +19,30 @@ _SPECIAL = ("bos", "eos", "sep", "pad", "cls", "mask")
 
 @dataclass(frozen=True)
 class Unigrams:
-    """Unigram probabilities of the tokens of a vocabulary.
+    """Unigram probabilities of the tokens of a vocabulary."""
 
-    Attributes:
-        logs: natural log probabilities by token id, float64[V]; None without counts.
-        seen: counts or published probabilities, 0 for a token that was never seen; None without counts.
-        add_k: what was added to every count; None for published probabilities.
-    """
-
+    # Natural log probabilities by token id, float64[V]; None without counts.
     logs: npt.NDArray[np.float64] | None = None
+    # Counts or published probabilities, 0 for an unseen token; None without counts.
     seen: npt.NDArray[np.int64 | np.float64] | None = None
     sha256: str | None = None
-    add_k: float | None = None
+    add_k: float | None = None  # what was added to every count; None for published probabilities
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model without its weights.
-
-    Attributes:
-        config: its ``config.json``.
-        tokenizer_files: hash of all files that its token ids depend on.
-        vocabulary: one more than the largest token id.
-        special: ids that never stand for text of a sentence.
-        unigrams: of the training tokens, or published.
-        hashes: of weights, configuration and tokenizer, in the order of ``eval.store.scores.Key``.
-        weight_parts: hash of each file of the weights.
-    """
+    """What is known of a model without its weights."""
 
     target: Target
-    config: dict[str, object]
+    config: dict[str, object]  # its `config.json`
     kind: Kind
     tokenizer: "PreTrainedTokenizerBase"
-    tokenizer_files: str
-    vocabulary: int
-    special: frozenset[int]
-    unigrams: Unigrams
-    hashes: tuple[str, str, str]
-    weight_parts: dict[str, str]
+    tokenizer_files: str  # hash of all files that its token ids depend on
+    vocabulary: int  # one more than the largest token id
+    special: frozenset[int]  # ids that never stand for text of a sentence
+    unigrams: Unigrams  # of the training tokens, or published
+    hashes: tuple[str, str, str]  # of weights, configuration and tokenizer, in the order of a score's key
+    weight_parts: dict[str, str]  # hash of each file of the weights
 
 
 def read_model_info(
@@ -71,9 +57,6 @@ def read_model_info(
     Args:
         tokenizer_files: hash of the files that the tokenizer was loaded from.
         published: a table that takes the place of the counts of the training tokens.
-
-    Raises:
-        UserError: when the configuration, the counts or the published table are missing or broken.
     """
     config, special = read_config(target.folder), _special_ids(tokenizer)
     parts = target.weight_parts()

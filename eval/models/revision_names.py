@@ -33,15 +33,10 @@ _READ = "step512, step-50k, step1000-tokens4B, tokens_5B, 10BT and chck_10M"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a revision stands on the axis of steps.
+    """The place of a revision on the axis of steps."""
 
-    Attributes:
-        step: optimizer steps, or what its name counts in their place: tokens, words, or an amount such as ``5B``.
-        tokens: training tokens that its name states; None where it does not.
-    """
-
-    step: int
-    tokens: int | None = None
+    step: int  # optimizer steps, or what its name counts in their place: tokens, words, or an amount such as `5B`
+    tokens: int | None = None  # training tokens that its name states
 
 
 @dataclass(frozen=True)
@@ -73,13 +68,10 @@ def is_of_a_later_stage(name: str) -> bool:
 
 
 def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None) -> dict[str, Place]:
-    """Find where revisions stand on one axis of steps, in the order of their steps.
+    """Return the places of revisions on one axis of steps, in the order of their steps.
 
     Args:
-        given: steps of revisions whose names do not say them; they are placed too, whether ``names`` has them or not.
-
-    Raises:
-        UserError: naming all revisions whose steps cannot be read, or that do not go on one axis, and what to give.
+        given: steps of revisions whose names do not say them; they are placed too, even if ``names`` lacks them.
     """
     given = given or {}
     wanted = list(dict.fromkeys([*names, *given]))
@@ -99,7 +91,7 @@ def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None
 
 
 def asked_steps(names: Sequence[str]) -> str:
-    """Write what gives the steps of revisions on the command line."""
+    """Write the setting that gives the steps of revisions on the command line."""
     return f"'steps={{{shorten([f'{name}: N' for name in names])}}}'"
 
 
@@ -151,7 +143,7 @@ def _read(name: str) -> _Reading | None:
 
 
 def _parts(name: str) -> list[_Part]:
-    """Return the numbers of a name with the words beside them; what is no whole number has no unit."""
+    """Return the numbers of a name with the words beside them; a number that is not whole has no unit."""
     parts = []
     for found in _PART.finditer(name):
         word, scale, behind = ((found[group] or "").lower() for group in ("word", "scale", "unit"))

@@ -16,13 +16,10 @@ def find_equal(weights: Mapping[Name, str]) -> list[list[Name]]:
 
 
 def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name]]:
-    """Return the groups of names that share a file of their weights and not all of them.
+    """Return the groups of names that share a file of their weights and not all of them, by the hash of each file.
 
     A file that is the same in all of three or more is a part that training left alone, such as frozen embeddings, and
     makes no group.
-
-    Args:
-        parts: hash of each file of the weights, by its name, of each name.
     """
     holders: dict[str, list[Name]] = {}
     for name, hashes in parts.items():
@@ -38,7 +35,7 @@ def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name
 
 
 def describe_equal(groups: Sequence[Sequence[Name]]) -> str:
-    """Write groups on one line; of a long group, the first names and the last: ``86 (step1, step2, ..., step9)``."""
+    """Write groups on one line: ``86 (step1, step2, ..., step9)``."""
     return "; ".join(f"{len(group)} ({shorten([str(name) for name in group])})" for group in groups)
 
 

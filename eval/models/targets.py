@@ -41,31 +41,22 @@ _OURS = (b'"weights_sha256"', b'"manifest_sha256"', b'"config_sha256"', b'"data_
 
 @dataclass(frozen=True)
 class Target:
-    """One model to score.
+    """One model to score."""
 
-    Attributes:
-        name: its run's name, or the model's.
-        step: of the checkpoint; -1 for a model alone.
-        manifest: the checkpoint's manifest; None for a model that is not this suite's.
-        counts: where the unigram counts of its training tokens would be; those of a run's checkpoint are in the run.
-        revision: the name of the revision that was asked for.
-        run: the run folder whose checkpoint it was asked for as; None for a model alone.
-        stated_tokens: training tokens that the name of the revision states.
-    """
-
-    name: str
-    step: int
+    name: str  # its run's name, or the model's
+    step: int  # of the checkpoint; -1 for a model alone
     folder: Path
-    manifest: Manifest | None
+    manifest: Manifest | None  # the checkpoint's manifest; None for a model that is not this suite's
+    # The path of the unigram counts of its training tokens, which may not exist; a run has one for all checkpoints.
     counts: Path
-    revision: str | None = None
+    revision: str | None = None  # the name of the revision that was asked for
     weights: Weights = "safetensors"
-    run: Path | None = None
-    stated_tokens: int | None = None
+    run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
+    stated_tokens: int | None = None  # training tokens that the name of the revision states
 
     @property
     def tokens(self) -> int | None:
-        """Training tokens, by the checkpoint's manifest or the name of the revision; None where nothing says."""
+        """Training tokens, by the checkpoint's manifest or the name of the revision; None where neither says."""
         return self.stated_tokens if self.manifest is None else self.manifest.tokens
 
     @property
@@ -74,19 +65,11 @@ class Target:
         return self.manifest is not None
 
     def weights_sha256(self) -> str:
-        """Hash the weights as they are now.
-
-        Raises:
-            DamagedError: when they are not those of the manifest.
-        """
+        """Hash the weights as they are now; ``DamagedError`` when they are not those of the manifest."""
         return hash_of_parts(self.weight_parts())
 
     def weight_parts(self) -> dict[str, str]:
-        """Hash each file of the weights as it is now.
-
-        Raises:
-            DamagedError: when they are not those of the manifest.
-        """
+        """Hash each file of the weights as it is now; ``DamagedError`` when they are not those of the manifest."""
         found = hash_parts(self.folder, self.weights)
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
             raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
@@ -98,13 +81,9 @@ class Target:
 
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
-    """List the checkpoints of a run in the order of their steps.
-
-    Args:
-        steps: those wanted; None for all.
+    """List the checkpoints of a run, or those of the wanted ``steps``, in the order of their steps.
 
     Raises:
-        UserError: when the folder or a wanted step is missing, or a manifest is broken.
         DamagedError: when a manifest, a file of a wanted checkpoint or the run's counts are not what was written.
     """
     if not run.is_dir():
@@ -126,7 +105,7 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
 
 
 def _manifest_of_step(folder: Path, step: int) -> Manifest:
-    """Read the manifest of a run's checkpoint; every file but the weights, which ``Target`` hashes, is as it says."""
+    """Read the manifest of a run's checkpoint, and compare every file but the weights, which ``Target`` hashes."""
     manifest = read_manifest(folder)
     if manifest.step != step:
         raise DamagedError(f"{folder}: the manifest is of step {manifest.step}")
@@ -140,8 +119,8 @@ def _check_files(
     """Compare a checkpoint with its manifest, all but the weights.
 
     Args:
-        wanted: patterns of the listed files that must be there.
-        loaded: patterns of the files that must be listed when they are there.
+        wanted: patterns of the listed files that must exist.
+        loaded: patterns of the files that must be listed if they exist.
     """
     files = manifest.files
     listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
@@ -168,8 +147,6 @@ def model_targets(
         The model with step -1, or a target for each revision in the order of their steps.
 
     Raises:
-        UserError: when there is no such folder, the hub does not give the model, or the step of a revision cannot be
-            read off its name, is that of another one, or is not the step in the revision's manifest.
         DamagedError: when a model of this suite is not what was written.
     """
     if revisions is None and not steps:
@@ -226,13 +203,13 @@ def _counts(folder: Path) -> Path:
 
 
 def _find_counts(run: Path) -> Path:
-    """Return where the counts of a run are, if they are what was written."""
+    """Return the path of a run's counts, which must be what was written."""
     refuse_faults(own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
     return run / TOKENIZER / UNIGRAM_COUNTS
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell a checkpoint's manifest, be it damaged, from another tool's file of that name: ours holds hashes."""
+    """Tell a checkpoint's manifest, even a damaged one, from another tool's file of that name: ours holds hashes."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except OSError:
@@ -261,26 +238,19 @@ ALL = "all"
 
 
 def parse_revision_step(revision: str) -> int:
-    """Read a step off a name: ``step512``, ``step-50k``, ``step1000-tokens4B``, ``chck_10M``, ``5B``, ``512``.
-
-    Raises:
-        UserError: when it has none, or is of a later stage of training, whose steps begin anew.
-    """
+    """Read a step off a name: ``step512``, ``step-50k``, ``step1000-tokens4B``, ``chck_10M``, ``5B``, ``512``."""
     return place_revisions([revision])[revision].step
 
 
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:
     """Return the revisions of a model whose names have a step, as ``step512``, in the order of their steps.
 
-    Those of later stages of training, whose steps begin anew, are left out, and a message says so.
+    Those of later stages of training, which count their steps from 0 again, are left out, and a message says so.
 
     Args:
         model: a local folder, whose subfolders are its revisions, or ``owner/name`` on the hub; where the hub is out of
             reach, the revisions that its cache has.
         steps: steps of revisions whose names do not say them; these are among the result.
-
-    Raises:
-        UserError: when there is no such model, no such revision, or their steps do not go on one axis.
     """
     steps, names = steps or {}, _listed(model)
     later = [name for name in names if is_of_a_later_stage(name) and name not in steps]

@@ -18,34 +18,21 @@ _SUM_TOLERANCE = 1e-3  # how far the published probabilities may be from summing
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class UnigramSettings:
-    """A published table of unigram probabilities.
+    """A published table of unigram probabilities."""
 
-    Attributes:
-        path: JSON, an object from token id to probability, as ZhoBLiMP publishes.
-        tokenizer_sha256: hash of the tokenizer whose ids the table is keyed by, as ``manifest.json`` and the key of
-            every score give it. The largest id is always checked against the vocabulary; two vocabularies of one size
-            can be told apart by this hash alone.
-    """
-
-    path: Path
+    path: Path  # JSON, an object from token id to probability, as ZhoBLiMP publishes
+    # Hash of the tokenizer of the table's ids, as `manifest.json` and the key of every score give it. The largest id is
+    # always checked; two vocabularies of one size can be told apart by this hash alone.
     tokenizer_sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = None
 
 
 def log_unigrams(
     counts: npt.NDArray[np.int64], excluded: Collection[int], add_k: float = 1.0
 ) -> npt.NDArray[np.float64]:
-    """Turn counts into natural log probabilities, adding ``add_k`` to the count of every scorable token.
+    """Turn counts into natural log probabilities, float64[V], adding ``add_k`` > 0 to the count of every token.
 
-    Over the scorable tokens the probabilities sum to 1. An excluded token (document separator, padding) has the
-    probability of a scorable token that was never seen, so that a sentence that spells one still has a finite sum.
-
-    Args:
-        counts: int64[V], occurrences in the training tokens.
-        excluded: ids that no sentence is made of.
-        add_k: more than 0.
-
-    Returns:
-        float64[V].
+    Over the tokens that are not ``excluded`` the probabilities sum to 1. An excluded token (document separator,
+    padding) has the probability of one that was never seen, so that a sentence that spells one still has a finite sum.
     """
     scorable = np.ones(len(counts), dtype=bool)
     scorable[list(excluded)] = False
@@ -54,17 +41,10 @@ def log_unigrams(
 
 
 def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDArray[np.int64] | None:
-    """Read ``unigram_counts.npy``.
+    """Read ``unigram_counts.npy``, one count for each of the ``vocabulary`` tokens, as int64; None without a file.
 
     Args:
-        vocabulary: number of tokens; there must be as many counts.
-        ids: one more than the largest id, which is larger where ids have gaps; ids beyond the counts were never seen.
-
-    Returns:
-        int64[V], V at least ``ids``; or None without a file.
-
-    Raises:
-        UserError: when the file is not an array of that many counts.
+        ids: one more than the largest id, which is larger if ids have gaps; ids beyond the counts were never seen.
     """
     if not path.exists():
         return None
@@ -83,16 +63,10 @@ def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDAr
 def published_probabilities(
     settings: UnigramSettings, vocabulary: int, tokenizer_sha256: str
 ) -> npt.NDArray[np.float64]:
-    """Read a published table as it is.
+    """Read a published table as it is, float64[vocabulary]; 0 for an id that is not in the table.
 
     Args:
         vocabulary: one more than the largest token id of the tokenizer in use.
-
-    Returns:
-        float64[vocabulary], probabilities; 0 for an id that is not in the table.
-
-    Raises:
-        UserError: when the table is for another tokenizer, or is not a table of probabilities by token id.
     """
     path = settings.path
     if settings.tokenizer_sha256 not in (None, tokenizer_sha256):
@@ -114,23 +88,13 @@ def published_probabilities(
 
 
 def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], path: Path) -> npt.NDArray[np.float64]:
-    """Turn published probabilities into natural log probabilities that sum to 1 over the scorable tokens.
+    """Turn published probabilities into natural logs, float64[V], that sum to 1 over tokens not ``excluded``.
 
-    A scorable token that was never seen gets half the probability of the rarest one that was; then all scorable ones
-    are divided by their sum, which keeps their proportions. An excluded token has the probability of one never seen.
-    (ZhoBLiMP's published code gives tokens that are not in its tables the constant 1/3e9 and divides by nothing. That
-    is more than its tables give the rarest token that was seen, and one of them gives half of all probability to the
-    start token, which no sentence holds.)
-
-    Args:
-        probabilities: float64[V]; 0 for a token never seen.
-        excluded: ids that no sentence is made of.
-
-    Returns:
-        float64[V].
-
-    Raises:
-        UserError: when no scorable token has a probability above 0.
+    Such a token that was never seen gets half the probability of the rarest one that was; then all are divided by their
+    sum, which keeps their proportions. An excluded token has the probability of one never seen. (ZhoBLiMP's published
+    code gives tokens that are not in its tables the constant 1/3e9 and divides by nothing. That is more than its tables
+    give the rarest token that was seen, and one of them gives half of all probability to the start token, which no
+    sentence holds.)
     """
     scorable = np.ones(len(probabilities), dtype=bool)
     scorable[list(excluded)] = False
@@ -142,24 +106,13 @@ def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], pa
 
 
 def unseen(counts: npt.NDArray[np.int64 | np.float64], tokens: npt.NDArray[np.int64]) -> tuple[int, int]:
-    """Count the tokens of sentences that unigram probabilities were never measured for.
-
-    Args:
-        counts: counts or published probabilities by token id, [V]; 0 for a token never seen.
-
-    Returns:
-        How many of the tokens were never seen, and how many distinct ids those are.
-    """
+    """Count the tokens, and the distinct ids among them, whose count or published probability, [V], is 0."""
     never = tokens[counts[tokens] == 0]
     return len(never), len(np.unique(never))
 
 
 def read_table(path: Path) -> dict[int, float]:
-    """Read a published table of probabilities by token id, checked as far as is possible without its tokenizer.
-
-    Raises:
-        UserError: when it is no such table.
-    """
+    """Read a published table of probabilities by token id, checked as far as is possible without its tokenizer."""
     try:
         table = read_json_object(path, "an object from token id to probability")
     except UserError as error:

@@ -17,32 +17,19 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class Preset:
-    """One paper's own choices.
+    """One paper's own choices."""
 
-    Attributes:
-        name: what it is asked for by, the name of its file.
-        benchmarks: benchmarks it is meant for; the name of a family stands for all its languages.
-        subset: the pairs that are scored of them; None for all.
-        scorer_causal: scorer for a causal model.
-        scorer_masked: scorer for a masked model; the usual one where the paper scored none, which ``protocol`` says.
-        linking: linking functions; the first is the one the paper reports.
-        aggregate: ``paradigm`` of the row of ``accuracy.csv`` (``phenomenon=all``) that is the paper's overall number.
-        bos: policy for the token before every sentence.
-        protocol: the choices in words, and where we depart from the paper.
-        sources: paper and section, or the published code, of each choice.
-    """
-
-    name: str
-    benchmarks: tuple[str, ...]
-    subset: Annotated[Subset, BeforeValidator(parse_subset)] | None = None
+    name: str  # also the name of its file
+    benchmarks: tuple[str, ...]  # meant for these; a family stands for all its languages
+    subset: Annotated[Subset, BeforeValidator(parse_subset)] | None = None  # the pairs that are scored; all where None
     scorer_causal: str
-    scorer_masked: str
-    linking: tuple[str, ...]
+    scorer_masked: str  # the usual one if the paper scored no masked model, as `protocol` says
+    linking: tuple[str, ...]  # linking functions; the first is the one the paper reports
     ties_rule: TiesRule
-    aggregate: str
-    bos: Bos
-    protocol: str
-    sources: tuple[str, ...]
+    aggregate: str  # `paradigm` of the row of `accuracy.csv` (`phenomenon=all`) that is the paper's overall number
+    bos: Bos  # the token before every sentence
+    protocol: str  # the choices in words, and where we depart from the paper
+    sources: tuple[str, ...]  # paper and section, or the published code, of each choice
 
 
 def preset_names() -> list[str]:
@@ -52,9 +39,5 @@ def preset_names() -> list[str]:
 
 @functools.cache
 def find_preset(name: str) -> Preset:
-    """Return a preset by name.
-
-    Raises:
-        UserError: when no preset has the name, or as ``read_yaml``.
-    """
+    """Return a preset by name."""
     return read_named(FOLDER, name, Preset, "preset")

@@ -36,14 +36,11 @@ Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class PromptSettings:
-    """How the scorer ``prompt`` asks.
+    """How the scorer ``prompt`` asks."""
 
-    Attributes:
-        language: of the questions, ISO 639-3; None for the benchmark's. English where there is no text of it.
-        own: a user's own texts of the two questions, with ``{a}`` and ``{b}`` where the sentences go.
-    """
-
+    # Of the questions, ISO 639-3; None for the benchmark's, and English where there is no text of it.
     language: str | None = None
+    # A user's own texts of the two questions, with `{a}` and `{b}` where the sentences go.
     own: dict[str, str] | None = None
 
 
@@ -82,28 +79,16 @@ class Scorer(ABC):
     """A way to score, for one model and the pairs of one benchmark.
 
     Making one checks what can be checked without the weights and raises ``UserError``.
-
-    Attributes:
-        name: in configurations, run folders and ``accuracy.csv``.
-        kind: the kind of model it is for.
-        part: what part of a sentence counts.
-        linking: linking functions of its own.
-        loads: the kind of what ``load`` returns.
-        fits_parameters: whether parameters of linking functions can be fitted to its scores.
-        shared: whether several processes can share the work on a score (``eval.scoring.sharing``).
-        revision: of the way it scores; part of every key.
-        start: the token that sentences are read after.
-        sentences: what is read, with the tokens that count.
     """
 
-    name: ClassVar[str]
-    kind: ClassVar[Kind] = "causal"
-    part: ClassVar[Part] = "whole"
-    linking: ClassVar[tuple[str, ...]] = ()
-    fits_parameters: ClassVar[bool] = True
-    loads: ClassVar[str] = "model"
-    shared: ClassVar[bool] = False
-    revision: ClassVar[int] = 2
+    name: ClassVar[str]  # in configurations, run folders and `accuracy.csv`
+    kind: ClassVar[Kind] = "causal"  # of the models it is for
+    part: ClassVar[Part] = "whole"  # of a sentence, that counts
+    linking: ClassVar[tuple[str, ...]] = ()  # linking functions of its own
+    fits_parameters: ClassVar[bool] = True  # whether parameters of linking functions can be fitted to its scores
+    loads: ClassVar[str] = "model"  # the kind of what `load` returns
+    shared: ClassVar[bool] = False  # whether several processes can share a score (`sharing.py`)
+    revision: ClassVar[int] = 2  # of the way it scores; part of every key
 
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
         self.info, self.pairs, self.settings = info, pairs, settings
@@ -123,14 +108,7 @@ class Scorer(ABC):
         return {"lp", "n", "unk", "chars", "bytes"}
 
     def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> Loaded:  # noqa: ARG002 - for n-grams
-        """Load what ``score`` takes, or return it if the workspace has it.
-
-        Args:
-            sentences: all that are going to be scored with what is loaded.
-
-        Raises:
-            UserError: as ``load_model``.
-        """
+        """Load what ``score`` takes for these and all other sentences, or return it if the workspace has it."""
         target, given = self.info.target, self.settings
 
         def load() -> Loaded:
@@ -300,7 +278,7 @@ class TokenScorer(Scorer):
         }
 
     def token_messages(self) -> Iterator[str]:
-        """Yield what the start token or none, the borders of the part and unseen tokens mean for the scores."""
+        """Yield what the start token, the borders of the part and unseen tokens mean for the scores."""
         notes = self.notes()
         if self.settings.start() == "auto" and self.start.text is not None and not self.info.target.ours:
             yield from _chat_start(self.info.tokenizer, self.start.text)

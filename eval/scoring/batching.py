@@ -19,11 +19,7 @@ Result = TypeVar("Result")
 
 
 def within_memory(batch_tokens: int | None, model: "PreTrainedModel", score: Callable[[int], Result]) -> Result:
-    """Call ``score`` with a number of tokens for one forward pass.
-
-    Args:
-        batch_tokens: the number, or None to begin with the device's and to halve it whenever its memory ends.
-        score: what is to be done; it can be done again.
+    """Call ``score`` with a number of tokens for one forward pass; without a given one, halve it while memory is short.
 
     Raises:
         RunError: when one token is too many, or the given number is.
@@ -50,12 +46,8 @@ def side_by_side(
 ) -> Iterator[Result]:
     """Yield what ``work`` gives for each batch, in their order, computed by as many threads as torch may use.
 
-    Where several processes share a score (``eval.scoring.sharing``), these are the batches of this process. One
-    single-threaded batch for each core needs no synchronization and suffers less from other processes.
-
-    Args:
-        work: run without gradients, in several threads at once; each has its share of torch's threads.
-        model: whose device counts: an accelerator gets one batch after the other.
+    ``work`` runs without gradients. A model on an accelerator gets one batch after the other. If several processes
+    share a score (``eval.scoring.sharing``), these are the batches of this process.
     """
     import torch
 
@@ -86,14 +78,9 @@ def rows_of_logits(model: "PreTrainedModel", length: int = 1) -> int:
 
 
 def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:
-    """Group sentences of equal length, so that nothing is padded.
+    """Yield batches of sentences of equal length, so that nothing is padded, as indices; the longest come first.
 
-    Args:
-        lengths: int64[sentences].
-        batch_tokens: most tokens of a batch; a batch has at least one sentence.
-
-    Yields:
-        int64 indices of the sentences of a batch; every sentence once, the longest first.
+    A batch has at most ``batch_tokens`` tokens, or one longer sentence.
     """
     order = np.argsort(-lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1

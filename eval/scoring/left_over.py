@@ -31,15 +31,8 @@ _LAYER = re.compile(r".*\blayers\.(\d+)\..*")
 def refuse_left_over(folder: Path, unused: Iterable[str], config: "PretrainedConfig") -> None:
     """Refuse weights that a model leaves out: what it computes is not what was trained.
 
-    Allowed are tables that older versions saved, heads and poolers that predict no token, and layers that predict
-    tokens further ahead (``mtp``), besides what transformers itself knows to leave out of an architecture.
-
-    Args:
-        unused: the names that transformers reports.
-        config: of the loaded model.
-
-    Raises:
-        UserError: naming the weights.
+    Allowed are tables that other versions saved, heads and poolers that predict no token, and layers that predict
+    tokens further ahead (``mtp``), besides what transformers itself leaves out of an architecture.
     """
     names = sorted(name for name in unused if not _ALLOWED.fullmatch(name) and not _predicts_ahead(name, config))
     if names:
@@ -52,6 +45,6 @@ def refuse_left_over(folder: Path, unused: Iterable[str], config: "PretrainedCon
 
 
 def _predicts_ahead(name: str, config: "PretrainedConfig") -> bool:
-    """Tell a layer behind the last one that predicts tokens further ahead, where the configuration says there are."""
+    """Tell whether a layer behind the last one predicts tokens further ahead, as the configuration may say."""
     ahead, found = getattr(config, "num_nextn_predict_layers", None) or 0, _LAYER.fullmatch(name)
     return found is not None and 0 <= int(found[1]) - int(config.num_hidden_layers) < ahead

@@ -37,18 +37,14 @@ _CLASSES: dict[Kind, pretrained.ModelClass] = {"causal": "AutoModelForCausalLM",
 
 
 class Workspace:
-    """What scorers have loaded: of each kind, such as models, one thing at a time in memory.
-
-    Args:
-        made: counts what is loaded, by name.
-    """
+    """What scorers have loaded: of each kind, such as models, one thing at a time; ``made`` counts loads by name."""
 
     def __init__(self, made: Counter[str]) -> None:
         self._made = made
         self._held: dict[str, tuple[Hashable, object]] = {}
 
     def get(self, kind: str, key: Hashable, load: Callable[[], Loaded], name: str | None = None) -> Loaded:
-        """Return what is held of a kind if it has the key, else load it in its place."""
+        """Return the held thing of a kind if it has the key, else load it in its place."""
         if kind not in self._held or self._held[kind][0] != key:
             self.drop(kind)
             self._made[name or kind] += 1
@@ -56,18 +52,14 @@ class Workspace:
         return cast(Loaded, self._held[kind][1])
 
     def drop(self, kind: str) -> None:
-        """Free the memory of what is held of a kind."""
+        """Free the memory of the held thing of a kind."""
         self._held.pop(kind, None)
 
 
 def check_vocabulary(
     folder: Path, config: Mapping[str, object], tokenizer: "PreTrainedTokenizerBase", sentences: Sentences
 ) -> None:
-    """Refuse a tokenizer whose ids the model's embedding does not have.
-
-    Raises:
-        UserError: naming both sizes.
-    """
+    """Refuse a tokenizer whose ids the model's embedding does not have."""
     size = config.get("vocab_size")
     largest = max(len(tokenizer) - 1, int(sentences.tokens.max()))
     if isinstance(size, int) and largest >= size:
@@ -90,10 +82,6 @@ def load_model(
         dtype: of weights and computation. ``int8`` quantizes the linear layers: on the processor by torch's dynamic
             quantization, on an accelerator by bitsandbytes (LLM.int8).
         device: ``auto`` takes the accelerator if there is one, ``spread`` divides the layers over all there are.
-
-    Raises:
-        UserError: when it does not load, weights are missing or left over, the device or the quantization is not
-            there, or a model that is to predict the next token sees it.
     """
     from transformers.utils import logging
 
@@ -131,11 +119,7 @@ def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
 
 
 def int8_method(device: Device) -> str:
-    """Name how int8 quantizes: the ways of the processor and of an accelerator give other scores.
-
-    Raises:
-        UserError: when the device is not there.
-    """
+    """Name how int8 quantizes: the ways of the processor and of an accelerator give other scores."""
     return "LLM.int8" if _device(device) != "cpu" else "dynamic"
 
 

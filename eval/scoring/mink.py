@@ -19,23 +19,17 @@ MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's abla
 
 
 def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float) -> Scores:
-    """Average the log probabilities of the K % least probable tokens of each sentence.
+    """Average the log probabilities of the K % least probable tokens of each sentence, float64[sentences].
 
-    Of n tokens, floor(n K / 100) count, as in the published code of both papers; where that is none, which the code
-    averages to no number, the least probable token alone counts. K = 100 gives the mean over all tokens, and a larger K
-    never gives a smaller value.
+    Of n tokens, floor(n K / 100) count, as in the published code of both papers, but at least the least probable token,
+    where the code averages nothing. K = 100 gives the mean over all tokens, and a larger K never gives a smaller value.
+    A sentence without a scored token, or with one that is NaN, is NaN.
 
     Args:
         log_probabilities: float64[tokens], natural logs, all sentences one after the other.
         starts: int64[sentences + 1], where each sentence begins.
         scored: bool[tokens], the tokens that count.
         percent: K, over 0 and up to 100.
-
-    Returns:
-        float64[sentences]; NaN for a sentence with a scored token that has none, or without a scored token.
-
-    Raises:
-        UserError: when K is not a percentage.
     """
     if not 0 < percent <= 100:
         raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")
@@ -53,13 +47,13 @@ def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float)
 
 
 class WithMinK(TokenScorer):
-    """What a scorer of tokens has besides its sum: the means of the least probable tokens."""
+    """A scorer of tokens that also stores the means of the least probable tokens."""
 
     linking = ("mink",)
 
     @classmethod
     def columns(cls, unigrams: bool) -> set[str]:
-        """Return what a score has of each member of a pair, by whether there are unigram probabilities."""
+        """Return the columns of each member of a pair, with or without unigram probabilities."""
         return super().columns(unigrams) | {f"mink{percent}" for percent in MIN_K}
 
     def own_key_settings(self) -> dict[str, object]:

@@ -18,13 +18,9 @@ _SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
 
 
 class OutputLayer:
-    """Turns hidden states into log probabilities of given tokens.
+    """Turns hidden states into log probabilities of given tokens, by a weight float[V, D] and a bias float[V] or None.
 
     In half precision the logits are the model's own, rounded as it rounds them; all that follows them is float32.
-
-    Args:
-        weight: float[V, D].
-        bias: float[V] of the same dtype, or None.
     """
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
@@ -34,15 +30,12 @@ class OutputLayer:
     def log_probabilities(
         self, hidden: torch.Tensor, contexts: torch.Tensor, targets: torch.Tensor
     ) -> npt.NDArray[np.float64]:
-        """Return natural log probabilities of tokens after contexts.
+        """Return natural log probabilities of tokens after contexts, float64[targets].
 
         Args:
             hidden: float[contexts, D], last hidden states in the dtype of the weight.
             contexts: int64[targets], the context each target follows.
             targets: int64[targets], token ids.
-
-        Returns:
-            float64[targets].
         """
         device = self._weight.device  # the last one, where a model lies on several
         hidden, contexts, targets = hidden.to(device), contexts.to(device), targets.to(device)
@@ -101,17 +94,10 @@ class OutputLayer:
 
 
 def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | None:
-    """Take a model's output layer out of it, if that gives the model's own logits.
+    """Return a causal model's output layer if it alone gives the model's logits for ``probe``, int64[1, L].
 
     Some architectures scale or cap their logits after the layer, which small logits may not show; those have to be
-    asked for logits instead, and so have models whose inner part does not give its last hidden states.
-
-    Args:
-        model: a causal ``PreTrainedModel``.
-        probe: int64[1, L], ids to compare on.
-
-    Returns:
-        The layer, or None when its logits are not the model's.
+    asked for logits instead, and so have models whose inner part does not return its last hidden states.
     """
     layer, config = model.get_output_embeddings(), model.config.get_text_config()
     if type(layer) is not torch.nn.Linear or layer.weight.is_meta:  # quantized, or not kept on any device
@@ -130,7 +116,7 @@ def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | N
 
 
 def compute_logits(model: PreTrainedModel, inputs: torch.Tensor) -> torch.Tensor:
-    """Ask a model for its logits, [B, L, V] of ids int64[B, L], without a cache where it could keep one."""
+    """Ask a model for its logits, [B, L, V] of ids int64[B, L], without a cache."""
     parameters = inspect.signature(model.forward).parameters.values()
     takes = any(one.name == "use_cache" or one.kind is one.VAR_KEYWORD for one in parameters)
     logits: torch.Tensor = model(input_ids=inputs, **({"use_cache": False} if takes else {})).logits
@@ -138,15 +124,7 @@ def compute_logits(model: PreTrainedModel, inputs: torch.Tensor) -> torch.Tensor
 
 
 def score_rows(model: PreTrainedModel, layer: OutputLayer | None, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
-    """Score the next token of every token in rows of one length, by the output layer or by the model's own logits.
-
-    Args:
-        inputs: int64[B, L], what is read.
-        wanted: int64[B, L], the token after each.
-
-    Returns:
-        float64[B, L], natural log probabilities.
-    """
+    """Return natural log probabilities, float64[B, L], of the tokens ``wanted`` after each of ``inputs``."""
     if layer is None:
         logits = compute_logits(model, inputs).float()
         chosen = logits.log_softmax(-1).gather(-1, wanted.to(logits.device)[..., None]).squeeze(-1)
@@ -157,14 +135,7 @@ def score_rows(model: PreTrainedModel, layer: OutputLayer | None, inputs: torch.
 
 
 def log_prob_of_any(logits: torch.Tensor, tokens: Ids) -> Scores:
-    """Return the natural log of the probability of a set of tokens.
-
-    Args:
-        logits: float[B, V].
-
-    Returns:
-        float64[B].
-    """
+    """Return the natural log of the probability of a set of tokens, float[B, V] to float64[B]."""
     logits = logits.double()
     chosen = logits[:, torch.from_numpy(tokens).to(logits.device)]
     return np.asarray((chosen.logsumexp(-1) - logits.logsumexp(-1)).cpu())

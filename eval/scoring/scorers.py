@@ -24,22 +24,14 @@ def expand_scorers(names: object) -> object:
 
 
 def find_scorer(name: str) -> type[Scorer]:
-    """Return the way to score of a name.
-
-    Raises:
-        UserError: when there is none.
-    """
+    """Return the way to score of a name."""
     if name not in SCORERS:
         raise unknown_name("scorer", name, (*SCORERS, *GROUPS))
     return SCORERS[name]
 
 
 def check_kind(scorer: type[Scorer], kind: Kind, folder: Path) -> None:
-    """Check that a way to score is for a model's kind.
-
-    Raises:
-        UserError: naming the model and the ways that fit it.
-    """
+    """Check that a way to score is for a model's kind."""
     if scorer.kind != kind:
         fit = ", ".join(name for name, other in SCORERS.items() if other.kind == kind and other.loads == "model")
         raise UserError(

@@ -27,14 +27,10 @@ class Crew(Protocol):
         """How many processes there are."""
 
     def gather(self, value: Value, error: BaseException | None = None) -> list[Value]:
-        """Return what every process gives; all call it at the same point.
-
-        Raises:
-            BaseException: in every process, when one of them gives an error.
-        """
+        """Return the values of all processes, which call it at one point; an error of one is raised in all."""
 
     def broadcast(self, value: Value) -> Value:
-        """Return in every process the value of rank 0; all call it at the same point."""
+        """Return the value of rank 0 in every process; all call it at the same point."""
 
     def check(self) -> None:
         """Raise what is to end the work of this process, such as a signal."""
@@ -42,11 +38,7 @@ class Crew(Protocol):
 
 @contextmanager
 def agreeing(crew: Crew | None) -> Iterator[None]:
-    """Let all processes go on only when none of them had an error inside.
-
-    Raises:
-        BaseException: in every process, the error of one of them.
-    """
+    """Let all processes continue only if none of them had an error inside; else the error of one is raised in all."""
     error = None
     try:
         if crew is not None:
@@ -81,7 +73,7 @@ def sharing(crew: Crew) -> Iterator[None]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let every process compute all that is inside by itself."""
+    """Let every process compute everything inside by itself."""
     before = _current.set(None)
     try:
         yield
@@ -96,13 +88,13 @@ def own_batches(batches: Sequence[Batch]) -> Sequence[Batch]:
 
 
 def agreed(value: bool) -> bool:
-    """Tell whether all processes that share a score give True; all call this at the same point (``merge``)."""
+    """Tell whether all processes that share a score give True; all call this at the same point."""
     share = _current.get()
     return value if share is None else share.agree(value)
 
 
 def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Put together what the processes computed; each has NaN where others computed.
+    """Combine the scores that the processes computed; each has NaN where others computed.
 
     Raises:
         OutOfMemoryError: torch's, when the memory of another process was full.

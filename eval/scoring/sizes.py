@@ -5,21 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes that change the speed and the memory, and the last digits of scores, but no decision.
+    """Sizes that change the speed, the memory and the last digits of scores, but no decision."""
 
-    Attributes:
-        batch_tokens: of one forward pass; on a processor, of one core's.
-        block: contexts of a tree of sentences: attention grows with it, contexts cut in two by its borders shrink.
-        contexts: of one chunk of the output layer.
-        tokens: of the vocabulary, of one chunk of the output layer.
-        logits: held at once where all of a context are needed.
-    """
-
-    batch_tokens: int
-    block: int
-    contexts: int
-    tokens: int
-    logits: int = 2**25
+    batch_tokens: int  # of one forward pass; on a processor, of one core's
+    block: int  # contexts of a tree of sentences: attention grows with it, contexts cut in two by its borders shrink
+    contexts: int  # of one chunk of the output layer
+    tokens: int  # of the vocabulary, of one chunk of the output layer
+    logits: int = 2**25  # held at once where all of a context are needed
 
 
 PROCESSOR = Sizes(1024, 96, 512, 1024)  # activations of a small model, and 2 MB of logits, stay in a core's cache

@@ -25,12 +25,7 @@ _MAX_MISSES: Final = 200
 
 
 def demo_pairs() -> list[dict[str, Value]]:
-    """Return the demo benchmark: ``PAIRS_PER_PARADIGM`` pairs for each paradigm, as published files hold them.
-
-    Returns:
-        Rows with ``UID``, ``phenomenon``, ``sentence_good``, ``sentence_bad`` and ``pairID`` (counted within a UID), in
-        the order of the UIDs. Every call returns the same rows.
-    """
+    """Return the demo benchmark, always the same: ``PAIRS_PER_PARADIGM`` pairs for each paradigm, as in files."""
     return [
         pair.record(tied.template.uid, tied.template.phenomenon, number)
         for tied, pairs in _benchmark()
@@ -42,11 +37,11 @@ def training_text(sentences: int | None = None) -> Iterator[str]:
     """Yield grammatical sentences to train on, one a document, all different, in an order that mixes all patterns.
 
     They come from the good rules of the benchmark's templates and from the further patterns. No sentence of the
-    benchmark, good or bad, is one of them or stands within one.
+    benchmark, good or bad, is one of them or within one.
 
     Args:
-        sentences: how many; ``SENTENCES`` where None. Fewer are yielded once the grammar is exhausted. The first n
-            sentences do not depend on the number asked for.
+        sentences: how many; ``SENTENCES`` where None, fewer once the grammar is exhausted. The first n sentences do not
+            depend on the number asked for.
     """
     return _draw_sentences(SENTENCES if sentences is None else sentences, _SEED, set())
 
@@ -57,7 +52,7 @@ def held_out_text(training: Iterable[str]) -> Iterator[str]:
 
 
 def _draw_sentences(wanted: int, seed: int, seen: set[str]) -> Iterator[str]:
-    """Draw sentences from every source in turn that are not among those seen."""
+    """Draw sentences that are not among those seen, from every source in turn."""
     benchmark = frozenset(text for _, pairs in _benchmark() for pair in pairs for text in (pair.good, pair.bad))
     rng = random.Random(seed)  # noqa: S311 - reproducible sampling, no secret
     sources, most = [tied.good for part in _grammar() for tied in part], len(seen) + wanted

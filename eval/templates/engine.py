@@ -20,7 +20,7 @@ Option = TypeVar("Option")
 
 
 class Filled(NamedTuple):
-    """What a slot holds: its words, and for a vocabulary word its row and the pool it was drawn from."""
+    """The content of a slot: its words, and for a vocabulary word its row and the pool it was drawn from."""
 
     text: tuple[str, ...]
     pool: Pool | None = None
@@ -83,10 +83,9 @@ def fill(
     size: _Size | None = None,
     depth: int = 0,
 ) -> list[Filled]:
-    """Fill slots with words.
+    """Fill slots, each with its alternatives, with words.
 
     Args:
-        slots: the alternatives of each slot.
         kept: for each slot what it already holds, or None to draw it.
         size: of the sentence so far; None for a new sentence.
         depth: how many phrases are around these slots.

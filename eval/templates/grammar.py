@@ -34,16 +34,11 @@ Choices = tuple[Choice, ...]
 
 @dataclass(frozen=True)
 class TiedTemplate:
-    """A template whose rules are tied to words.
+    """A template whose rules are tied to words."""
 
-    Attributes:
-        template: what it was made from.
-        good: the slots of the good member.
-        bad: for each slot of the bad member, the position in the good member whose words it takes, or its own rules.
-    """
-
-    template: Template
-    good: tuple[Choices, ...]
+    template: Template  # what it was made from
+    good: tuple[Choices, ...]  # the slots of the good member
+    # For each slot of the bad member, the position in the good member whose words it takes, or its own rules.
     bad: tuple[int | Choices, ...]
 
 

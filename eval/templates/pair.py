@@ -14,14 +14,11 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Pair:
-    """A minimal pair.
-
-    Attributes:
-        columns: further columns of its line; all pairs of a source should have the same ones, each of one type or None.
-    """
+    """A minimal pair."""
 
     good: str
     bad: str
+    # Further columns of its line; all pairs of a source should have the same ones, each of one type or None.
     columns: Mapping[str, Value] = field(default_factory=dict)
 
     def record(self, uid: str, phenomenon: str, number: int) -> dict[str, Value]:
@@ -49,12 +46,7 @@ class Reason(StrEnum):
 
 
 class DrawFailed(Exception):  # noqa: N818 - a draw that fails is ordinary, not an error
-    """A draw that gives no pair; its reason is counted.
-
-    Attributes:
-        slot: the slot of a template that could not be filled; None where both members are there and are no pair.
-        member: the member of that slot, ``good`` or ``bad``.
-    """
+    """A draw that gives no pair; its reason is counted."""
 
     def __init__(self, reason: str, slot: int | None = None) -> None:
         super().__init__(reason)
@@ -78,7 +70,7 @@ def seeded(paradigm: str, seed: int) -> random.Random:
 
 
 def draw_pairs(draw: Draw, count: int, rng: random.Random, taken: Collection[str]) -> Iterator[Pair | DrawFailed]:
-    """Yield what each draw gives, a pair or why there is none, until enough are taken or the draws run out.
+    """Yield each draw, a pair or why there is none, until enough are taken or the draws run out.
 
     Args:
         taken: the good sentences that the caller has taken so far, which it adds to; none is yielded again.
@@ -95,7 +87,7 @@ def draw_pairs(draw: Draw, count: int, rng: random.Random, taken: Collection[str
 
 
 def fault_of(pair: Pair, taken: Collection[str]) -> DrawFailed | None:
-    """Return why two sentences are no new pair; None where they are."""
+    """Return why two sentences are not a new pair; None if they are."""
     if pair.good == pair.bad:
         return DrawFailed(Reason.EQUAL)
     return DrawFailed(Reason.DUPLICATE) if pair.good in taken else None

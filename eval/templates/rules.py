@@ -64,23 +64,15 @@ Slot = tuple[Rule, ...]
 
 
 def parse_slot(text: str, where: str) -> Slot:
-    """Read the text of a slot into its alternatives.
+    """Read the text of a slot, such as ``"pos:M mPos:3 mPro:classifier | phrase:Det"``, into its alternatives.
 
-    Two texts that differ only in spacing or in the order of conditions give equal slots.
-
-    Args:
-        text: the slot, e.g. ``"pos:M mPos:3 mPro:classifier | phrase:Det"``.
-        where: file and slot, for messages.
+    Two texts that differ only in spacing or in the order of conditions give equal slots. ``where`` is for messages.
     """
     return tuple(_parse_alternative(part.strip(), where) for part in text.split("|"))
 
 
 def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
-    """Build a lexical or matched rule from its key and value pairs.
-
-    Args:
-        conditions: keys and values; ``/`` in a value separates values, or the properties of a relation.
-    """
+    """Build a lexical or matched rule from keys and values; ``/`` separates values, or the properties of a relation."""
     filters: dict[str, tuple[str, ...]] = {}
     relations: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for key, value in conditions:

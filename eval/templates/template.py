@@ -43,11 +43,7 @@ def read_template(path: Path) -> Template:
 
 
 def parse_template(record: object, source: str) -> Template:
-    """Read one template from its JSON value.
-
-    Args:
-        source: where it stands, for messages.
-    """
+    """Read one template from its JSON value; ``source`` is for messages."""
     fields = _check_fields(record, source)
     return Template(
         file=source,
@@ -87,11 +83,7 @@ def read_phrases(path: Path) -> dict[str, tuple[Expansion, ...]]:
 
 
 def parse_phrases(record: object, source: str) -> dict[str, tuple[Expansion, ...]]:
-    """Read phrases from their JSON value.
-
-    Args:
-        source: where they stand, for messages.
-    """
+    """Read phrases from their JSON value; ``source`` is for messages."""
     if not isinstance(record, dict):
         raise UserError(f"{source}: phrases are a JSON object from name to a list of expansions")
     return {name: _expansions(name, value, source) for name, value in record.items()}

@@ -14,10 +14,7 @@ Filters = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Words:
-    """A set of vocabulary rows, with its parts by the value of a property.
-
-    Parts are sets of the same kind and are made once, so narrowing a set again and again is two look-ups.
-    """
+    """A set of vocabulary rows, with its parts by the value of a property."""
 
     def __init__(self, vocabulary: "Vocabulary", rows: tuple[int, ...]) -> None:
         self.vocabulary = vocabulary
@@ -58,12 +55,7 @@ class Words:
 
 
 class Vocabulary:
-    """Words and their properties.
-
-    Args:
-        entries: one mapping a word from property to its values, among them ``expression`` with the word itself.
-        source: where the words come from, for messages.
-    """
+    """Words and their properties: a mapping from property to values for each word, which is ``expression``."""
 
     def __init__(self, entries: Iterable[Mapping[str, tuple[str, ...]]], source: str = "the vocabulary") -> None:
         self.source = source
@@ -85,7 +77,7 @@ class Vocabulary:
         return self._entries[row][SURFACE][0]
 
     def values(self, row: int, name: str) -> tuple[str, ...]:
-        """Return a row's values of a property, none if its cell is empty."""
+        """Return a row's values of a property, () if its cell is empty."""
         return self._entries[row].get(name, ())
 
     def words(self, rows: Iterable[int]) -> Words:
@@ -127,11 +119,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def parse_vocabulary(text: str, source: str) -> Vocabulary:
-    """Read a vocabulary from the text of its file.
-
-    Args:
-        source: where it stands, for messages.
-    """
+    """Read a vocabulary from the text of its file; ``source`` is for messages."""
     lines = LINE_END.split(text)
     names = [name.strip() for name in lines[0].split("\t")] if text else []
     if SURFACE not in names:

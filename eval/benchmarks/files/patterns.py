@@ -37,11 +37,8 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(
 def matching_files(folder: Path, pattern: str) -> list[Path]:
     """Return the files below a folder that a pattern stands for, each once, in the order of their paths.
 
-    A file or folder whose path is given without ``*``, ``?`` and ``[`` is taken as it is. Of what a pattern finds, and
-    inside of folders, hidden files and those that hold no pairs by their names are left out (``may_hold_pairs``).
-
-    Args:
-        pattern: below the folder, or the absolute path of a file or a folder.
+    A path without ``*``, ``?`` and ``[``, or an absolute one, is taken as it is. Otherwise, and inside of folders,
+    hidden files and those whose names say that they hold no pairs are left out (``may_hold_pairs``).
     """
     pattern = os.fsdecode(pattern.encode("utf-8", "surrogateescape"))  # as the file system's encoding has its names
     if Path(pattern).is_absolute() or not _MAGIC.search(pattern):
@@ -53,14 +50,7 @@ def matching_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def refuse_outside(files: Sequence[Path], folders: Sequence[Path], card: Path) -> None:
-    """Check that files lie below one of some folders, also where they are symbolic links.
-
-    Args:
-        card: the file of the card that names them.
-
-    Raises:
-        UserError: naming the first that does not.
-    """
+    """Refuse files that do not lie below one of some folders, even through symbolic links; ``card`` names them."""
     allowed = [folder.resolve() for folder in folders]
     for file in files:
         target = file.resolve()
@@ -73,7 +63,7 @@ def refuse_outside(files: Sequence[Path], folders: Sequence[Path], card: Path) -
 
 
 def _is_meant(path: Path, pattern: str) -> bool:
-    """Tell whether all hidden folders and names in a path that a pattern found are written in the pattern."""
+    """Tell whether the pattern that found a path names all its hidden folders and files."""
     dotted = [part for part in PurePosixPath(pattern).parts if part.startswith(".")]
     return all(any(fnmatchcase(part, one) for one in dotted) for part in path.parts if is_hidden(part))
 
@@ -86,7 +76,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """Return the files that may hold pairs in a folder and those inside it, by form and then by path, without cards."""
+    """Return the files below a folder that may hold pairs, without cards, by form and then by path."""
     files = [
         file for file in sorted(folder.rglob("*")) if may_hold_pairs(str(file.relative_to(folder))) and file.is_file()
     ]

@@ -36,23 +36,16 @@ _BATCH = 1024  # rows of Parquet that are unpacked at a time
 
 
 class Row(NamedTuple):
-    """One published record.
+    """One published record."""
 
-    Attributes:
-        part: the stem of its file, or the configuration of the hub data set.
-        folder: the name of the folder that holds the file.
-        place: where it stands, for messages.
-        set: what rows of one set share, where a set has more than two candidates.
-    """
-
-    part: str
-    folder: str
-    place: str
+    part: str  # the stem of its file, or the configuration of the hub data set
+    folder: str  # the name of the folder that holds the file
+    place: str  # for messages
     record: Record
-    set: str = ""
+    set: str = ""  # what the rows of one set share, where a set has more than two candidates
 
     def value(self, name: str) -> object:
-        """Return what a column holds, which must be there."""
+        """Return the value of a column that must exist."""
         if name not in self.record:
             held = ", ".join(self.record)
             raise UserError(f"{self.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, self.record)}")
@@ -62,15 +55,8 @@ class Row(NamedTuple):
 def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str] = ()) -> list[Row]:
     """Read the rows of files: JSON lines, JSON arrays, tables, parquet and xlsx.
 
-    A column of integers, of numbers or of truth values over all tables becomes such, with None where a field is empty.
-    Of a JSON array of arrays, the columns are the places of the values, as ``0.1``.
-
-    Args:
-        text: columns of tables that stay text even if they look like numbers.
-
-    Raises:
-        UserError: naming the file that is empty, and file and line of what is not UTF-8 or not of the form, of two
-            columns of one name, of too many columns, and of a row that has not as many fields as the header.
+    A column of integers, numbers or truth values over all tables becomes such, with None for empty fields; ``text``
+    names columns that stay text. The columns of a JSON array of arrays are the places of the values, as ``0.1``.
     """
     rows: list[Row] = []
     of_tables: list[Row] = []
@@ -106,11 +92,7 @@ def _records(file: SourceFile, form: TableForm) -> list[tuple[str, Record]]:
 
 
 def decode(data: bytes, place: str) -> str:
-    """Decode UTF-8 text, with or without its byte order mark.
-
-    Raises:
-        UserError: naming file, line and byte of what is not UTF-8, or what the file is instead of text.
-    """
+    """Decode UTF-8 text, with or without its byte order mark; an error says what else the file is."""
     for start, what in _OTHER_FORMS.items():
         if data.startswith(start):
             raise UserError(f"{place}: {what} and not text, whatever its name says; rename it")
@@ -187,7 +169,7 @@ def _first_sheet(file: SourceFile) -> list[tuple[str, Record]]:
 
 
 def _set_types(rows: list[Row], text: Container[str]) -> None:
-    """Change the fields of tables, which are text, where all fields of a column are numbers or truth values."""
+    """Convert columns of tables, which are text, if all their fields are numbers or truth values."""
     columns = dict.fromkeys(name for row in rows for name in row.record)
     kinds = {name: _kind({str(row.record.get(name, "")) for row in rows}, name in text) for name in columns}
     changed = {name: kind for name, kind in kinds.items() if kind is not str}

@@ -30,34 +30,22 @@ _ABOUT = {  # what the hub, archives of data and repositories put beside the tab
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of records.
+    """One file of records."""
 
-    Attributes:
-        place: how messages name it, as ``DIR/a.zip/member.csv``.
-        stem: its name without the ends that say form and compression; bytes that are not UTF-8 are escaped.
-        folder: the name of the folder that holds it; empty at the top of an archive.
-        suffix: the end of its name that says its form, in lower case.
-        budget: how much may still be unpacked.
-    """
-
-    place: str
-    stem: str
-    folder: str
-    suffix: str
-    budget: Budget
+    place: str  # how messages name it, as `DIR/a.zip/member.csv`
+    stem: str  # name without the ends for form and compression; bytes that are not UTF-8 are escaped
+    folder: str  # the name of the folder that holds it; empty at the top of an archive
+    suffix: str  # the end of its name that says its form, in lower case
+    budget: Budget  # how much may still be unpacked
     _read: Callable[[], bytes]
 
     def read(self) -> bytes:
-        """Return its bytes, uncompressed.
-
-        Raises:
-            UserError: naming the file, when it cannot be read, its compression is broken or it is too large.
-        """
+        """Return its bytes, uncompressed."""
         return self._read()
 
 
 def form_of(path: Path) -> str | None:
-    """Return the suffix that says the form of a file, or None when it has no known one; an archive has its own."""
+    """Return the suffix that says the form of a file or archive; None for an unknown one."""
     name = path.name.lower()
     archive = next((end for end in _ARCHIVES if name.endswith(end)), None)
     if archive is not None:
@@ -67,10 +55,9 @@ def form_of(path: Path) -> str | None:
 
 
 def may_hold_pairs(name: str) -> bool:
-    """Tell a file with pairs from others in a folder or an archive, by its path there and as far as names say it.
+    """Tell by its path whether a file of a folder or an archive may hold pairs.
 
-    It has a known form. Hidden files and folders (those of Jupyter and macOS), what macOS adds to archives, and files
-    that say something about a data set, such as ``dataset_infos.json`` and ``README.txt``, are none.
+    It has a known form, is not hidden or added by macOS, and does not only describe a data set, as ``README.txt`` does.
     """
     path = PurePosixPath(name)
     known = form_of(Path(path.name)) is not None and path.name.lower() not in _ABOUT
@@ -88,13 +75,9 @@ def as_text(path: Path | str) -> str:
 
 
 def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[SourceFile]:
-    """Return files as given, and of an archive its members of a known form in the order of their names.
+    """Return files as given, and for an archive its members of a known form in the order of their names.
 
-    Args:
-        unpacked: bytes that archives and compressed files may hold together.
-
-    Raises:
-        UserError: naming an archive that is broken or too large.
+    Archives and compressed files may hold ``unpacked`` bytes together.
     """
     budget = Budget(unpacked)
     return [file for path in paths for file in _files(path, budget)]

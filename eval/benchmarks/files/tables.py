@@ -39,11 +39,7 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
 
     Args:
         name: of the file, for places and messages.
-        suffix: the end of its name, which says what may stand between fields.
-
-    Raises:
-        UserError: naming file and line of a field that does not end on its line, of quotation marks that are neither
-            quoting nor clearly text, of a header that is not allowed, and of a row with more or fewer fields.
+        suffix: the end of its name, which says what may be between fields.
     """
     lines = _LINE_END.split(content)
     delimiter = form.delimiter or _find_delimiter(lines, suffix)
@@ -59,7 +55,7 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
 
 
 def written(value: object) -> str:
-    """Return a value as text: nothing as the empty text, a whole number without a decimal point."""
+    """Return a value as text: None as the empty text, a whole number without a decimal point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "" if value is None else str(value)
@@ -71,12 +67,7 @@ def without_blank(rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, 
 
 
 def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -> list[tuple[str, Record]]:
-    """Name the fields of rows by the header: the first row, or, where it is a row of pairs, that of the form.
-
-    Raises:
-        UserError: naming the place of a header with two columns of one name or too many, and of a row that has more or
-            fewer fields.
-    """
+    """Name the fields of rows by the header: the first row, or that of the form if the first row is one of pairs."""
     if not rows:
         return []
     place, first = rows[0]
@@ -92,11 +83,7 @@ def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -
 
 
 def check_columns(names: Sequence[str], place: str) -> list[str]:
-    """Return the names of the columns of a table; one without a name is called by its number.
-
-    Raises:
-        UserError: when there are more than ``MOST_COLUMNS``, or two of one name.
-    """
+    """Return the names of a table's columns, which must differ; one without a name is called by its number."""
     if len(names) > MOST_COLUMNS:
         raise too_many_columns(len(names), place)
     named = [name or f"column_{number}" for number, name in enumerate(names, start=1)]
@@ -117,7 +104,7 @@ def _is_header(fields: Sequence[str], place: str, form: TableForm) -> bool:
 
 
 def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
-    """Return the delimiter that stands most often in the header, outside of quotation marks."""
+    """Return the delimiter that is most frequent in the header, outside of quotation marks."""
     header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
     allowed = _DELIMITERS.get(suffix, ",")
     found = max(allowed, key=header.count)
@@ -152,13 +139,13 @@ def _open_field(place: str) -> UserError:
 
 
 def _is_blank(line: str, delimiter: str, quoted: bool) -> bool:
-    """Tell a line without text by itself, whatever the reader made of it."""
+    """Tell a line without text, independent of the reader."""
     blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
     return not line or line.isspace() or all(blank.fullmatch(piece) for piece in line.split(delimiter))
 
 
 def _are_quoted(lines: Sequence[str], name: str, delimiter: str, form: TableForm) -> bool:
-    """Tell whether quotation marks around fields are CSV's, by the form, the delimiter, or how the table uses them."""
+    """Tell whether quotation marks around fields are CSV's: by the form, the delimiter, or how the table uses them."""
     if form.quotes is not None:
         return form.quotes == "csv"
     if delimiter in _QUOTED or not any('"' in line for line in lines):
@@ -186,11 +173,11 @@ def _is_marked(field: str) -> bool:
 
 
 def _line_against_quoting(lines: Sequence[str], delimiter: str, has_header: bool) -> int | None:
-    """Return the first line that shows that a table does not quote its fields, None where it does.
+    """Return the first line that shows that a table does not quote its fields; None if it does quote them.
 
-    It does when every quotation mark is of a quoted field, all rows have as many fields, and either each column below
-    the header is quoted throughout or not at all, or quoted are those fields that need it: for a quotation mark or a
-    delimiter in them, or, where some need it, for a comma (as Excel does).
+    It does if every quotation mark belongs to a quoted field, all rows have equally many fields, and either each column
+    below the header is quoted throughout or not at all, or the quoted fields are those that need it: for a quotation
+    mark or a delimiter in them, or, where some need it, for a comma (as Excel does).
     """
     field = rf'"(?:[^"]|"")*"|[^"{re.escape(delimiter)}]*'
     whole = re.compile(rf"(?:{field})(?:{re.escape(delimiter)}(?:{field}))*")

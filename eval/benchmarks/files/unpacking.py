@@ -35,11 +35,7 @@ class Budget:
         self._limit = self._left = limit
 
     def take(self, size: int, place: str) -> None:
-        """Count bytes that are about to be unpacked.
-
-        Raises:
-            UserError: naming the file, when they are more than is left.
-        """
+        """Count bytes that are about to be unpacked; an error when they are more than is left."""
         self._left -= size
         if self._left < 0:
             raise UserError(
@@ -50,11 +46,7 @@ class Budget:
 
 
 def read_file(path: Path, place: str) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        UserError: when it cannot be read, or is a pointer of Git LFS.
-    """
+    """Return the bytes of a file."""
     try:
         return refuse_pointer(path.read_bytes(), place)
     except OSError as error:
@@ -62,27 +54,19 @@ def read_file(path: Path, place: str) -> bytes:
 
 
 def refuse_pointer(data: bytes, place: str) -> bytes:
-    """Return the bytes of a file unless Git LFS left a pointer in its place.
-
-    Raises:
-        UserError: when it did.
-    """
+    """Return the bytes of a file, unless they are a pointer that Git LFS left in its place."""
     if data.startswith(_LFS):
         raise UserError(f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned")
     return data
 
 
 def compression_of(data: bytes) -> str | None:
-    """Return how data is compressed by its first bytes, None where it is not."""
+    """Return how data is compressed, by its first bytes; None if it is not."""
     return next((codec for magic, codec in _MAGIC.items() if data.startswith(magic)), None)
 
 
 def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
-    """Return data without its compression.
-
-    Raises:
-        UserError: when it is broken, or holds more than may be unpacked.
-    """
+    """Return data without its compression."""
     import pyarrow as pa
 
     content = bytearray()
@@ -97,15 +81,12 @@ def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
 
 
 def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the files of a zip by their names; of two files of one name the last, as when it is unpacked.
+    """Return the files of a zip by their names, of two files of one name the last, as unpacking would.
 
-    A name that is not marked as UTF-8 is taken for it, too, with other bytes escaped. Symbolic links are left out.
+    A name that is not marked as UTF-8 is read as UTF-8 too, with other bytes escaped. Symbolic links are left out.
 
     Args:
         wanted: tells by its name whether a file is read.
-
-    Raises:
-        UserError: when it is no zip, or a file in it is broken, locked, packed in an unknown way or too large.
     """
     refuse_pointer(_first_bytes(path, place), place)
     try:
@@ -151,15 +132,12 @@ def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, bu
 
 
 def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the files of a tar archive, compressed or not, by their names; of two of one name the last.
+    """Return the files of a tar archive, compressed or not, by their names, of two of one name the last.
 
     A hard link is the file that it links to, and symbolic links are left out.
 
     Args:
         wanted: tells by its name whether a file is read.
-
-    Raises:
-        UserError: when it is broken or too large.
     """
     refuse_pointer(_first_bytes(path, place), place)
     held: dict[str, bytes] = {}
@@ -195,7 +173,7 @@ def _file_in_tar(
 
 
 class _Counted(io.RawIOBase):
-    """The content of a file without its compression, of which each piece that is read is counted."""
+    """The uncompressed content of a file, which counts each piece that is read."""
 
     def __init__(self, path: Path, place: str, budget: Budget) -> None:
         self._file = path.open("rb")

@@ -11,11 +11,7 @@ Sheet = list[tuple[object, ...]]
 
 
 def read_sheets(file: SourceFile) -> list[Sheet]:
-    """Return the rows of each sheet of a workbook, in its order.
-
-    Raises:
-        UserError: naming the file, when it is no workbook or holds too much, or openpyxl is not installed.
-    """
+    """Return the rows of each sheet of a workbook, in its order."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:

@@ -35,25 +35,19 @@ class _Rated(NamedTuple):
 def load_ratings(
     card: Benchmark, root: Path | None, pairs: pd.DataFrame, unpacked: int = UNPACKED
 ) -> pd.DataFrame | None:
-    """Load the judgments of people that a card names.
+    """Load the judgments of people that a card names; None if it names none or their files do not exist.
 
-    Sentences are matched by their texts without surrounding white space. If some match nothing, a message is logged.
+    Sentences are matched by their texts without surrounding white space; those that match nothing are logged.
 
     Args:
         root: folder with one folder per benchmark.
-        pairs: the pair table.
-        unpacked: bytes that archives and compressed files may hold together.
+        unpacked: most bytes that archives and compressed files may hold together.
 
     Returns:
-        Ratings as ``RATING_COLUMNS``: a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
-        ``z`` is the z-score among all that the person rated, in pairs or not (population standard deviation; 0 where
-        all is rated the same).
-        Choices between two sentences as ``CHOICE_COLUMNS``, where ``right`` says whether the good one was chosen. None
-        where the card names no judgments or their files are not there.
-
-    Raises:
-        UserError: naming file and line of a missing column or a value that is not allowed, or, for a card of the
-            user's own, when there are no files.
+        Ratings as ``RATING_COLUMNS``, a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
+        ``z`` is the z-score among all that the person rated, in pairs or not (population standard deviation; 0 if all
+        is rated the same). Choices between two sentences as ``CHOICE_COLUMNS``; ``right`` says whether the good one was
+        chosen.
     """
     ratings = card.ratings
     files = rating_files(card, root)
@@ -79,11 +73,7 @@ def load_ratings(
 
 
 def rating_files(card: Benchmark, root: Path | None) -> list[Path]:
-    """Return the files of judgments of a benchmark; none where the card names none or they are not there.
-
-    Raises:
-        UserError: when a card of the user's own names files that are not there.
-    """
+    """Return the files of judgments of a benchmark; a user's own card must name files that exist."""
     folder = card.home(root)
     if card.ratings is None or folder is None:
         return []

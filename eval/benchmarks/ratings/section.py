@@ -12,41 +12,26 @@ from ucurve.fields import STRICT, Texts
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Choices:
-    """A row for each pair, and a column for each person, who chose one of the two sentences.
-
-    Attributes:
-        a, b: the columns of the sentences.
-        people: patterns of the columns of the persons.
-        a_chosen, b_chosen: what these columns hold; a person may leave rows empty.
-    """
+    """A row for each pair, and a column for each person, who chose one of the two sentences."""
 
     a: str
     b: str
-    people: Texts
-    a_chosen: Texts = ("0",)
+    people: Texts  # patterns of the columns of the persons
+    a_chosen: Texts = ("0",)  # what these columns hold; a person may leave rows empty
     b_chosen: Texts = ("1",)
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Raters:
-    """A row for each sentence, and a column of numbers for each person.
-
-    Attributes:
-        sentence: the column of the sentence.
-        people: patterns of the columns of the persons, who may leave rows empty.
-    """
+    """A row for each sentence, and a column of numbers for each person."""
 
     sentence: str
-    people: Texts
+    people: Texts  # patterns of the columns of the persons, who may leave rows empty
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Judgments:
-    """A row for each judgment: who rated which sentence, and how.
-
-    Attributes:
-        sentence, person, value: the columns.
-    """
+    """A row for each judgment: the columns of who rated which sentence, and how."""
 
     sentence: str
     person: str
@@ -57,28 +42,20 @@ class Judgments:
 class Survey:
     """A workbook with a row for each person and a column for each question, and a second workbook with the sentences.
 
-    The first row below the header says the group of each column; the sentences of a group stand in the order of its
+    The first row below the header gives the group of each column; the sentences of a group are in the order of its
     columns, first those of the first sheet.
-
-    Attributes:
-        sentences: patterns of the workbook of the sentences, below the folder of the benchmark. The first column of a
-            sheet holds the sentences, under a header.
-        group: the columns of its sheets that make the name of the group, joined by ``_``.
     """
 
+    # Patterns of the workbook of the sentences, which are in the first column of a sheet, under a header.
     sentences: Patterns
-    group: Texts
+    group: Texts  # the columns of its sheets that make the name of the group, joined by `_`
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Ratings:
-    """Judgments of people; exactly one form is given.
+    """Judgments of people; exactly one form is given."""
 
-    Attributes:
-        files: patterns of the files below the folder of the benchmark; without them, the files of the pairs.
-    """
-
-    files: Patterns = ()
+    files: Patterns = ()  # patterns below the folder of the benchmark; without them, the files of the pairs
     choices: Choices | None = None
     raters: Raters | None = None
     judgments: Judgments | None = None

@@ -11,15 +11,7 @@ from ucurve.errors import UserError
 
 
 def read_survey(files: Sequence[Path], sentences: Path, group: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-    """Read the answers of a survey as ``eval.benchmarks.ratings.section.Survey`` describes it.
-
-    Yields:
-        Sentence, person (file and row) and value.
-
-    Raises:
-        UserError: naming what is missing, when a file cannot be read, a group has not as many sentences as columns, or
-            an answer is no number.
-    """
+    """Yield sentence, person (file and row) and value of a survey (``eval.benchmarks.ratings.section.Survey``)."""
     texts = _read_sentences(sentences, group)
     for file in files:
         yield from _read_answers(file, _sheets(file)[0], texts, sentences)

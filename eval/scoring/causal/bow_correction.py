@@ -31,17 +31,11 @@ from ucurve.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class WordMarks:
-    """What the tokens of a vocabulary say about words.
+    """What the tokens of a vocabulary say about words."""
 
-    Attributes:
-        begins: bool[V], tokens that bear the mark of a word's beginning.
-        punctuation: bool[V], tokens without it that begin with punctuation, a symbol or white space.
-        ends: ids of the tokens that end a text.
-    """
-
-    begins: Flags
-    punctuation: Flags
-    ends: tuple[int, ...]
+    begins: Flags  # bool[V], tokens that bear the mark of a word's beginning
+    punctuation: Flags  # bool[V], tokens without it that begin with punctuation, a symbol or white space
+    ends: tuple[int, ...]  # ids of the tokens that end a text
 
     @property
     def borders(self) -> Flags:
@@ -52,11 +46,7 @@ class WordMarks:
 
 
 def word_marks(tokenizer: PreTrainedTokenizerBase) -> WordMarks:
-    """Read from a tokenizer which of its tokens begin a word, punctuation or nothing.
-
-    Raises:
-        UserError: when the tokenizer does not mark the beginnings of words.
-    """
+    """Read from a tokenizer which of its tokens begin a word or punctuation."""
     begins, special = bow_tokens(tokenizer), set(tokenizer.all_special_ids)
     plain = [place for place in _pieces(tokenizer) if not begins[place] and place not in special]
     texts = tokenizer.batch_decode([[place] for place in plain], clean_up_tokenization_spaces=False)
@@ -67,14 +57,10 @@ def word_marks(tokenizer: PreTrainedTokenizerBase) -> WordMarks:
 
 
 def bow_tokens(tokenizer: PreTrainedTokenizerBase) -> Flags:
-    """Find the tokens that are marked as the beginning of a word, by the mark and by what it is decoded to.
+    """Find the tokens that begin a word, by their mark and their decoded text, bool[largest id + 1].
 
-    Returns:
-        bool[V], V being the largest id and one.
-
-    Raises:
-        UserError: when no token is marked so: the tokenizer works by characters or bytes, marks what goes on with a
-            word (WordPiece) or marks a word's end, where nothing has to be corrected.
+    An error if there are none: the tokenizer works by characters or bytes, marks what goes on with a word (WordPiece)
+    or marks a word's end, so that nothing has to be corrected.
     """
     pieces = _pieces(tokenizer)
     marks = tuple(mark for mark in WORD_MARKS if _is_mark(tokenizer, mark, pieces))
@@ -117,19 +103,12 @@ def _parts_words(character: str) -> bool:
 def check_words(
     tokenizer: PreTrainedTokenizerBase, sentences: Sentences, start: int | None, context: int | None = None
 ) -> WordMarks:
-    """Check, without loading a model, that the regions of sentences can be corrected.
+    """Check, without loading a model, that the regions of sentences can be corrected, and return the tokenizer's marks.
 
     Args:
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
-        context: positions of the model, None when there is no limit.
-
-    Returns:
-        The marks of the tokenizer.
-
-    Raises:
-        UserError: when the tokenizer does not mark the beginnings of words, a region begins or ends inside a word, or
-            begins a sentence that is read without a start token, or no position is left for what follows a region.
+        context: positions of the model, None without a limit.
     """
     marks = sentences.once("word marks", lambda: word_marks(tokenizer))  # a sweep asks for every checkpoint
     spans = _spans(sentences)
@@ -166,20 +145,18 @@ def bow_corrections(
     batch_tokens: int = 4096,
     advance: Advance | None = None,
 ) -> Scores:
-    """Compute what turns the log probability of each region's tokens into that of its words.
+    """Compute what, added to ``lp``, turns the log probability of each region's tokens into that of its words.
 
     Args:
-        model: a causal ``PreTrainedModel``.
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
         advance: called after each batch with the number of sentences done.
 
     Returns:
-        float64[sentences], to be added to ``lp``.
+        float64[sentences].
 
     Raises:
-        UserError: as ``check_words``.
         NotFiniteError: when a correction is not finite.
     """
     context = context_length(model.config.get_text_config().to_dict())
@@ -211,18 +188,12 @@ def bow_correction(
     batch_tokens: int,
     advance: Advance | None = None,
 ) -> Scores:
-    """Compute log P(E | context, region) - log P(E | context) of regions that are whole words.
+    """Compute log P(E | context, region) - log P(E | context) of regions that are whole words, float64[sentences].
 
     Args:
-        model: a causal ``PreTrainedModel``.
         ids: the tokens of each sentence, without a start token.
         spans: int64[sentences, 2], a region's places in its sentence's tokens, from and to.
         start: id of the start token; without one, no region may begin its sentence.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
-        advance: called after each batch with the number of sentences done.
-
-    Returns:
-        float64[sentences], natural logs.
     """
     assert start is not None or (spans[:, 0] > 0).all()
     with evaluating(model):

@@ -25,7 +25,6 @@ def token_log_probabilities(
     """Score every token of every sentence, with dropout switched off.
 
     Args:
-        model: a causal ``PreTrainedModel``.
         sentences: at least one token each; two without a start token.
         start: id of the start token, or None to read sentences without one.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
@@ -103,7 +102,7 @@ def _by_length(
 
 
 def _score_batch(model: PreTrainedModel, layer: OutputLayer | None, ids: Ids, start: int | None) -> Scores:
-    """Score sentences of one length, int64[B, L]; the first column is NaN when they are read without start token."""
+    """Score sentences of one length, int64[B, L]; without a start token, the first column is NaN."""
     read = torch.from_numpy(ids).to(model.device)
     if start is not None:
         read = torch.cat([torch.full_like(read[:, :1], start), read], dim=1)

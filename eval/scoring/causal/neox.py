@@ -57,21 +57,13 @@ class _Linear:
 
 @dataclass(frozen=True)
 class _Layer:
-    """Folded weights of one layer; D hidden, I inner units.
+    """Folded weights of one layer; D hidden, I inner units."""
 
-    Attributes:
-        read: from normalized hidden states to queries, keys and values, D to 3D.
-        inner: from normalized hidden states to inner units, D to I.
-        attended: float32[D, D], from what was attended to what is added.
-        outer: float32[I, D], from activated inner units to what is added.
-        bias: float32[D], of both.
-    """
-
-    read: _Linear
-    inner: _Linear
-    attended: torch.Tensor
-    outer: torch.Tensor
-    bias: torch.Tensor
+    read: _Linear  # from normalized hidden states to queries, keys and values, D to 3D
+    inner: _Linear  # from normalized hidden states to inner units, D to I
+    attended: torch.Tensor  # float32[D, D], from what was attended to what is added
+    outer: torch.Tensor  # float32[I, D], from activated inner units to what is added
+    bias: torch.Tensor  # float32[D], of both
 
 
 class _Workspace:
@@ -89,11 +81,7 @@ class _Workspace:
 
 
 class TreeNeoX:
-    """The inner part of a GPT-NeoX model for which ``fits`` holds; several threads may call it at once.
-
-    Args:
-        model: a ``GPTNeoXForCausalLM``; the weights of its layers are copied.
-    """
+    """The inner part of a GPT-NeoX model for which ``fits`` holds; several threads may call it at once."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         body, config = cast("GPTNeoXModel", model.base_model), model.config
@@ -107,11 +95,7 @@ class TreeNeoX:
         self._of_thread = threading.local()
 
     def keep(self, tokens: Ids) -> None:
-        """Compute what only depends on the token itself once for all trees to come, unless it takes much memory.
-
-        Args:
-            tokens: int64[any], with every token of these trees.
-        """
+        """Compute what only depends on the token itself once for all trees, unless it takes much memory."""
         distinct = torch.from_numpy(np.unique(tokens))
         if 4 * self._width * len(distinct) <= _KEPT:
             self._kept = (distinct, *self._alone(distinct, _Workspace()))
@@ -154,12 +138,7 @@ class TreeNeoX:
         return own.add_(layer.bias).addmm_(units, layer.outer), read
 
     def _enter(self, layer: _Layer, hidden: torch.Tensor, read: torch.Tensor, workspace: _Workspace) -> torch.Tensor:
-        """Write queries, keys and values to ``read``, and return activated inner units, float32[tokens, I].
-
-        Args:
-            hidden: float32[tokens, D].
-            read: float32[tokens, 3D].
-        """
+        """Write queries, keys and values to ``read``, and return activated inner units, float32[tokens, I]."""
         normal = layer_norm(hidden, (self._width,), eps=self._epsilon)
         layer.read(normal, out=read)
         units = layer.inner(normal, out=workspace.buffer("units", len(hidden), len(layer.outer)))
@@ -181,11 +160,10 @@ class TreeNeoX:
     def _by_part(self, rows: torch.Tensor) -> torch.Tensor:
         """Sort rows into queries, keys and values, with the two numbers that are rotated together side by side.
 
+        Queries are scaled so that powers of 2 of the products are attention's exponentials.
+
         Args:
             rows: float32[3D, ...], head after head its query, key and value, as the library stores them.
-
-        Returns:
-            float32[3D, ...]; queries are scaled so that powers of 2 of the products are attention's exponentials.
         """
         size, half = self._width // self._heads, self._rotated // 2
         parts = rows.unflatten(0, (self._heads, 3, size)).transpose(0, 1).clone()
@@ -204,7 +182,7 @@ def _after_norm(norm: torch.nn.LayerNorm, layer: torch.nn.Linear) -> tuple[torch
 
 
 class _Attention:
-    """Attention of one batch of trees.
+    """Attention of one batch of trees; the caller writes queries, keys and values to ``read``, [nodes, 3D].
 
     Nodes are cut into tiles. What a tile's nodes attend to is in the tile or among the ancestors of its first node,
     because a node follows its ancestors at once or after what is below them.
@@ -212,9 +190,6 @@ class _Attention:
     Args:
         heads: how many there are, and the size of one.
         frequencies: float32[rotated / 2], of the rotary embedding.
-
-    Attributes:
-        read: float32[nodes, 3D], where the queries, keys and values of a layer are to be written.
     """
 
     def __init__(self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor) -> None:
@@ -251,14 +226,11 @@ class _Attention:
         return taken.permute(1, 2, 0, 3).reshape(tiles * length, -1)[: self._nodes]
 
     def _weights(self, queries: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return attention before it is normalized, and its sums.
+        """Return attention before it is normalized, float32[H, tiles, Q, K], and its sums, float32[H, tiles, Q, 1].
 
         Args:
             queries: float32[tiles, Q, H, size].
             keys: float32[tiles, K, H, size].
-
-        Returns:
-            float32[H, tiles, Q, K] and float32[H, tiles, Q, 1].
         """
         weights = self._workspace.buffer("weights", self._heads, *self._seen.shape)
 

@@ -29,10 +29,9 @@ _named: set[type] = set()  # the classes of models whose reason was logged
 def supports_prefix_sharing(
     model: PreTrainedModel, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int
 ) -> bool:
-    """Say whether a model may be given trees instead of sentences; a reason why not is printed once.
+    """Say whether a causal model may be given trees instead of sentences; a reason why not is logged once.
 
     Args:
-        model: a causal ``PreTrainedModel``, in inference mode.
         layer: its output layer; None where its logits are not those of a linear layer alone.
         longest: tokens of the longest sentence, its start token included.
         block: most contexts of a tree.

@@ -11,21 +11,13 @@ from eval.scoring.text.sentences import Ids
 
 @dataclass(frozen=True)
 class Trees:
-    """Nodes of trees, tree after tree, each with all that is below it right after it.
+    """Nodes of trees, tree after tree, each with all that is below it right after it."""
 
-    Attributes:
-        tokens: int64[nodes].
-        positions: int64[nodes], in the sentence.
-        parents: int64[nodes], the node before in the sentence; a root is its own.
-        ends: int64[nodes], the first node after it that is not below it.
-        sizes: int64[trees], nodes of each.
-    """
-
-    tokens: Ids
-    positions: Ids
-    parents: Ids
-    ends: Ids
-    sizes: Ids
+    tokens: Ids  # int64[nodes]
+    positions: Ids  # int64[nodes], in the sentence
+    parents: Ids  # int64[nodes], the node before in the sentence; a root is its own
+    ends: Ids  # int64[nodes], the first node after it that is not below it
+    sizes: Ids  # int64[trees], nodes of each
 
 
 def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
@@ -49,13 +41,6 @@ def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
 
 
 def _ancestors(ends: torch.Tensor) -> torch.Tensor:
-    """Mark for every node itself and its ancestors.
-
-    Args:
-        ends: int64[B, N], for each node the first one after it that is not below it.
-
-    Returns:
-        bool[B, 1, N, N].
-    """
+    """Mark for every node itself and its ancestors, bool[B, 1, N, N], by ``Trees.ends`` of each tree, int64[B, N]."""
     node = torch.arange(ends.shape[1], device=ends.device)
     return ((node <= node[:, None]) & (node[:, None] < ends[:, None]))[:, None]

@@ -26,36 +26,23 @@ Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there a
 
 @dataclass(frozen=True, eq=False)
 class PrefixForest:
-    """The distinct contexts of all sentences, block after block; a context is the path from its block's root.
+    """The distinct contexts of all sentences, block after block; a context is the path from its block's root."""
 
-    Attributes:
-        tokens: int64[contexts], last token of the context; the first token that is read, at a root.
-        parents: int64[contexts], the context one token shorter; a root is its own.
-        depths: int64[contexts], tokens since the root: the position in the sentence.
-        ends: int64[contexts], the first context after it that does not begin with it.
-        blocks: int64[blocks + 1], where each block begins.
-        last: int64[sentences], the context of a sentence's last token.
-        final: int64[sentences], that token.
-        steps: int64[tokens of the sentences], where the log probability of each token stands among those of the
-            contexts' last tokens followed by those of the sentences' last tokens; -1 for a token without context.
-    """
-
-    tokens: Ids
-    parents: Ids
-    depths: Ids
-    ends: Ids
-    blocks: Ids
-    last: Ids
-    final: Ids
+    tokens: Ids  # int64[contexts], last token of the context; the first token that is read, at a root
+    parents: Ids  # int64[contexts], the context one token shorter; a root is its own
+    depths: Ids  # int64[contexts], tokens since the root: the position in the sentence
+    ends: Ids  # int64[contexts], the first context after it that does not begin with it
+    blocks: Ids  # int64[blocks + 1], where each block begins
+    last: Ids  # int64[sentences], the context of a sentence's last token
+    final: Ids  # int64[sentences], that token
+    # int64[tokens of the sentences], where the log probability of each token is among those of the contexts' last
+    # tokens followed by those of the sentences' last tokens; -1 for a token without context.
     steps: Ids
 
 
 def block_size(model: PreTrainedModel, sentences: Sentences, batch_tokens: int) -> int:
-    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have.
-
-    Where attention does not grow with the block, nothing is won by a smaller one.
-    """
-    if neox.fits(model):
+    """Choose how many contexts a block has: by the usual length, and no more than one forward pass may have."""
+    if neox.fits(model):  # its attention does not grow with the block
         return batch_tokens
     return min(batch_tokens, max(device_sizes(model.device.type).block, 4 * int(sentences.lengths.mean())))
 
@@ -132,16 +119,13 @@ def _ends(parents: Ids, depths: Ids) -> Ids:
 
 
 def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
-    """Tell for every token of every sentence where its log probability is going to stand.
+    """Find for every token of every sentence where its log probability will be (``PrefixForest.steps``).
 
     Args:
         node: int32[sentences, L], the contexts of the sorted sentences.
         sizes: int64[sentences], how many contexts each has.
         order: int64[sentences], the sentence that each row is.
         without_start: whether sentences are read without a start token, so that their first tokens have no context.
-
-    Returns:
-        int64[tokens of the sentences], in the order of the sentences.
     """
     lengths = sizes + int(without_start)  # tokens that are asked for, in the sorted order
     ends = np.empty_like(lengths)
@@ -158,12 +142,7 @@ def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bo
 
 
 class ForestScorer:
-    """Scores the sentences of a forest.
-
-    Args:
-        model: a causal model that ``eval.scoring.causal.probe`` finds to read trees as sentences.
-        batch_tokens: most tokens of one forward pass.
-    """
+    """Scores the sentences of a forest by a model that reads trees as sentences (``eval.scoring.causal.probe``)."""
 
     def __init__(self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
@@ -214,11 +193,7 @@ class ForestScorer:
 
 
 def tree_body(model: PreTrainedModel, tokens: Ids) -> Callable[[Trees], torch.Tensor]:
-    """Choose what computes the last hidden states float32[contexts, D] of trees.
-
-    Args:
-        tokens: int64[any], with every token of these trees.
-    """
+    """Choose what computes the last hidden states float32[contexts, D] of trees that hold ``tokens``."""
     if not neox.fits(model):
         return functools.partial(library_body, model)
     ours, line = neox.TreeNeoX(model), np.arange(4)

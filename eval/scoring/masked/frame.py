@@ -30,17 +30,11 @@ _AFTER_PADDING = (  # model types that number the first position one more than t
 
 @dataclass(frozen=True)
 class Frame:
-    """What a tokenizer puts around a single sentence, and what it masks with.
+    """What a tokenizer puts around a single sentence, and what it masks with."""
 
-    Attributes:
-        before: ids in front of the sentence, ``[CLS]`` or ``<s>`` as a rule.
-        after: ids behind it, ``[SEP]`` or ``</s>`` as a rule.
-        mask: id of the mask token.
-    """
-
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    mask: int
+    before: tuple[int, ...]  # ids in front of the sentence, usually `[CLS]` or `<s>`
+    after: tuple[int, ...]  # ids behind it, usually `[SEP]` or `</s>`
+    mask: int  # id of the mask token
 
     def around(self, rows: Ids) -> Ids:
         """Put the frame around rows of ids, int64[R, L] to int64[R, L + frame]."""
@@ -49,11 +43,7 @@ class Frame:
 
 
 def read_frame(tokenizer: "PreTrainedTokenizerBase") -> Frame:
-    """Ask a tokenizer what it puts around a sentence.
-
-    Raises:
-        UserError: when it has no mask token, or changes a text between special tokens.
-    """
+    """Ask a tokenizer what it puts around a sentence."""
     mask = tokenizer.mask_token_id
     if mask is None:
         raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no mask token, which masked scoring needs")
@@ -69,7 +59,7 @@ def read_frame(tokenizer: "PreTrainedTokenizerBase") -> Frame:
 
 
 def masked_context_length(config: Mapping[str, object]) -> int | None:
-    """Return the most tokens, frame included, that a masked model can read, or None when it sets no limit.
+    """Return the most tokens, frame included, that a masked model can read, or None without a limit.
 
     RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer of them than
     ``max_position_embeddings`` says.
@@ -82,17 +72,11 @@ def masked_context_length(config: Mapping[str, object]) -> int | None:
 
 
 def number_words(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> Ids:
-    """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces.
+    """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces, int64[tokens].
 
-    Where a script has no spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all
-    that stands between two spaces, the whole sentence as a rule.
-
-    Returns:
-        int64[tokens], aligned with ``sentences.tokens``; pieces of one word have the same number within a sentence, and
-        a token of no word has one of its own, below 0.
-
-    Raises:
-        UserError: as ``check_knows_words``.
+    Pieces of one word have the same number within a sentence; a token of no word has one of its own, below 0. In a
+    script without spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all that
+    stands between two spaces, usually the whole sentence.
     """
     check_knows_words(tokenizer)
     texts = with_space(sentences.texts) if sentences.leading_space else sentences.texts
@@ -107,11 +91,7 @@ def number_words(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> 
 
 
 def check_knows_words(tokenizer: "PreTrainedTokenizerBase") -> None:
-    """Refuse a tokenizer that knows no words.
-
-    Raises:
-        UserError: when it does not say which tokens are of one word, or takes all of a text for one.
-    """
+    """Refuse a tokenizer that does not say which tokens are of one word, or takes all of a text for one."""
     if not tokenizer.is_fast:
         raise UserError(
             _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")

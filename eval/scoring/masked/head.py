@@ -21,19 +21,12 @@ from eval.scoring.text.sentences import Scores
 
 @dataclass(frozen=True)
 class Queries:
-    """Rows of tokens of which some are masked, and the tokens whose probability is asked for.
+    """Rows of tokens of which some are masked, and the tokens whose probability is asked for."""
 
-    Attributes:
-        rows: int64[R, L].
-        positions: int64[R], the column that is asked for in each row.
-        contexts: int64[T], the row a token is asked for in.
-        targets: int64[T], that token.
-    """
-
-    rows: torch.Tensor
-    positions: torch.Tensor
-    contexts: torch.Tensor
-    targets: torch.Tensor
+    rows: torch.Tensor  # int64[R, L]
+    positions: torch.Tensor  # int64[R], the column that is asked for in each row
+    contexts: torch.Tensor  # int64[T], the row a token is asked for in
+    targets: torch.Tensor  # int64[T], that token
 
     def to(self, device: torch.device) -> "Queries":
         """Move all four to a device."""
@@ -58,7 +51,7 @@ def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
 
 
 def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
-    """Read hidden states and leave the output layer to ``OutputLayer``: no logits but those asked for are kept.
+    """Read hidden states and leave the output layer to ``OutputLayer``: only the logits that are asked for are kept.
 
     Raises:
         TypeError: when the model's output layer is not a linear one in float32.
@@ -111,7 +104,7 @@ def _by_parts(
 
 
 def _forward(model: PreTrainedModel, rows: torch.Tensor) -> torch.Tensor:
-    """Ask for logits with every token in view, the one that a model pads with too."""
+    """Ask for logits with every token in view, even the token that the model pads with."""
     takes_mask = "attention_mask" in inspect.signature(model.forward).parameters
     logits: torch.Tensor = model(
         input_ids=rows, **({"attention_mask": torch.ones_like(rows)} if takes_mask else {})
@@ -138,7 +131,7 @@ def _only_at(model: PreTrainedModel, positions: torch.Tensor) -> Iterator[None]:
 
 @contextmanager
 def _capture_input(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
-    """Collect what a layer is given, and give it nothing to do."""
+    """Record the layer's input and skip its computation."""
     seen: list[torch.Tensor] = []
 
     def take(_module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:

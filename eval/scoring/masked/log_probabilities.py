@@ -32,16 +32,13 @@ def token_log_probabilities(
     batch_tokens: int,
     advance: Advance | None = None,
 ) -> Scores:
-    """Score every token that counts, with dropout switched off.
+    """Score every token that counts, float64[tokens] natural logs with NaN for the others, with dropout switched off.
 
     Args:
         sentences: at least one token each; those not ``scored`` are read and never masked for their own sake.
         words: int64[tokens] of ``number_words`` for within-word left-to-right scores, None for the original ones.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
         advance: called after each batch with the number of sentences done.
-
-    Returns:
-        float64[tokens], natural log probabilities, aligned with ``sentences.tokens``; NaN where a token does not count.
 
     Raises:
         NotFiniteError: when a log probability is not finite.
@@ -84,34 +81,22 @@ def _chunks(sentences: Sentences, frame: Frame) -> Iterator[Ids]:
 
 @dataclass(frozen=True)
 class _Layout:
-    """The queries of sentences of equal length: one for each token that counts, sentence after sentence.
+    """The queries of sentences of equal length: one for each token that counts, sentence after sentence."""
 
-    Attributes:
-        rows: int64[queries, L + frame], what the model reads.
-        positions: int64[queries], the column that is asked for.
-        targets: int64[queries], the token that was there.
-        places: int64[queries], where that token stands among all tokens.
-        sentences: int64[queries], its sentence.
-        turns: int64[queries], the turn of the sentence in the group, from 0.
-    """
-
-    rows: Ids
-    positions: Ids
-    targets: Ids
-    places: Ids
-    sentences: Ids
-    turns: Ids
+    rows: Ids  # int64[queries, L + frame], what the model reads
+    positions: Ids  # int64[queries], the column that is asked for
+    targets: Ids  # int64[queries], the token that was there
+    places: Ids  # int64[queries], the place of that token among all tokens
+    sentences: Ids  # int64[queries], its sentence
+    turns: Ids  # int64[queries], the number of the sentence in the group, from 0
     size: int
 
     def probe(self) -> Queries:
-        """Take the first and the last query of the first sentence to try a model on."""
+        """Return the first and the last query of the first sentence, to try a model on."""
         return self._queries(np.unique([0, int(np.searchsorted(self.turns, self.turns[0], side="right")) - 1]))
 
     def batches(self, batch_tokens: int) -> Iterator[tuple[Queries, Ids, int]]:
-        """Yield queries to make, the tokens they answer, and how many sentences are then done.
-
-        Members of a pair may read the same once the token they differ in is masked: equal queries are made once.
-        """
+        """Yield queries to make, the tokens they answer, and how many sentences are then done."""
         keys = np.column_stack([self.rows, self.positions])
         codes, distinct = pd.factorize(np.array([key.tobytes() for key in keys], dtype=object))
         by_code = np.argsort(codes, kind="stable")

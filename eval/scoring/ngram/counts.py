@@ -7,29 +7,18 @@ from eval.scoring.text.sentences import Flags, Ids
 
 
 class NgramCounts:
-    """Counts in the training sequences that were added so far.
+    """Counts of n-grams in the training sequences that were added so far.
 
     The tokens of a sequence but the first are the ones that a model predicts; each is counted after the tokens before
-    it in the same sequence, never across sequences. A token that no sentence is made of, such as the document
-    separator, is a context and is not counted itself, as in the project's unigram probabilities.
+    it in the same sequence, never across sequences. Tokens that no sentence is made of, such as the document separator
+    (not in ``counted``, bool[vocabulary]), are contexts and not counted themselves, as in the project's unigram
+    probabilities.
 
     Time is linear in the tokens. Memory is that of the inventory, and 8 bytes for each different token after each
     context: at most contexts times vocabulary, in a corpus far fewer.
-
-    Attributes:
-        unigrams: int64[vocabulary], of every token, also of those that are not counted in what follows.
-        grams: c(h w) of the orders from 2, int64[n-grams].
-        followed: c(h), how many counted tokens follow the contexts of these orders, int64[contexts].
-        distinct: N1+(h, .), how many different ones.
-        tokens: how many tokens were added, each once, as a prediction.
     """
 
     def __init__(self, inventory: Inventory, counted: Flags) -> None:
-        """Begin with no tokens.
-
-        Args:
-            counted: bool[vocabulary], the tokens that sentences are made of.
-        """
         self._inventory, self._counted = inventory, counted
         sizes = [len(one) for one in inventory.continued]
         self.tokens = 0

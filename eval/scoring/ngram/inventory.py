@@ -15,15 +15,11 @@ Numbers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class SentenceNgrams:
-    """The numbers of the n-grams that end at each token of some sentences.
+    """The numbers of the n-grams that end at each token of some sentences."""
 
-    Attributes:
-        grams: of the orders from 1, int32[tokens]; -1 where fewer tokens stand before it in the sentence.
-        contexts: of the orders from 2, int32[tokens]: the number of the same n-gram without its last token, among those
-            of the order below.
-    """
-
-    grams: tuple[Numbers, ...]
+    grams: tuple[Numbers, ...]  # of the orders from 1, int32[tokens]; -1 where fewer tokens precede it in the sentence
+    # Of the orders from 2, int32[tokens]: the number of the same n-gram without its last token, among those of the
+    # order below.
     contexts: tuple[Numbers, ...]
 
 
@@ -33,29 +29,18 @@ class Inventory:
 
     Those of each order are numbered from 0. One of an order n above 1 has a key: the number of its first n - 1 tokens
     times the size of the vocabulary, plus its last token.
-
-    Attributes:
-        vocabulary: one more than the largest token id.
-        unigrams: int64[vocabulary], the number of each token; -1 for a token that no sentence has.
-        keys: of the orders from 2, int64[n-grams], sorted.
-        continued: of the orders from 1, bool[n-grams]: whether a token follows it in a sentence: it is a context.
-        sentences: where the n-grams stand.
     """
 
-    vocabulary: int
-    unigrams: Ids
-    keys: tuple[Ids, ...]
+    vocabulary: int  # one more than the largest token id
+    unigrams: Ids  # int64[vocabulary], the number of each token; -1 for a token that no sentence has
+    keys: tuple[Ids, ...]  # of the orders from 2, int64[n-grams], sorted
+    # Of the orders from 1, bool[n-grams]: whether it is the context of a token in a sentence.
     continued: tuple[Flags, ...]
-    sentences: dict[Sentences, SentenceNgrams]
+    sentences: dict[Sentences, SentenceNgrams]  # where the n-grams are
 
 
 def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary: int) -> Inventory:
-    """Number the n-grams of sentences.
-
-    Args:
-        start: the token before every sentence; None for none.
-        vocabulary: one more than the largest token id.
-    """
+    """Number the n-grams of sentences, each after the token ``start``; ``vocabulary`` is the largest id + 1."""
     distinct = list(dict.fromkeys(sentences))
     tokens, depths, places = _join(distinct, start)
     types, numbers = np.unique(tokens, return_inverse=True)
@@ -77,11 +62,11 @@ def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary:
 
 
 def _join(sentences: Sequence[Sentences], start: int | None) -> tuple[Ids, Ids, list[Ids]]:
-    """Put all sentences one after the other, each behind the start token.
+    """Join all sentences, each behind the start token.
 
     Returns:
-        The tokens; how many tokens stand before each, up to the start of its sentence; and where the tokens of each
-        element of ``sentences`` are.
+        The tokens; how many tokens precede each, up to the start of its sentence; and where the tokens of each element
+        of ``sentences`` are.
     """
     begun = 0 if start is None else 1
     places: list[Ids] = []

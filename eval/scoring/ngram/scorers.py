@@ -20,13 +20,9 @@ from ucurve.token_stream.run import RunTokens
 
 
 class Ngram(TokenScorer):
-    """The log probability of the whole sentence by an n-gram model of the training tokens so far.
+    """The log probability of the whole sentence by an n-gram model of the training tokens so far."""
 
-    Attributes:
-        order: how many tokens an n-gram has.
-    """
-
-    order: ClassVar[int]
+    order: ClassVar[int]  # tokens of an n-gram
     loads = "n-grams"
     fits_parameters = False
 
@@ -61,11 +57,7 @@ class Ngram(TokenScorer):
         }
 
     def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> SeenNgrams:
-        """Count n-grams up to the step, going on from an earlier step of the same training tokens.
-
-        Raises:
-            UserError: when the token stream is not in the run's cache.
-        """
+        """Count n-grams up to the step, continuing from an earlier step of the same training tokens."""
 
         def list_all() -> SeenNgrams:
             return SeenNgrams(self._batches(), sentences, self.start.id, self.info.vocabulary, self.info.special)

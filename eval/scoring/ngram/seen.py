@@ -17,7 +17,10 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class SeenNgrams:
-    """Counts of the n-grams of sentences in the tokens of a run up to a step; takes the place of a loaded model."""
+    """Counts of the n-grams of sentences in the tokens of a run up to a step, which take the place of a loaded model.
+
+    ``excluded`` are the ids that no sentence is made of.
+    """
 
     def __init__(
         self,
@@ -27,11 +30,6 @@ class SeenNgrams:
         vocabulary: int,
         excluded: Collection[int],
     ) -> None:
-        """Number the n-grams of sentences; ``up_to`` counts them. Arguments as of ``list_ngrams``.
-
-        Args:
-            excluded: ids that no sentence is made of.
-        """
         self._training, self._excluded = training, excluded
         self._inventory = list_ngrams(sentences, start, vocabulary)
         self._counted = np.ones(vocabulary, dtype=bool)
@@ -40,11 +38,11 @@ class SeenNgrams:
 
     @property
     def followers(self) -> tuple[int, ...]:
-        """As of ``NgramCounts``."""
+        """How many different tokens after contexts of each order are kept, 8 bytes each."""
         return self._counts.followers
 
     def up_to(self, step: int) -> "SeenNgrams":
-        """Count on to a step; from the beginning where the step is behind what is counted."""
+        """Continue counting up to a step; from the beginning if more is counted already."""
         if step < self._step:
             self._step, self._counts = 0, self._none()
         last_line = time.monotonic()

@@ -29,9 +29,6 @@ def log_probabilities(
         tokens: int64[tokens], what ``ngrams`` was made of.
         excluded: ids that no sentence is made of.
         add_k: what is added to every count of a single token.
-
-    Returns:
-        float64[tokens].
     """
     probabilities = np.exp(log_unigrams(counts.unigrams, excluded, add_k))[tokens]
     for level in range(order - 1):

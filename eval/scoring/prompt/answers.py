@@ -31,17 +31,11 @@ Choice = Literal["good", "bad", "invalid"]
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model answered to one question.
+    """What a model answered to one question."""
 
-    Attributes:
-        texts: the answers as they were written.
-        chosen: ``good``, ``bad`` or ``invalid`` of each pair.
-        lp_good: float64[pairs], natural log probability that the first token spells the good sentence's letter.
-    """
-
-    texts: list[str]
-    chosen: list[Choice]
-    lp_good: Scores
+    texts: list[str]  # the answers as they were written
+    chosen: list[Choice]  # for each pair
+    lp_good: Scores  # float64[pairs], natural log probability that the first token spells the good sentence's letter
     lp_bad: Scores
 
     @property
@@ -57,7 +51,7 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class PromptScores:
-    """The answers to both questions, and to what."""
+    """The chats, and the answers to both questions."""
 
     prompts: Prompts
     answers: dict[Question, Answers]
@@ -76,12 +70,10 @@ def ask_pairs(
     Chats of equal length go together, so that nothing is padded; no chat sees another one.
 
     Args:
-        prompts: by ``chat_prompts`` with that tokenizer.
         batch_tokens: most tokens of the chats of one forward pass (a longer chat goes alone).
         advance: called after each batch with the number of chats done, two for each pair in all.
 
     Raises:
-        UserError: when the model's context does not hold a chat and its answer.
         RunError: when a probability is not finite, naming the pair.
     """
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
@@ -130,13 +122,8 @@ def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> t
 
 
 def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
-    """Answer chats of equal length greedily.
-
-    Not by ``model.generate``: a chat model's own generation settings (penalties, temperature) would change the answer.
-
-    Returns:
-        The logits of the first token, [B, V], and the tokens of each answer up to its end.
-    """
+    """Answer chats of equal length greedily: the logits of the first token, [B, V], and the tokens of each answer."""
+    # Not by model.generate, where a chat model's own settings (penalties, temperature) would change the answer.
     first, cache = _step(model, chats, None)
     answer, ends = first.argmax(-1, keepdim=True), ends.to(chats.device)
     while answer.shape[1] < ANSWER_TOKENS and not torch.isin(answer, ends).any(1).all():
@@ -204,7 +191,7 @@ def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArr
 
 
 def prompt_notes(scores: PromptScores) -> dict[str, object]:
-    """Return further facts about the answers for the reader of the score's key file."""
+    """Return facts about the answers for the reader of the score's key file."""
     prompts = scores.prompts
     return {
         "questions": {question: getattr(prompts.questions, question) for question in QUESTIONS},

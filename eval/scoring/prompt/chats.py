@@ -23,25 +23,16 @@ _SPACES = ("", " ", *WORD_MARKS)  # what vocabularies write before a letter that
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """Every chat of a benchmark, up to where the model answers.
-
-    Attributes:
-        seed: of the order of the two sentences.
-        good_first: bool[pairs], whether the good sentence is A.
-        ids: tokens of the chats: those of all pairs with the first question, then with the second.
-        letters: the tokens that spell A, and those that spell B.
-        template_sha256: hash of the tokenizer's chat template.
-        sha256: hash of what the answers and their reading depend on, beside model and tokenizer.
-    """
+    """Every chat of a benchmark, up to where the model answers."""
 
     pairs: pd.DataFrame
     questions: Questions
-    seed: int
-    good_first: Flags
-    ids: list[Ids]
-    letters: tuple[Ids, Ids]
-    template_sha256: str
-    sha256: str
+    seed: int  # of the order of the two sentences
+    good_first: Flags  # bool[pairs], whether the good sentence is A
+    ids: list[Ids]  # tokens of the chats: those of all pairs with the first question, then with the second
+    letters: tuple[Ids, Ids]  # the tokens that spell A, and those that spell B
+    template_sha256: str  # of the tokenizer's chat template
+    sha256: str  # of what the answers and their reading depend on, beside model and tokenizer
 
 
 def good_is_first(good: str, bad: str, seed: int) -> bool:
@@ -50,11 +41,7 @@ def good_is_first(good: str, bad: str, seed: int) -> bool:
 
 
 def chat_prompts(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
-    """Write the chats of all pairs, one for each pair and question, with the model's chat template.
-
-    Raises:
-        UserError: when the tokenizer has no chat template, the template fails, or no token spells a letter.
-    """
+    """Write the chats of all pairs, one for each pair and question, with the model's chat template."""
     template = _template(tokenizer)
     letters = _letter_tokens(tokenizer, "A"), _letter_tokens(tokenizer, "B")
     members = list(zip(pairs["good"], pairs["bad"], strict=True))
@@ -121,11 +108,7 @@ def _sha256(texts: Iterable[str]) -> str:
 
 
 def check_prompt_length(prompts: Prompts, context: int | None) -> None:
-    """Refuse chats that the model's context cannot hold together with an answer; nothing is ever cut.
-
-    Raises:
-        UserError: naming the pair with the longest chat, its length and the limit.
-    """
+    """Refuse chats that the model's context cannot hold together with an answer; nothing is ever cut."""
     lengths = np.array([len(ids) for ids in prompts.ids])
     needed = int(lengths.max()) + ANSWER_TOKENS - 1  # the last token of an answer is not read
     if context is not None and needed > context:

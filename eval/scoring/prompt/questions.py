@@ -26,21 +26,13 @@ _LIKE_LATIN = str.maketrans("АВав", "ABab")  # Cyrillic letters that look th
 
 @dataclass(frozen=True)
 class Wording:
-    """One language's words.
+    """One language's words."""
 
-    Attributes:
-        opening: says that two sentences follow.
-        grammaticality: asks which one is grammatically correct.
-        acceptability: asks which one is most natural in everyday use.
-        letter: asks for a single letter.
-        answer: what an answer may be announced with, before a colon.
-    """
-
-    opening: str
-    grammaticality: str
-    acceptability: str
-    letter: str
-    answer: tuple[str, ...]
+    opening: str  # says that two sentences follow
+    grammaticality: str  # asks which one is grammatically correct
+    acceptability: str  # asks which one is most natural in everyday use
+    letter: str  # asks for a single letter
+    answer: tuple[str, ...]  # what an answer may be announced with, before a colon
 
 
 _FILE = Path(__file__).with_name("wordings.yaml")
@@ -52,36 +44,22 @@ WORDINGS = {
 
 @dataclass(frozen=True)
 class Questions:
-    """Both questions as they are put.
+    """Both questions as they are put."""
 
-    Attributes:
-        language: ISO 639-3 code of the language that was asked for.
-        source: the language whose text is used, or ``own`` for a user's text.
-        grammaticality: the text, with ``{a}`` and ``{b}`` where the sentences go.
-        answer: what an answer may be announced with, before a colon.
-    """
-
-    language: str
-    source: str
-    grammaticality: str
+    language: str  # ISO 639-3 code of the language that was asked for
+    source: str  # the language whose text is used, or `own` for a user's text
+    grammaticality: str  # the text, with `{a}` and `{b}` where the sentences go
     acceptability: str
-    answer: tuple[str, ...]
+    answer: tuple[str, ...]  # what an answer may be announced with, before a colon
 
     def ask(self, question: Question, first: str, second: str) -> str:
-        """Put two sentences into a question; what looks like a place for one in a sentence stays as it is."""
+        """Put two sentences into a question; braces within a sentence stay as they are."""
         sentences = {"a": first, "b": second}
         return _SLOT.sub(lambda slot: sentences[slot[1]], getattr(self, question))
 
 
 def questions_for(language: str, own: Mapping[str, str] | None = None) -> Questions:
-    """Return the questions for a language; English ones for a language that has none here.
-
-    Args:
-        own: a user's own texts of both questions, by their names, with ``{a}`` and ``{b}`` once each.
-
-    Raises:
-        UserError: when a user's text is missing, unknown or lacks a place for a sentence.
-    """
+    """Return the questions for a language, in English if it has none here, or a user's ``own`` texts by their names."""
     source = language if language in WORDINGS else FALLBACK
     words = WORDINGS[source]
     answer = tuple(dict.fromkeys((*words.answer, *WORDINGS[FALLBACK].answer)))
@@ -107,7 +85,7 @@ def _check_own(own: Mapping[str, str]) -> None:
 
 
 def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
-    """Read the one letter a model answered with.
+    """Read the one letter a model answered with; None for an invalid answer.
 
     The rule: signs and white space may precede the letter, and so may a word that announces it with a colon, any number
     of times. The letter is A or B, small or capital, full-width or a Cyrillic one of the same shape. The end, a sign or
@@ -115,9 +93,6 @@ def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
 
     Args:
         announced: the words that may precede a colon.
-
-    Returns:
-        The letter, or None for an invalid answer.
     """
     text = unicodedata.normalize("NFKC", answer)
     words = "|".join(re.escape(unicodedata.normalize("NFKC", word)) for word in announced)

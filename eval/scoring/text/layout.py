@@ -13,17 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TokenLayout:
-    """The tokens of distinct sentences, the same for every model with one tokenizer.
-
-    Attributes:
-        places: int64[tokens, 2], the characters of each token in its sentence, from and to; None where the tokenizer
-            does not say.
-        words: None where white space does not delimit the words, or where there are no ``places``.
-    """
+    """The tokens of distinct sentences, the same for every model with one tokenizer."""
 
     sentences: Sentences
+    # int64[tokens, 2], the characters of each token, from and to; None if the tokenizer does not say.
     places: Ids | None
-    words: Words | None
+    words: Words | None  # None where white space does not delimit the words, or without `places`
 
 
 def make_layout(sentences: Sentences, tokenizer: "PreTrainedTokenizerBase") -> TokenLayout:

@@ -33,33 +33,21 @@ class NotFiniteError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Distinct sentences and where the pairs use them.
+    """Distinct sentences and where the pairs use them."""
 
-    Attributes:
-        texts: the sentences; one that is scored on two spans is listed twice.
-        tokens: int64, the ids of all sentences one after the other, no special token added.
-        starts: int64[sentences + 1], where each sentence begins in ``tokens``.
-        good: int64[pairs], the sentence that is a pair's good member.
-        bad: int64[pairs], likewise the bad member.
-        scored: bool[tokens], the tokens whose log probabilities count; at least one of each sentence.
-        spans: int64[sentences, 2], the characters that are scored, from and to.
-        straddling: sentences with a token that has characters on both sides of a border of the span; it counts.
-        leading_space: whether every sentence is read with a space before it, which is not in ``texts``.
-    """
-
-    texts: list[str]
-    tokens: Ids
-    starts: Ids
-    good: Ids
-    bad: Ids
-    scored: Flags
-    spans: Ids
-    straddling: int = 0
-    leading_space: bool = False
+    texts: list[str]  # a sentence that is scored on two spans is listed twice
+    tokens: Ids  # int64, the ids of all sentences one after the other, no special token added
+    starts: Ids  # int64[sentences + 1], where each sentence begins in `tokens`
+    good: Ids  # int64[pairs], the sentence that is a pair's good member
+    bad: Ids  # int64[pairs], likewise the bad member
+    scored: Flags  # bool[tokens], the tokens whose log probabilities count; at least one of each sentence
+    spans: Ids  # int64[sentences, 2], the characters that are scored, from and to
+    straddling: int = 0  # sentences with a token that has characters on both sides of a border of the span; it counts
+    leading_space: bool = False  # whether every sentence is read with a space before it, which is not in `texts`
     _computed: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """Return what ``compute`` gives, called once for a key as long as these sentences are kept."""
+        """Return the result of ``compute``, called once for a key as long as these sentences are kept."""
         if key not in self._computed:
             self._computed[key] = compute()
         return cast(Result, self._computed[key])
@@ -114,13 +102,10 @@ def encode(
     Args:
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
             word is not a character of the word's token.
-        bare: leave the first token of every sentence out of what counts, and what it stands for out of the spans, as
-            reading without a start token does. (A tokenizer that cannot say what that is leaves the spans whole.)
-        leading_space: read every sentence with a space before it, whatever the language; it is no character of it.
-
-    Raises:
-        UserError: when a sentence or the part of it that counts has no token, the pairs do not have the part, or the
-            tokenizer cannot say which characters a token stands for and a part is asked for.
+        bare: read without a start token: the first token of every sentence does not count, nor do its characters belong
+            to the spans. (A tokenizer that cannot say which they are leaves the spans whole.)
+        leading_space: read every sentence with a space before it, in any language; it is not a character of the
+            sentence.
     """
     codes, texts, spans = _distinct(pairs, part)
     tokens, lengths, places = _tokenize(texts, tokenizer, part, bare, leading_space)
@@ -175,7 +160,7 @@ def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
 
 
 def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences:
-    """Leave the first token of every sentence out of what counts, and its characters out of the spans."""
+    """Do not count the first token of every sentence, and remove its characters from the spans."""
     scored, spans, heads = sentences.scored.copy(), sentences.spans, sentences.starts[:-1]
     scored[heads] = False
     if places is not None:
@@ -208,12 +193,9 @@ def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None,
     """Refuse sentences that the model's context cannot hold; nothing is ever cut.
 
     Args:
-        context: the most tokens of a sentence that the model can read, or None when it has no limit. (A causal model
-            reads the start token and all tokens but the last, so its positions are the limit.)
+        context: the most tokens of a sentence that the model can read, or None without a limit. (A causal model reads
+            the start token and all tokens but the last, so its positions are the limit.)
         trainable: whether the model is of this suite, so that the user can choose its context.
-
-    Raises:
-        UserError: naming the longest sentence, its length, the limit, how many pairs fit and what can be done.
     """
     lengths = sentences.lengths
     if context is None or lengths.max() <= context:

@@ -13,19 +13,10 @@ _OF_EACH: dict[Part, str] = {"target": "condition_", "region": "region_"}  # and
 
 
 def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]:
-    """Give the span of characters that counts in each good or each bad sentence.
+    """Return the span of characters that counts in each good or each bad sentence, as ``first`` and ``end``.
 
-    Args:
-        pairs: the pair table; a target needs the column ``condition``, with which both members begin, or
-            ``condition_good`` and ``condition_bad``, with which each begins, and a region ``region_good`` and
-            ``region_bad``, as ``from:to`` in characters, the last not included.
-
-    Returns:
-        ``first`` and ``end``, a number for each pair.
-
-    Raises:
-        UserError: when the pairs lack a column, a sentence does not begin with its condition or ends with it, or a
-            region is not a span of characters of its sentence.
+    A target needs the column ``condition``, with which both members begin, or ``condition_good`` and ``condition_bad``;
+    a region needs ``region_good`` and ``region_bad``, as ``from:to`` in characters, the last not included.
     """
     texts = pairs[side].tolist()
     if part == "whole":
@@ -47,7 +38,7 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
 
 
 def _published(pairs: pd.DataFrame, column: str) -> str:
-    """Say what to do where the file has a column of the name, which the card does not take for what it is called."""
+    """Describe the remedy if the file has a column of the name that the card does not map to it."""
     if f"published_{column}" not in pairs:
         return ""
     key = f"columns: {{{column}: {column}}} in the card, or custom.columns.{column}={column}"

@@ -18,17 +18,13 @@ WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write 
 
 
 def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
-    """Find the characters each token stands for, without the white space around them.
+    """Find the characters of each token in its text, without the white space around them, int64[tokens, 2].
 
-    A token of white space alone keeps it. A token without character has the white space before it, and at the
+    A token of white space alone keeps it. A token without characters has the white space before it, and at the
     beginning of a text, where it marks a beginning, the first character.
 
     Args:
-        texts: the texts, none of them empty.
-        offsets: for each text and token, first character and end, as the tokenizer gives them.
-
-    Returns:
-        int64[tokens, 2], first character and end within the text, of all texts one after the other.
+        offsets: for each text, none of them empty, and token: first character and end, as the tokenizer gives them.
     """
     owner = np.repeat(np.arange(len(texts)), [len(row) for row in offsets])
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
@@ -40,7 +36,7 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
 
 
 def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[np.bool_], base: Ids) -> Ids:
-    """Give a token without character one that it stands for."""
+    """Give a token without characters one that it stands for."""
     first, end = given.T
     empty = first >= end
     behind_space = (first > 0) & ((first >= sizes) | ~solid[base + np.maximum(first - 1, 0)])
@@ -49,7 +45,7 @@ def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[np.bool_], base: Ids) -> 
 
 
 def _trimmed(places: Ids, solid: npt.NDArray[np.bool_]) -> Ids:
-    """Take white space from both ends of spans that hold something else."""
+    """Remove white space from both ends of spans that hold something else."""
     numbers = np.arange(len(solid))
     none = np.full(1, len(solid))
     following = np.minimum.accumulate(np.append(np.where(solid, numbers, len(solid)), none)[::-1])[::-1]
@@ -73,9 +69,9 @@ def tokenize(
     """Tokenize texts.
 
     Args:
-        placed: whether to say which characters a token stands for; a fast tokenizer can.
-        leading_space: whether to read every text with a space before it, which is no character of the text; a token
-            that is this space alone stands for the first character.
+        placed: whether to return the characters of each token; a fast tokenizer can.
+        leading_space: read every text with a space before it, which is not a character of the text; a token that is
+            this space alone has the first character.
 
     Returns:
         int64[tokens] of all texts one after the other; how many each has, int64[texts]; and where asked for, the
@@ -108,7 +104,7 @@ def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bo
 
 
 def _looked_up(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> tuple[Ids, Ids] | None:
-    """Look characters up in a table, when they are all the tokens there are; None otherwise."""
+    """Look characters up in a table, if every token is a single character; else return None."""
     pipeline = json.loads(tokenizer.backend_tokenizer.to_str())
     table, whole = character_table(pipeline), "".join(texts)
     if table is None or any(token["content"] in whole for token in pipeline["added_tokens"]):
@@ -125,20 +121,17 @@ def _single_places(lengths: Ids) -> Ids:
 def _choose_call(
     texts: list[str], tokenizer: "PreTrainedTokenizerBase"
 ) -> Callable[[list[str]], Sequence[Sequence[int]]]:
-    """Choose what gives the token ids of some texts.
-
-    What the library's call makes of each result takes as long as the tokenizing. Its fast tokenizers are asked without
-    that, after one call that switches off truncation and padding set in their file.
-    """
+    """Choose the function that returns the token ids of some texts."""
     if not _calls_library(tokenizer):
         return lambda some: tokenizer(some, **_BARE)["input_ids"]
-    tokenizer(texts[:1], **_BARE)
+    tokenizer(texts[:1], **_BARE)  # switches off truncation and padding set in its file
+    # What the library's call makes of each result takes as long as the tokenizing.
     ask = tokenizer.backend_tokenizer.encode_batch_fast
     return lambda some: [one.ids for one in ask(some, add_special_tokens=False)]
 
 
 def _calls_library(tokenizer: "PreTrainedTokenizerBase") -> bool:
-    """Say whether a call of a tokenizer is the library's own for fast tokenizers, not one of a class below it."""
+    """Say whether a tokenizer's call is the library's own for fast tokenizers, not that of a subclass."""
     from transformers import PreTrainedTokenizerFast
 
     ways = ("__call__", "_encode_plus")

@@ -15,31 +15,23 @@ _LONGEST = 6.0  # characters of a word in such a script on average, where white 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The words of some texts, one text after the other.
+    """The words of some texts, one text after the other."""
 
-    Attributes:
-        starts: int64[texts + 1], where the words of each text begin among those of all.
-        owner: int64[tokens], the word of each token among those of all texts.
-    """
-
-    starts: Ids
-    owner: Ids
+    starts: Ids  # int64[texts + 1], where the words of each text begin among those of all
+    owner: Ids  # int64[tokens], the word of each token among those of all texts
 
     def sums(self, values: Scores) -> Scores:
-        """Sum a value of every token over each word, float64[words].
-
-        A word is NaN when one of its tokens is, or when no token begins in it.
-        """
+        """Sum a value of every token over each word, float64[words]; NaN where it is, or where no token begins."""
         size = int(self.starts[-1])
         totals = np.bincount(self.owner, weights=values, minlength=size)
         return np.where(np.bincount(self.owner, minlength=size) > 0, totals, np.nan)
 
 
 def delimits_words(texts: Sequence[str]) -> bool:
-    """Say whether white space delimits the words of texts.
+    """Say whether white space delimits the words of texts, as it does in most scripts.
 
-    It does in most scripts. Text in a script without spaces (Chinese, Japanese, Thai) has words only when spaces were
-    put between them: in at least half of these texts, with pieces of six characters on average at most.
+    Text in a script without spaces (Chinese, Japanese, Thai) has words only when spaces were put between them: in at
+    least half of these texts, with pieces of six characters on average at most.
     """
     unspaced = {letter for letter in set("".join(texts)) if unicodedata.name(letter, "").startswith(_UNSPACED)}
     pieces = [text.split() for text in texts if not unspaced.isdisjoint(text)]
@@ -51,13 +43,12 @@ def delimits_words(texts: Sequence[str]) -> bool:
 
 
 def number_words(texts: Sequence[str], starts: Ids, places: Ids) -> Words:
-    """Find the word in which each token begins.
+    """Find the word in which each token begins; each text has a word.
 
-    White space before a word belongs to that word, white space at the end of a text to the last one. A token that
-    spans two words counts to the first.
+    White space before a word belongs to that word, white space at the end of a text to the last one. A token that spans
+    two words counts to the first.
 
     Args:
-        texts: each with a word.
         starts: int64[texts + 1], where the tokens of each text begin.
         places: int64[tokens, 2], the characters of each token in its text (``eval.scoring.text.tokenize.tokenize``).
     """
