@@ -1,9 +1,9 @@
 """The axes of charts: accuracy in percent with a line at chance, and log axes with labels where there is room."""
 
+import altair as alt
 import pandas as pd
 
-from analysis.charts.spec import Spec, quantity
-from analysis.plotting.style import TokenAxis, percent_bottom
+from analysis.plotting.style import TokenAxis
 
 _MARGIN = 0.03  # between the marks and the ends of a log axis, as a share of its length
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
@@ -18,70 +18,75 @@ _POWER = (
 )
 
 
-def token_axis(axis: TokenAxis) -> Spec:
+def token_axis(axis: TokenAxis) -> alt.X:
     """Return the axis of training tokens with a place for 0, the field ``place`` of ``token_place``.
 
     Left of the first tokens, where only 0 has a place, it has neither labels nor ticks.
     """
     before = f"datum.value < {axis.first * 0.999:.5g}"
-    ticks = {"tickOpacity": {"condition": {"test": before, "value": 0}, "value": 1}}
-    scale = _log_scale(axis.zero, axis.last)
-    return quantity("place", "Training tokens (log scale)", scale=scale, axis=_log_axis(_COUNT, before) | ticks)
+    return _log_axis("place", "Training tokens (log scale)", (axis.zero, axis.last), _COUNT, before)
 
 
-def token_place(axis: TokenAxis) -> Spec:
-    """Return the transform that says where a number of tokens is drawn."""
-    return {"calculate": f"datum.tokens > 0 ? datum.tokens : {axis.zero:.5g}", "as": "place"}
+def token_place(axis: TokenAxis) -> str:
+    """Return the expression of the place where a number of tokens is drawn."""
+    return f"datum.tokens > 0 ? datum.tokens : {axis.zero:.5g}"
 
 
-def trained_axis(tokens: pd.Series) -> Spec:
+def trained_axis(tokens: pd.Series) -> alt.X:
     """Return the axis of training tokens above 0."""
-    return quantity("tokens", "Training tokens (log scale)", scale=_scale_of(tokens), axis=_log_axis(_COUNT))
+    return _log_axis("tokens", "Training tokens (log scale)", (tokens.min(), tokens.max()), _COUNT)
 
 
-def flops_axis(flops: pd.Series) -> Spec:
+def flops_axis(flops: pd.Series) -> alt.X:
     """Return the axis of training FLOPs, labeled in powers of ten."""
-    return quantity("flops", "Training FLOPs (6ND, log scale)", scale=_scale_of(flops), axis=_log_axis(_POWER))
+    return _log_axis("flops", "Training FLOPs (6ND, log scale)", (flops.min(), flops.max()), _POWER)
 
 
-def percent_axis(table: pd.DataFrame) -> Spec:
-    """Return the axis of accuracies, for rows of fractions."""
-    lowest = float(table[["low", "accuracy"]].min().min())  # a lone seed of several has no low
-    scale = {"domain": [100 * percent_bottom(lowest), 101], "nice": False, "zero": False}
-    return quantity("accuracy", "Accuracy (%)", scale=scale, axis={"grid": True})
+def percent_axis(bottom: float, field: str = "accuracy") -> alt.Y:
+    """Return the axis of accuracies in percent.
+
+    Args:
+        bottom: where it begins, a fraction.
+    """
+    scale = alt.Scale(domain=[100 * bottom, 101], nice=False, zero=False)
+    return alt.Y(field=field, type="quantitative", title="Accuracy (%)", scale=scale, axis=alt.Axis(grid=True))
 
 
-def chance_line() -> Spec:
+def chance_line() -> alt.Chart:
     """Return a dotted line at 50 %."""
-    mark = {"type": "rule", "color": "#767676", "strokeDash": [1, 3], "clip": True, "aria": False}
-    return {"data": {"values": [{}]}, "mark": mark, "encoding": {"y": {"datum": 50}}}
+    rule = alt.Chart(alt.InlineData([{}])).mark_rule(color="#767676", strokeDash=[1, 3], clip=True, aria=False)
+    line: alt.Chart = rule.encode(y=alt.datum(50))
+    return line
 
 
-def untrained_place(axis: TokenAxis, tokens: pd.Series) -> list[Spec]:
+def untrained_place(axis: TokenAxis) -> list[alt.Chart]:
     """Return line and label of the place of models before training, which stay with it under zoom and pan."""
-    if not tokens.eq(0).any():
-        return []
-    data = {"values": [{"place": float(f"{axis.zero:.5g}")}]}
-    at = {"field": "place", "type": "quantitative"}
-    inside = {"condition": {"test": "inrange(datum.place, domain('x'))", "value": 1}, "value": 0}
-    line = {"type": "rule", "color": "#999", "strokeDash": [4, 3], "clip": True, "aria": False}
-    label = {"type": "text", "text": "untrained", "y": {"expr": "height + 13"}, "fontSize": 11.5, "color": "#333"}
+    place = alt.Chart(alt.InlineData([{"place": float(f"{axis.zero:.5g}")}])).encode(x="place:Q")
+    inside = {"test": "inrange(datum.place, domain('x'))", "value": 1}
+    label = place.mark_text(
+        text="untrained", y=alt.ExprRef("height + 13"), fontSize=11.5, color="#333", clip=False, aria=False
+    )
     return [
-        {"data": data, "mark": line, "encoding": {"x": at}},
-        {"data": data, "mark": label | {"clip": False, "aria": False}, "encoding": {"x": at, "opacity": inside}},
+        place.mark_rule(color="#999", strokeDash=[4, 3], clip=True, aria=False),
+        label.encode(opacity=alt.OpacityValue(0, condition=inside)),
     ]
 
 
-def _scale_of(values: pd.Series) -> Spec:
-    return _log_scale(float(values.min()), float(values.max()))
+def _log_axis(field: str, title: str, ends: tuple[float, float], label: str, never: str = "false") -> alt.X:
+    """Return a log axis that is labeled at 1, at 1, 2 and 5, or everywhere, with grid lines at powers of ten.
 
-
-def _log_scale(low: float, high: float) -> Spec:
+    Args:
+        never: the test of places that have neither labels nor ticks.
+    """
+    low, high = map(float, ends)
     margin = (high / low) ** _MARGIN if high > low else 2.0
-    return {"type": "log", "domain": [low / margin, high * margin], "nice": False}
+    scale = alt.Scale(type="log", domain=[low / margin, high * margin], nice=False)
+    axis = alt.Axis(
+        labelExpr=f"{never} || !({_HAS_ROOM}) ? '' : {label}", labelOverlap=True,
+        gridOpacity=_hidden_if(f"{never} || {_DIGIT} !== 1"), tickOpacity=_hidden_if(never),
+    )  # fmt: skip
+    return alt.X(field=field, type="quantitative", title=title, scale=scale, axis=axis)
 
 
-def _log_axis(label: str, never: str = "false") -> Spec:
-    """Return a log axis that is labeled at 1, at 1, 2 and 5, or everywhere, with grid lines at powers of ten."""
-    grid = {"condition": {"test": f"{never} || {_DIGIT} !== 1", "value": 0}, "value": 1}
-    return {"labelExpr": f"{never} || !({_HAS_ROOM}) ? '' : {label}", "labelOverlap": True, "gridOpacity": grid}
+def _hidden_if(test: str) -> dict[str, object]:
+    return {"condition": {"test": test, "value": 0}, "value": 1}

@@ -5,25 +5,68 @@ The tables are those that the figures for papers are drawn of (``analysis.curves
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+import altair as alt
 import pandas as pd
 
-from analysis.charts import axes, spec
-from analysis.charts.spec import Column, Spec
+from analysis.charts import axes, parts
+from analysis.charts.offline import OfflineChart
+from analysis.charts.parts import CURVES, LEVELS, Column, Rows
 from analysis.plotting.facets import OVER_RUNS, line_names
-from analysis.plotting.style import TokenAxis, line_styles, readable, size_colors
+from analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
 from ucurve.fields import format_count
 
-Lines = Literal["group", "phenomenon", "value"]
+Lines = Literal["group", "phenomenon", "value", "curve"]
 
 ALL = "all phenomena"
-_TITLES = {"linking": "Linking function", "group": "Runs", "phenomenon": "Phenomenon", "value": "Value", "loss": "Loss"}
+_TITLES = {
+    "linking": "Linking function", "group": "Runs", "phenomenon": "Phenomenon", "value": "Value", "curve": "Curve",
+    "loss": "Loss",
+}  # fmt: skip
+_NUMBERS = ("step", "tokens", "runs", "accuracy", "low", "high", "whole")
 _SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "triangle-left")
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
 
-def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "group") -> Spec:
+@dataclass(frozen=True)
+class LearningLayout:
+    """All that a chart of learning curves shows except its numbers; charts of equal layouts differ in data alone.
+
+    Attributes:
+        columns: the names of a row.
+        lines: which of them the lines are.
+        levels: names of level lines, which have colors as the lines have.
+        tokens: the first and last count above 0.
+        bottom: of the axis of accuracies, a fraction.
+        counts_pairs: whether points tell their number of pairs ``n``.
+    """
+
+    columns: tuple[Column, ...]
+    lines: Lines
+    levels: tuple[str, ...]
+    tokens: tuple[float, float]
+    bottom: float
+    has_untrained: bool
+    has_band: bool
+    has_partial: bool
+    counts_pairs: bool
+    is_clickable: bool
+
+    @property
+    def menus(self) -> list[Column]:
+        """The columns with a menu: those with several values that are not the lines."""
+        return [column for column in self.columns if column.name != self.lines and column.has_several]
+
+    @property
+    def line(self) -> Column:
+        """The lines with the level lines."""
+        (column,) = (column for column in self.columns if column.name == self.lines)
+        return Column(column.name, column.title, (*column.values, *self.levels))
+
+
+def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "group") -> OfflineChart:
     """Return the chart of accuracy against training tokens.
 
     Args:
@@ -31,25 +74,52 @@ def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "g
         lines: what the lines are. Of the other columns of names, those with several values have a menu, which begins
             with the first.
     """
+    layout = learning_layout(table, lines)
+    return parts.filled(draw_layout(layout), title, note, {CURVES: learning_rows(table, layout)})
+
+
+def learning_layout(
+    table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, clickable: bool = False
+) -> LearningLayout:
+    """Lay a chart out for a table of ``learning_chart``.
+
+    Args:
+        levels: what is drawn as level lines: a name in the column of the lines, with ``accuracy`` and ``low``.
+        clickable: whether a page listens to clicks on points.
+    """
     named, axis = _with_names(table), TokenAxis(table["tokens"])
-    columns = {name: _column(named, name) for name in _TITLES if name in named}
-    line = columns[lines]
-    menus = [column for column in columns.values() if column != line and len(column.values) > 1]
-    numbers = ["step", "tokens", "runs", "accuracy", "low", "high", "whole"]
-    where = {"x": axes.token_axis(axis), "y": axes.percent_axis(table)}
-    marks = [
-        axes.chance_line(), *axes.untrained_place(axis, table["tokens"]), *_band_and_line(line, where, table),
-        *_points(line, where, partial=not table["whole"].all()),
-        _rings(line, where, [*_name_values(columns), *_accuracy_values(), *_counts("runs", "step", "tokens")]),
-    ]  # fmt: skip
-    return spec.chart(
-        title, note, spec.nest(_in_percent(named), list(columns), numbers), marks,
-        params=[*map(spec.menu, menus), *spec.alone_menu(line)],
-        transform=[*map(spec.keep_chosen, menus), spec.flatten(numbers), axes.token_place(axis), _band_text(".2f")],
+    drawn = table if levels is None else pd.concat([table, levels])
+    return LearningLayout(
+        tuple(_column(named, name) for name in _TITLES if name in named), lines,
+        () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str))),
+        (axis.first, axis.last), percent_bottom(lowest_of(drawn)), bool(table["tokens"].eq(0).any()),
+        bool(table["low"].notna().any()), not table["whole"].all(), "n" in table, clickable,
     )  # fmt: skip
 
 
-def flops_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
+def learning_rows(table: pd.DataFrame, layout: LearningLayout) -> Rows:
+    """Write the rows of a table as the data of the chart that ``draw_layout`` returns."""
+    return parts.nest(_in_percent(_with_names(table)), [column.name for column in layout.columns], _numbers(layout))
+
+
+def draw_layout(layout: LearningLayout) -> OfflineChart:
+    """Return the chart of learning curves without its data."""
+    axis, line = TokenAxis(layout.tokens), layout.line
+    base = alt.Chart().encode(x=axes.token_axis(axis), y=axes.percent_axis(layout.bottom))
+    low = axes.percent_axis(layout.bottom, "low") if layout.has_band else None
+    tips = [*parts.name_tips(layout.columns), *_accuracy_tips(), *_counts("runs", "step", "tokens")]
+    tips += _counts("n") if layout.counts_pairs else []
+    marks = [
+        axes.chance_line(), *(axes.untrained_place(axis) if layout.has_untrained else []),
+        *_band_and_line(base, line, low, by_line=not layout.is_clickable), *([_levels(line)] if layout.levels else []),
+        *_points(base, line, partial=layout.has_partial),
+        parts.rings(base, line, tips, [layout.lines, "step"] if layout.is_clickable else None),
+    ]  # fmt: skip
+    chart = parts.layered(marks, layout.menus, line, _numbers(layout))
+    return parts.with_band_text(chart.transform_calculate(place=axes.token_place(axis)), ".2f")
+
+
+def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     """Return the chart of accuracy against training FLOPs; several phenomena have a menu.
 
     Args:
@@ -58,72 +128,55 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
     named = _with_names(table)
     is_point = named["reference"] == ""
     points, levels = named[is_point], named[~is_point]
-    labels = _model_labels(points)
+    labels = model_labels(points)
     models = Column("model", "Model", tuple(labels.values()))
     phenomena = _column(named, "phenomenon")
-    menus = [phenomena] if len(phenomena.values) > 1 else []
+    menus = [phenomena] if phenomena.has_several else []
     points = points.assign(model=points["model"].astype(str).map(labels), several=points["band"].eq(OVER_RUNS))
     names = ["group", "model", "variant", "series", "phenomenon"]
     numbers = ["step", "flops", "tokens", "runs", "accuracy", "low", "high", "final", "several"]
-    where = {"x": axes.flops_axis(points["flops"]), "y": axes.percent_axis(table)}
-    columns = {"group": _column(points, "group"), "model": models, "phenomenon": phenomena}
-    flops = spec.quantity("flops", "FLOPs", format=".3~e")
-    marks = [
-        axes.chance_line(), *_level_lines(levels, menus), *_model_lines(models, list(labels), where, points),
-        _rings(models, where, [*_name_values(columns), *_accuracy_values(), flops, *_counts("runs", "step", "tokens")]),
+    bottom = percent_bottom(lowest_of(table))
+    base = alt.Chart().encode(x=axes.flops_axis(points["flops"]), y=axes.percent_axis(bottom))
+    tips = [
+        *parts.name_tips([_column(points, "group"), models, phenomena]), *_accuracy_tips(),
+        parts.number_tip("flops", "FLOPs", ".3~e"), *_counts("runs", "step", "tokens"),
     ]  # fmt: skip
-    return spec.chart(
-        title, note, spec.nest(_in_percent(points), names, numbers), marks,
-        params=[*map(spec.menu, menus), *spec.alone_menu(models)],
-        transform=[*map(spec.keep_chosen, menus), spec.flatten(numbers), _band_text(".2f")],
-    )  # fmt: skip
+    marks = [
+        axes.chance_line(), *([] if levels.empty else [_reference_lines(levels, menus)]),
+        *_model_lines(base, models, list(labels), points), parts.rings(base, models, tips),
+    ]  # fmt: skip
+    chart = parts.with_band_text(parts.layered(marks, menus, models, numbers), ".2f")
+    data = {CURVES: parts.nest(_in_percent(points), names, numbers)}
+    if not levels.empty:
+        data[LEVELS] = parts.nest(_in_percent(levels), ["reference", "phenomenon"], ["accuracy"])
+    return parts.filled(chart, title, note, data)
 
 
-def loss_chart(table: pd.DataFrame, title: str, note: str) -> Spec:
+def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     """Return the chart of bits per byte against training tokens, for the rows of ``loss_table``."""
     named = _with_names(table)
     columns = {name: _column(named, name) for name in ("group", "loss")}
-    line, kinds = columns["group"], columns["loss"].values
+    line = columns["group"]
     numbers = ["tokens", "steps", "runs", "bits_per_byte", "low", "high"]
-    y = spec.quantity("bits_per_byte", "Loss (bits per byte)", scale={"zero": False})
-    where = {"x": axes.trained_axis(table["tokens"]), "y": y}
-    value = spec.quantity("bits_per_byte", "Bits per byte", format=".4~f")
-    training = {"transform": [{"filter": "datum.loss === 'training'"}]}
-    held_out = {"transform": [{"filter": "datum.loss !== 'training'"}]}
-    marks = [
-        *(mark | training for mark in _band_and_line(line, where, table)),
-        *(mark | held_out for mark in _points(line, where) if len(kinds) > 1),
-        _rings(line, where, [*_name_values(columns), value, spec.name("band", title="Band"),
-                             *_counts("runs", "steps", "tokens")]),
+    y = alt.Y("bits_per_byte:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
+    base = alt.Chart().encode(x=axes.trained_axis(table["tokens"]), y=y)
+    low = alt.Y("low:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
+    tips = [
+        *parts.name_tips(columns.values()), parts.number_tip("bits_per_byte", "Bits per byte", ".4~f"),
+        parts.band_tip("Band"), *_counts("runs", "steps", "tokens"),
     ]  # fmt: skip
-    return spec.chart(
-        title, note, spec.nest(named, list(columns), numbers), marks,
-        params=spec.alone_menu(line), transform=[spec.flatten(numbers), _band_text(".4~f")],
-    )  # fmt: skip
+    training, held_out = (base.transform_filter(f"datum.loss {sign} 'training'") for sign in ("===", "!=="))
+    marks = [
+        *_band_and_line(training, line, low if table["low"].notna().any() else None),
+        *(_points(held_out, line) if columns["loss"].has_several else []),
+        parts.rings(base, line, tips),
+    ]  # fmt: skip
+    chart = parts.with_band_text(parts.layered(marks, [], line, numbers), ".4~f")
+    return parts.filled(chart, title, note, {CURVES: parts.nest(named, list(columns), numbers)})
 
 
-def _with_names(table: pd.DataFrame) -> pd.DataFrame:
-    """Name runs and phenomena as the figures do."""
-    groups = table["group"].map(line_names(table["group"].dropna().unique(), table))
-    if "phenomenon" not in table:
-        return table.assign(group=groups)
-    phenomena = [ALL if name == "all" else readable(name) for name in table["phenomenon"].astype(str)]
-    return table.assign(group=groups, phenomenon=phenomena)
-
-
-def _column(table: pd.DataFrame, name: str) -> Column:
-    values = [str(value) for value in table[name].dropna().unique()]
-    if name == "phenomenon":
-        values.sort(key=lambda value: (value != ALL, value.casefold()))
-    return Column(name, _TITLES[name], tuple(values))
-
-
-def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
-
-
-def _model_labels(points: pd.DataFrame) -> dict[str, str]:
-    """Name every model with its parameters, smallest first."""
+def model_labels(points: pd.DataFrame) -> dict[str, str]:
+    """Name every model with its parameters, smallest first; ``model`` and ``parameters`` are columns of the table."""
     parameters = points.groupby("model")["parameters"].first().astype(float).sort_values(kind="stable")
     return {str(model): _model_label(str(model), size) for model, size in parameters.items()}
 
@@ -133,97 +186,101 @@ def _model_label(model: str, parameters: float) -> str:
     return model + counted
 
 
-def _color(line: Column) -> Spec:
-    scale = spec.colors(line, line_styles(line.values))
-    return spec.name(line.name, scale=scale, legend=spec.legend(line.values))
+def _with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """Name runs and phenomena as the figures do."""
+    if "group" in table:
+        table = table.assign(group=table["group"].map(line_names(table["group"].dropna().unique(), table)))
+    if "phenomenon" not in table:
+        return table
+    return table.assign(
+        phenomenon=[ALL if name == "all" else readable(name) for name in table["phenomenon"].astype(str)]
+    )
 
 
-def _band_and_line(line: Column, where: Spec, table: pd.DataFrame) -> list[Spec]:
-    around = {"y": {**where["y"], "field": "low"}, "y2": {"field": "high"}, "opacity": spec.band_opacity(line)}
-    band = {
-        "mark": {"type": "area", "clip": True, "aria": False},
-        "encoding": where | {"color": _color(line)} | around,
-    }
-    dashes = _color(line) | {"scale": spec.dashes(line, line_styles(line.values))}
-    mean = {
-        "mark": {"type": "line", "clip": True, "aria": False}, "params": [spec.zoom(), *spec.legend_choice(line)],
-        "encoding": where | {"color": _color(line), "strokeDash": dashes, "opacity": spec.opacity(line)},
-    }  # fmt: skip
-    return [band, mean] if table["low"].notna().any() else [mean]
+def _column(table: pd.DataFrame, name: str) -> Column:
+    values = [str(value) for value in table[name].dropna().unique()]
+    if name == "phenomenon":
+        values.sort(key=lambda value: (value != ALL, value.casefold()))
+    return Column(name, _TITLES[name], tuple(values))
 
 
-def _points(line: Column, where: Spec, *, partial: bool = False) -> list[Spec]:
+def _numbers(layout: LearningLayout) -> list[str]:
+    return [*_NUMBERS, *(["n"] if layout.counts_pairs else [])]
+
+
+def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
+
+
+def _color(line: Column) -> alt.Color:
+    return parts.color(line, [style.color for style in line_styles(line.values).values()])
+
+
+def _band_and_line(base: alt.Chart, line: Column, low: alt.Y | None, *, by_line: bool = True) -> list[alt.Chart]:
+    """Return the band, where its lower end is given, and the line, which is isolated by a click on it (``by_line``)."""
+    colored = base.encode(color=_color(line))
+    mean = colored.mark_line(clip=True, aria=False).encode(
+        strokeDash=parts.dashes(line, line_styles(line.values)), opacity=parts.opacity(line)
+    )
+    mean = mean.add_params(*parts.zoom_and_legend(line, by_line=by_line))
+    if low is None:
+        return [mean]
+    band = colored.mark_area(clip=True, aria=False)
+    return [band.encode(y=low, y2="high", opacity=parts.band_opacity(line)), mean]
+
+
+def _points(base: alt.Chart, line: Column, *, partial: bool = False) -> list[alt.Chart]:
     """Return the points; open ones, where there are ``partial`` ones, stand for only some of a line's runs."""
-    encoding = where | {"color": _color(line), "opacity": spec.opacity(line)}
-    mark = {"type": "point", "clip": True, "aria": False}
-    filled = {"mark": mark | {"filled": True, "size": 26}, "encoding": encoding}
-    some = {"mark": mark | {"fill": "white", "size": 20, "strokeWidth": 1}, "encoding": encoding}
-    return [filled, some | {"transform": [{"filter": "!datum.whole"}]}] if partial else [filled]
+    colored = base.encode(color=_color(line), opacity=parts.opacity(line))
+    filled = colored.mark_point(clip=True, aria=False, filled=True, size=26)
+    some = colored.mark_point(clip=True, aria=False, fill="white", size=20, strokeWidth=1)
+    return [filled, some.transform_filter("!datum.whole")] if partial else [filled]
 
 
-def _rings(line: Column, where: Spec, values: Sequence[Spec]) -> Spec:
-    """Return rings around the points: seen under the pointer, with the values, which screen readers say too."""
-    fields = [value["field"] for value in values if value["field"] != "band"]
-    said = " + '; ' + ".join(f"'{value['title']}: ' + datum.{value['field']}" for value in values)
-    look = {"fill": "transparent", "stroke": "#1b1b1b", "strokeWidth": 1.4, "opacity": 1}
-    mark = {"type": "point", "clip": True, "size": 150, "description": {"expr": said}}
-    return {
-        "mark": mark | look, "params": [spec.hover(fields)], "transform": spec.keep_picked(line),
-        "encoding": where | {"strokeOpacity": spec.hovered(), "tooltip": list(values)},
-    }  # fmt: skip
+def _levels(line: Column) -> alt.Chart:
+    """Return the level lines of models without checkpoints, which are rows of their own data."""
+    tips = [*parts.name_tips([line]), _accuracy_tips()[0]]
+    rule = alt.Chart(alt.NamedData(LEVELS)).mark_rule(strokeWidth=1.2, clip=True)
+    levels: alt.Chart = rule.encode(y="accuracy:Q", color=_color(line), opacity=parts.opacity(line), tooltip=tips)
+    return levels
 
 
-def _model_lines(models: Column, names: Sequence[str], where: Spec, points: pd.DataFrame) -> list[Spec]:
+def _model_lines(base: alt.Chart, models: Column, names: Sequence[str], points: pd.DataFrame) -> list[alt.Chart]:
     """Return checkpoints on the way as pale lines, and finished runs as markers with bars and dotted lines."""
     variants = sorted(set(points["variant"].astype(str)))
-    shapes = {"domain": variants, "range": [_SHAPES[place % len(_SHAPES)] for place in range(len(variants))]}
-    shape = spec.name("variant", scale=shapes, legend=spec.legend(variants, shapes=True) if len(variants) > 1 else None)
-    colors = {"domain": list(models.values), "range": list(size_colors(names).values())}
-    color = {"color": spec.name("model", scale=colors, legend=spec.legend(models.values))}
-    full, finished = where | color | {"opacity": spec.opacity(models)}, {"filter": "datum.final"}
-    bar = full | {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
-    series = [{"field": "series"}, {"field": "variant"}]
+    shape = alt.Shape(
+        "variant:N", legend=parts.legend(variants, shapes=True) if len(variants) > 1 else None,
+        scale=alt.Scale(domain=variants, range=[_SHAPES[place % len(_SHAPES)] for place in range(len(variants))]),
+    )  # fmt: skip
+    color = parts.color(models, size_colors(names).values())
+    colored = base.encode(color=color, opacity=parts.opacity(models))
+    way = colored.mark_line(clip=True, strokeWidth=1.2, aria=False).add_params(*parts.zoom_and_legend(models))
+    finished = colored.transform_filter("datum.final")
+    bars = finished.transform_filter("datum.several && isValid(datum.low)").mark_rule(clip=True, aria=False)
     return [
-        {"mark": {"type": "line", "clip": True, "strokeWidth": 1.2, "aria": False},
-         "params": [spec.zoom(), *spec.legend_choice(models)],
-         "encoding": full | {"detail": {"field": "group"}, "opacity": spec.opacity(models, 0.45)}},
-        {"mark": {"type": "line", "clip": True, "strokeDash": [1.5, 2], "aria": False}, "transform": [finished],
-         "encoding": full | {"detail": series}},
-        {"mark": {"type": "rule", "clip": True, "aria": False},
-         "transform": [finished, {"filter": "datum.several && isValid(datum.low)"}], "encoding": bar},
-        {"mark": {"type": "point", "clip": True, "filled": True, "size": 55, "aria": False}, "transform": [finished],
-         "encoding": full | {"shape": shape}},
-    ]  # fmt: skip
+        way.encode(detail="group:N", opacity=parts.opacity(models, 0.45)),
+        finished.mark_line(clip=True, strokeDash=[1.5, 2], aria=False).encode(detail=["series:N", "variant:N"]),
+        bars.encode(y="low:Q", y2="high"),
+        finished.mark_point(clip=True, filled=True, size=55, aria=False).encode(shape=shape),
+    ]
 
 
-def _level_lines(levels: pd.DataFrame, menus: Sequence[Column]) -> list[Spec]:
-    if levels.empty:
-        return []
+def _reference_lines(levels: pd.DataFrame, menus: Sequence[Column]) -> alt.Chart:
     names = list(dict.fromkeys(levels["reference"].astype(str)))
-    scale = {"domain": names, "range": [_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))]}
-    values = [spec.name("reference", title="Level"), spec.name("phenomenon", title="Phenomenon"), _accuracy_values()[0]]
-    return [{
-        "data": {"values": spec.nest(_in_percent(levels), ["reference", "phenomenon"], ["accuracy"])},
-        "transform": [*map(spec.keep_chosen, menus), spec.flatten(["accuracy"])],
-        "mark": {"type": "rule", "color": "#404040", "clip": True},
-        "encoding": {"y": {"field": "accuracy", "type": "quantitative"}, "tooltip": values,
-                     "strokeDash": spec.name("reference", scale=scale, legend=spec.legend(names))},
-    }]  # fmt: skip
+    scale = alt.Scale(domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))])
+    dash = alt.StrokeDash("reference:N", scale=scale, legend=parts.legend(names))
+    tips = parts.name_tips([Column("reference", "Level", ()), Column("phenomenon", "Phenomenon", ())])
+    rule: alt.Chart = alt.Chart(alt.NamedData(LEVELS)).mark_rule(color="#404040", clip=True)
+    rule = rule.encode(y="accuracy:Q", tooltip=[*tips, _accuracy_tips()[0]], strokeDash=dash)
+    for menu in menus:
+        rule = rule.transform_filter(parts.keep_chosen(menu))
+    return rule.transform_flatten(["accuracy"])
 
 
-def _name_values(columns: dict[str, Column]) -> list[Spec]:
-    return [spec.name(column.name, title=column.title) for column in columns.values()]
+def _accuracy_tips() -> list[alt.Tooltip]:
+    return [parts.number_tip("accuracy", "Accuracy (%)", ".2f"), parts.band_tip()]
 
 
-def _accuracy_values() -> list[Spec]:
-    return [spec.quantity("accuracy", "Accuracy (%)", format=".2f"), spec.name("band", title="Band (%)")]
-
-
-def _counts(*fields: str) -> list[Spec]:
-    titles = {"runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens"}
-    return [spec.quantity(field, titles[field], format=",") for field in fields]
-
-
-def _band_text(form: str) -> Spec:
-    text = f"format(datum.low, '{form}') + ' to ' + format(datum.high, '{form}')"
-    return {"calculate": f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'", "as": "band"}
+def _counts(*fields: str) -> list[alt.Tooltip]:
+    titles = {"runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs"}
+    return [parts.number_tip(field, titles[field]) for field in fields]

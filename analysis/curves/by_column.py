@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.charts.curves import learning_chart
-from analysis.charts.spec import Spec
+from analysis.charts.offline import OfflineChart
 from analysis.curves.learning import band_note, curve_table, draw_curves
 from analysis.data.groups import ALL, Groups, Ids, columns
 from analysis.data.runs import Run
@@ -124,7 +124,7 @@ def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: s
     return Drawing(name, heading, note, figure, table, learning_chart(rows, heading, note, "value"))
 
 
-def column_chart(table: pd.DataFrame, column: str) -> Spec:
+def column_chart(table: pd.DataFrame, column: str) -> OfflineChart:
     """Return the chart of the rows of ``column_table``, a line for each value."""
     return learning_chart(table, _heading(column), band_note(table), "value")
 

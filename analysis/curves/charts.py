@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
-from analysis.charts.spec import Spec
+from analysis.charts.offline import OfflineChart
 from analysis.curves.learning import curve_table
 from analysis.data.study import BenchmarkScores
 from analysis.plotting.figures import Drawing
@@ -31,7 +31,7 @@ def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.Data
     return pd.concat(tables, ignore_index=True)
 
 
-def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> Spec:
+def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> OfflineChart:
     """Return the chart of the rows of ``curve_tables`` with the lines asked for."""
     table = table[table["phenomenon"] != ""]
     overall = table["phenomenon"] == "all"

@@ -7,7 +7,7 @@ from functools import cached_property
 import pandas as pd
 
 from analysis.charts.curves import Lines, flops_chart, loss_chart
-from analysis.charts.notebook import NotebookChart, notebook_chart
+from analysis.charts.offline import OfflineChart
 from analysis.curves.by_column import column_chart, column_table
 from analysis.curves.charts import curve_chart, curve_tables
 from analysis.curves.flops import flops_table, with_references
@@ -31,7 +31,7 @@ _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 class NotebookScores(BenchmarkScores):
     """A benchmark of a study, scored in one way, with charts."""
 
-    def curve(self, by: str = "run", linking: str | None = None) -> NotebookChart:
+    def curve(self, by: str = "run", linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training tokens.
 
         Args:
@@ -51,9 +51,9 @@ class NotebookScores(BenchmarkScores):
         table = curve_tables(self, linking)
         if by == "phenomenon" and not set(table["phenomenon"]) - {"all", ""}:
             raise UserError(f"{self.benchmark} has no phenomena; draw it with by='run'")
-        return notebook_chart(curve_chart(table, self.benchmark, band_note(table), _LINES[by]), self._headline)
+        return curve_chart(table, self.benchmark, band_note(table), _LINES[by]).properties(title=self._headline)
 
-    def flops_curve(self) -> NotebookChart:
+    def flops_curve(self) -> OfflineChart:
         """Draw accuracy against training FLOPs, with a color for each model.
 
         Raises:
@@ -63,7 +63,9 @@ class NotebookScores(BenchmarkScores):
         points = flops_table(curve_table(self.curve_rows(), self.study.runs), self.study.runs)
         if points.empty:
             raise UserError(f"{self.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
-        return notebook_chart(flops_chart(with_references(points), self.benchmark, band_note(points)), self.curve_title)
+        return flops_chart(with_references(points), self.benchmark, band_note(points)).properties(
+            title=self.curve_title
+        )
 
     def items(self) -> pd.DataFrame:
         """Return what became of each pair in each run (``analysis.items.table.item_table``).
@@ -111,7 +113,7 @@ class NotebookScores(BenchmarkScores):
         """
         return column_table(same_pairs(self._histories_there)[0], column, self.ties_rule)
 
-    def _column_curve(self, column: str, linking: str | None) -> NotebookChart:
+    def _column_curve(self, column: str, linking: str | None) -> OfflineChart:
         if linking not in (None, self.linking):
             raise UserError(
                 f"curves by {column} are under the linking function of the study: open_study(runs, linking={linking!r})"
@@ -119,7 +121,7 @@ class NotebookScores(BenchmarkScores):
         pairs = self._histories[0].shared.table if self._histories else pd.DataFrame()
         if column not in pairs:
             raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
-        return notebook_chart(column_chart(self.column_curves(column), column), self._headline)
+        return column_chart(self.column_curves(column), column).properties(title=self._headline)
 
     @cached_property
     def _histories(self) -> list[History]:
@@ -164,7 +166,7 @@ class NotebookStudy(Study):
     def _charted(self) -> list[NotebookScores]:
         return [NotebookScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
-    def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> NotebookChart:
+    def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training tokens; see ``NotebookScores.curve``.
 
         Args:
@@ -180,7 +182,7 @@ class NotebookStudy(Study):
         """Return how far runs that differ in the seed only agree on pairs; see ``NotebookScores.agreement``."""
         return self._scored(benchmark).agreement()
 
-    def flops_curve(self, benchmark: str | None = None) -> NotebookChart:
+    def flops_curve(self, benchmark: str | None = None) -> OfflineChart:
         """Draw accuracy against training FLOPs; see ``NotebookScores.flops_curve``."""
         return self._scored(benchmark).flops_curve()
 
@@ -208,7 +210,7 @@ class NotebookStudy(Study):
             raise not_stored(scored)
         return table
 
-    def loss_curve(self) -> NotebookChart:
+    def loss_curve(self) -> OfflineChart:
         """Draw the loss in bits per byte against training tokens.
 
         Raises:
@@ -217,7 +219,7 @@ class NotebookStudy(Study):
         table = loss_table(self.metrics, self.held_out)
         if table.empty:
             raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
-        return notebook_chart(loss_chart(table, "Training curves", "Loss in bits per byte."), "Training curves")
+        return loss_chart(table, "Training curves", "Loss in bits per byte.").properties(title="Training curves")
 
     def _scored(self, benchmark: str | None) -> NotebookScores:
         found = [one for one in self.benchmarks() if benchmark in (None, one.benchmark)]

@@ -13,7 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, LineStyle, TokenAxis, drawing_style, percent_axis, readable
+from analysis.plotting.style import (
+    ONE_COLUMN,
+    TWO_COLUMNS,
+    LineStyle,
+    TokenAxis,
+    drawing_style,
+    lowest_of,
+    percent_axis,
+    readable,
+)
 
 Panels = Sequence[tuple[str, pd.DataFrame]]  # the title and the rows of each panel
 OVER_RUNS = "1 sample sd over runs"
@@ -69,7 +78,7 @@ def draw_over_tokens(
         table: the rows of all panels: ``tokens``, ``accuracy`` and ``low`` set the axes that the panels share.
     """
     axis, single = TokenAxis(table["tokens"]), len(panels) == 1
-    lowest = float(table[["low", "accuracy"]].min().min())  # a lone seed of several has no low
+    lowest = lowest_of(table)
 
     def draw_panel(axes: Axes, rows: pd.DataFrame) -> None:
         axis.apply(axes, most_ticks=7 if single else 3, minor=single)

@@ -3,10 +3,10 @@
 import io
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, drawing_style, readable
 from ucurve.errors import UserError
 from ucurve.storage.files import new_file, write_text
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 Format = Literal["png", "svg", "pdf"]
 
@@ -36,7 +39,7 @@ class Drawing:
     Attributes:
         title: what it shows, in a few words.
         note: how to read it, the meaning of its band included.
-        chart: the same as an interactive chart of Vega-Lite, for pages; None where there is none.
+        chart: the same as an interactive chart, for pages; None where there is none.
     """
 
     name: str
@@ -44,7 +47,7 @@ class Drawing:
     note: str
     figure: Figure = field(repr=False)
     table: pd.DataFrame = field(repr=False)
-    chart: Mapping[str, Any] | None = field(default=None, repr=False)
+    chart: "LayerChart | None" = field(default=None, repr=False)
 
     @property
     def pixels_wide(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
@@ -195,6 +196,11 @@ def percent_axis(axes: Axes, lowest: float) -> None:
     axes.set_ylim(percent_bottom(lowest), 1.01)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
     axes.axhline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+
+
+def lowest_of(table: pd.DataFrame) -> float:
+    """Return the lowest number to be drawn of the columns ``accuracy`` and ``low``; NaN where there is none."""
+    return float(table[["low", "accuracy"]].min().min())  # a lone seed of several has no low
 
 
 def percent_bottom(lowest: float) -> float:

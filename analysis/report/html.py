@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.charts.bundle import vega_script
-from analysis.charts.spec import has_menus
+from analysis.charts.parts import has_menus
 from analysis.plotting.figures import Drawing, render
 from analysis.plotting.style import ONE_COLUMN
 
@@ -163,7 +163,8 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
-            "chart": item.chart, "menus": item.chart is not None and has_menus(item.chart),
+            "chart": None if item.chart is None else item.chart.to_dict(validate=False),
+            "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
     numbers = f" Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
     names = list(item.table.columns)

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from altair import LayerChart
 
 from analysis.data.groups import columns, group
 from analysis.items.verdicts import RIGHT, TIE, WRONG
@@ -17,7 +18,7 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from tests.facts import write_run
 from ucurve.errors import UserError
-from workbench.explore.curves import curves, linking_functions, read_asked
+from workbench.explore.curves import curve_chart, curve_names, curves, linking_functions, read_asked
 from workbench.explore.library import Library, scored
 from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
 from workbench.explore.verdicts import shape_verdicts
@@ -273,6 +274,36 @@ def test_what_a_card_says_is_shown_first(library, tmp_path):
 def test_what_is_not_there_is_named(library, values, message):
     with pytest.raises(UserError, match=message):
         curves(library, read_asked(ask() | values))
+
+
+def test_the_chart_of_curves_is_that_of_the_report_with_the_numbers_of_the_table(library):
+    found = curves(library, read_asked(ask(by="phenomenon")))
+    table = pd.DataFrame(found["rows"], columns=found["columns"])
+    assert found["curves"] == {name: (table["group"][0], name) for name in ("first", "second")}
+    for line in found["data"]["curves"]:
+        rows = table[table["value"] == line["curve"]]
+        assert line["accuracy"] == pytest.approx([100 * value for value in rows["accuracy"]], rel=1e-4)
+        assert line["n"] == rows["n"].tolist()
+    spec = found["chart"] | {"datasets": found["chart"]["datasets"] | found["data"]}
+    LayerChart.from_dict(spec)  # checks it against the schema of Vega-Lite
+
+
+def test_a_slider_changes_the_data_of_the_chart_and_not_the_chart(library):
+    found = [curves(library, read_asked(ask(f"slln_lp:{alpha}"))) for alpha in (0.5, 0.55)]
+    assert found[0]["chart"] is found[1]["chart"]
+
+
+def test_a_curve_is_named_by_what_differs():
+    assert curve_names(["a", "b"], ["all"]) == {("a", "all"): "a", ("b", "all"): "b"}
+    assert curve_names(["a"], ["x", "y"]) == {("a", "x"): "x", ("a", "y"): "y"}
+    assert curve_names(["a", "b"], ["x"]) == {("a", "x"): "a: x", ("b", "x"): "b: x"}
+
+
+def test_models_without_checkpoints_are_level_lines():
+    table = pd.DataFrame(columns=["curve", "step", "tokens", "runs", "accuracy", "low", "high", "whole"], dtype=float)
+    found = curve_chart(table, pd.DataFrame({"curve": ["a model"], "accuracy": [0.75], "low": [0.7]}))
+    assert found["data"] == {"curves": [], "levels": [{"curve": "a model", "accuracy": 75.0}]}
+    LayerChart.from_dict(found["chart"])
 
 
 @pytest.mark.parametrize(

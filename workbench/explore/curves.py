@@ -1,13 +1,16 @@
-"""Curves under any linking function, counted anew from the stored scores: no model is asked."""
+"""Curves under any linking function, counted from the stored scores: no model is loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.charts.curves import LearningLayout, draw_layout, learning_layout, learning_rows
+from analysis.charts.parts import CURVES, LEVELS
 from analysis.curves.by_column import value_rows
 from analysis.curves.learning import curve_table
 from analysis.data.groups import ALL
@@ -22,6 +25,7 @@ from workbench.replies import Values, text_of
 
 Array = npt.NDArray[np.float64]
 
+_SHOWN = ("step", "tokens", "runs", "accuracy", "low", "high", "whole", "n")  # in a chart
 _USUAL = 12  # values that are drawn when none is named
 _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider
     "alpha": (0.0, 1.5, 0.05), "beta": (0.0, 2.0, 0.05), "gamma": (-10.0, 30.0, 0.5), "percent": (10.0, 100.0, 10.0),
@@ -95,31 +99,69 @@ def curves(library: Library, asked: Asked) -> dict[str, Any]:
     Returns:
         ``columns`` and ``rows`` of the curve table (``learning.curve_table``, its column ``phenomenon`` named
         ``value``) with ``n``, the pairs behind a point; ``values``, all values of the column with their pairs;
-        ``shown``, those that are drawn; ``levels``, the accuracies of models without checkpoints; ``ties_rule`` and
-        ``overall``, what a tie counts and what the curve of the whole benchmark is a mean over; ``notes``.
+        ``shown``, those that are drawn; ``curves``, line and value by the name of a curve; ``chart`` and ``data`` of
+        ``curve_chart``; ``ties_rule`` and ``overall``, what a tie counts and what the curve of the whole benchmark is a
+        mean over; ``notes``.
     """
     matrices, notes = usable_matrices(library, asked)
     sizes, shown = curve_values(matrices[0], asked)
     reported = matrices[0].reported
     rows = pd.concat([accuracy_rows(matrix, asked, shown, reported) for matrix in matrices], ignore_index=True)
     trained = rows[rows["step"] >= 0]
-    table = pd.DataFrame()
+    table = pd.DataFrame(columns=["group", "value", *_SHOWN], dtype=float)
     if len(trained):
         runs = [matrix.run for matrix in matrices if matrix.steps[0] >= 0]
         table = curve_table(trained, runs).rename(columns={"phenomenon": "value"})
-        table = table.assign(n=table["value"].map(sizes))
-    levels = rows.loc[rows["step"] < 0, ["run", "phenomenon", "accuracy", "ci_low", "ci_high"]]
+    table = table.assign(n=table["value"].map(sizes))
+    levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
+    named = curve_names({*table["group"], *levels["group"]}, shown)
     return {
         "columns": list(table.columns),
         "rows": table.to_numpy(dtype=object).tolist(),
         "values": [{"name": name, "n": n} for name, n in sizes.items()],
         "shown": shown,
-        "levels": levels.rename(columns={"phenomenon": "value"}).to_dict("records"),
+        "curves": {name: curve for curve, name in named.items()},
+        **curve_chart(_with_curves(table, named), _with_curves(levels, named)),
         "linking": asked.linking.name,
         "ties_rule": reported.ties_rule or USUAL_RULE,
         "overall": reported.overall if asked.by == ALL else OVER_PAIRS,
         "notes": notes,
     }
+
+
+def curve_names(lines: Collection[str], values: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Name each curve, a line and a value, by what differs between the curves."""
+    if list(values) == [ALL]:
+        return {(line, ALL): line for line in lines}
+    several = len(lines) > 1
+    return {(line, value): f"{line}: {value}" if several else value for line in lines for value in values}
+
+
+def _with_curves(table: pd.DataFrame, named: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    names = [named[curve] for curve in zip(table["group"], table["value"], strict=True)]
+    return table.assign(curve=names)[["curve", *table.columns.intersection(list(_SHOWN))]]
+
+
+def curve_chart(table: pd.DataFrame, levels: pd.DataFrame) -> dict[str, object]:
+    """Return the report's chart of these curves: ``chart``, which is the same while only numbers change, and ``data``.
+
+    Args:
+        table: rows of ``learning.curve_table`` with the names of the lines in ``curve``.
+        levels: ``curve``, ``accuracy`` and ``low`` of models without checkpoints.
+    """
+    layout = learning_layout(table, "curve", None if levels.empty else levels, clickable=True)
+    data = {CURVES: learning_rows(table, layout)}
+    if layout.levels:
+        rows = zip(levels["curve"], levels["accuracy"], strict=True)
+        data[LEVELS] = [{"curve": name, "accuracy": 100 * accuracy} for name, accuracy in rows]
+    return {"chart": _chart_without_data(layout), "data": data}
+
+
+@lru_cache(maxsize=16)
+def _chart_without_data(layout: LearningLayout) -> dict[str, object]:
+    """Make a chart once, as that takes longer than counting the points which a slider moves."""
+    chart: dict[str, object] = draw_layout(layout).to_dict(validate=False)
+    return chart
 
 
 def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str], reported: Reported) -> pd.DataFrame:

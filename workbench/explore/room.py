@@ -5,7 +5,6 @@ from typing import Any
 from analysis.data.groups import columns
 from analysis.data.runs import Run
 from ucurve.errors import UserError
-from workbench.explore.chart import curve_spec
 from workbench.explore.curves import curves, linking_functions, read_asked
 from workbench.explore.library import Library, scored
 from workbench.explore.pairs import KINDS, list_pairs, pair_history
@@ -26,7 +25,6 @@ def explore_room(settings: WorkbenchSettings) -> Room:
         (
             Action("GET", "runs", lambda _: _runs(library)),
             Action("GET", "benchmark", lambda values: _benchmark(library, values)),
-            Action("GET", "chart", lambda _: curve_spec()),
             Action("GET", "curves", lambda values: curves(library, read_asked(values))),
             Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
             Action("GET", "pairs", lambda values: list_pairs(library, read_asked(values), values)),

@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import altair
 import pandas as pd
 import pytest
 
-from analysis.charts.curves import flops_chart, learning_chart, loss_chart
-from analysis.charts.spec import Spec, nest
+from analysis.charts.curves import draw_layout, flops_chart, learning_chart, learning_layout, loss_chart
+from analysis.charts.offline import OfflineChart
+from analysis.charts.parts import nest
 from analysis.curves import charts
 from analysis.curves.charts import curve_tables
 from analysis.curves.flops import flops_table, with_references
@@ -33,6 +35,16 @@ def root(make_run: MakeRun, tmp_path: Path) -> Path:
     return tmp_path
 
 
+Spec = dict[str, Any]
+
+
+def _spec(chart: OfflineChart) -> Spec:
+    """What the page gets; reading it back checks it against the schema of Vega-Lite."""
+    spec = chart.to_dict(validate=False)
+    altair.LayerChart.from_dict(spec)
+    return spec
+
+
 def _drawn(chart: Spec, **names: str) -> pd.DataFrame:
     """The numbers of the lines of these names."""
     (line,) = [one for one in chart["datasets"]["curves"] if names.items() <= one.items()]
@@ -40,8 +52,8 @@ def _drawn(chart: Spec, **names: str) -> pd.DataFrame:
 
 
 def _levels(chart: Spec) -> list[str]:
-    layers = [layer["data"]["values"] for layer in chart["layer"] if "strokeDash" in layer["encoding"]]
-    return [row["reference"] for rows in layers for row in rows]
+    drawn = any(layer.get("data") == {"name": "levels"} for layer in chart["layer"])
+    return [row["reference"] for row in chart["datasets"]["levels"]] if drawn else []
 
 
 def _menus(chart: Spec) -> dict[str, list[str]]:
@@ -58,7 +70,7 @@ def _scale(chart: Spec, channel: str) -> Spec:
 
 def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: Path) -> None:
     scored = scored_of(root)
-    chart = learning_chart(curve_tables(scored), "Learning curves", "How to read them.", "phenomenon")
+    chart = _spec(learning_chart(curve_tables(scored), "Learning curves", "How to read them.", "phenomenon"))
     assert _menus(chart)["linking"] == ["slln_lp", "lp"]
     for linking in ("slln_lp", "lp"):
         rows = scored.rows[scored.rows["linking"] == linking]
@@ -71,7 +83,7 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
 
 
 def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(root: Path) -> None:
-    chart = learning_chart(curve_tables(scored_of(root)), "t", "n")
+    chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
     names = ["14m-10M-char-demo (2 runs)", "70m-10M-char-demo-s0"]
     scale = _scale(chart, "color")
     assert len(scale["domain"]) == 2
@@ -84,7 +96,7 @@ def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(roo
 
 
 def test_a_checkpoint_without_a_score_is_a_gap(root: Path) -> None:
-    chart = learning_chart(curve_tables(scored_of(root)), "t", "n")
+    chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
     line = next(one for one in chart["datasets"]["curves"] if one["group"].startswith("70m"))
     assert line["step"] == [0, 1, 4, 8, 16]
     assert line["accuracy"][3] is None
@@ -104,12 +116,34 @@ def test_every_chart_is_what_vega_lite_allows(root: Path) -> None:
     study, scored = study_of(root), scored_of(root)
     table = curve_table(scored.curve_rows(), study.runs)
     points = flops_table(table, study.runs)
-    flops = flops_chart(with_references(points, references), "t", "n")
-    loss = loss_chart(loss_table(study.metrics, study.held_out), "t", "n")
-    for chart in (learning_chart(table, "t", "n", "phenomenon"), flops, loss):
-        assert altair.LayerChart.from_dict(chart).to_dict()["layer"]  # from_dict checks it against the schema
-    assert [_levels(chart) for chart in (flops, flops_chart(with_references(points), "t", "n"))] == [["People"], []]
+    assert _spec(learning_chart(table, "t", "n", "phenomenon"))["layer"]
+    loss = _spec(loss_chart(loss_table(study.metrics, study.held_out), "t", "n"))
+    both = [flops_chart(with_references(points, levels), "t", "n") for levels in (references, None)]
+    assert [_levels(_spec(chart)) for chart in both] == [["People"], []]
     assert {one["loss"] for one in loss["datasets"]["curves"]} == {"training", "held-out"}
+
+
+def test_charts_of_the_same_names_differ_in_their_data_only(root: Path) -> None:
+    table = curve_table(scored_of(root).curve_rows(), study_of(root).runs)
+    moved = table.assign(accuracy=table["accuracy"] + 0.01)
+    assert learning_layout(table, "group") == learning_layout(moved, "group")
+    assert learning_layout(table, "group") != learning_layout(table.assign(low=0.1), "group")
+    charts = [_spec(learning_chart(one, "t", "n")) for one in (table, moved)]
+    data = [chart.pop("datasets")["curves"] for chart in charts]
+    assert charts[0] == charts[1]
+    assert data[0] != data[1]
+
+
+def test_level_lines_have_colors_of_their_own_and_a_place_on_the_axis(root: Path) -> None:
+    table = curve_table(scored_of(root).curve_rows(), study_of(root).runs).rename(columns={"group": "curve"})
+    levels = pd.DataFrame({"curve": ["a model"], "accuracy": [0.3], "low": [0.22]})
+    layout = learning_layout(table, "curve", levels, clickable=True)
+    chart = draw_layout(layout).to_dict()
+    scale = _scale(chart, "color")
+    assert scale["domain"] == [*dict.fromkeys(table["curve"]), "a model"]
+    assert len(set(scale["range"])) == len(scale["domain"])
+    assert layout.bottom == pytest.approx(0.2)
+    assert [one["select"]["fields"] for one in chart["params"] if one["name"] == "clicked"] == [["curve", "step"]]
 
 
 def test_numbers_are_written_short_and_names_once() -> None:

@@ -3,6 +3,7 @@ import hashlib
 import re
 
 import pandas as pd
+from altair import LayerChart
 from matplotlib.figure import Figure
 
 from analysis.plotting.figures import Drawing
@@ -48,7 +49,7 @@ def test_a_figure_is_embedded_with_its_title_and_note() -> None:
 
 
 def test_a_figure_with_a_chart_has_its_image_for_readers_without_scripts() -> None:
-    chart = {"description": "</script><img>", "params": []}
+    chart = LayerChart(layer=[], description="</script><img>")
     drawing = Drawing("name", "Title", "How to read it", Figure(), pd.DataFrame(), chart)
     text = report_html("t", [ReportSection("s", (drawing,))], {"name": b"\x89PNG"})
     assert '"\\u003c/script\\u003e\\u003cimg\\u003e"' in text

@@ -1,4 +1,4 @@
-"""Charts as Altair's own objects, which show themselves in a notebook without network."""
+"""Charts of Altair that show themselves in a notebook without network."""
 
 import hashlib
 import json
@@ -9,7 +9,6 @@ import altair
 from jinja2 import Environment
 
 from analysis.charts.bundle import vega_script
-from analysis.charts.spec import Spec
 
 # Altair's own pages write names into a script as they are, and load Vega from a server unless told otherwise.
 _PAGE = Environment(autoescape=True).from_string("""\
@@ -38,7 +37,7 @@ _DOCUMENT = Environment(autoescape=True).from_string("""\
 """)
 
 
-class NotebookChart(altair.LayerChart):
+class OfflineChart(altair.LayerChart):
     """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
 
     def save(self, fp: str | Path | IO[Any], *given: Any, **options: Any) -> None:
@@ -54,14 +53,8 @@ class NotebookChart(altair.LayerChart):
         else:
             fp.write(text)
 
-    def _repr_mimebundle_(self, *_args: Any, **_kwds: Any) -> Any:
+    def _repr_mimebundle_(self, *_args: object, **_kwds: object) -> dict[str, str]:
         """Show it in a notebook; the script that draws it, of about 900 KB, is part of what is shown."""
         chart = self.to_dict(validate=False)
         key = hashlib.sha256(json.dumps(chart).encode()).hexdigest()[:16]
         return {"text/html": _PAGE.render(key=key, script=vega_script(), chart=chart), "text/plain": repr(self)[:200]}
-
-
-def notebook_chart(chart: Spec, title: str) -> NotebookChart:
-    """Make a chart, with its title above it, one that shows itself."""
-    made: NotebookChart = NotebookChart.from_dict({**chart, "title": title})
-    return made

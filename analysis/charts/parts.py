@@ -1,0 +1,260 @@
+"""The parts that all charts share: data written small, colors, menus, zoom and the choice of a line.
+
+Names of runs, phenomena and linking functions stand in data, domains and options only, where Vega-Lite takes them as
+text, never in an expression.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import pandas as pd
+
+from analysis.charts.offline import OfflineChart
+from analysis.plotting.style import DASHES, LineStyle
+
+CURVES, LEVELS = "curves", "levels"  # the names of the data
+Rows = list[dict[str, object]]
+
+_HEIGHT = 340  # CSS pixels of the panel
+_PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
+_CLICKED = "clicked"
+_DIGITS = 5  # significant ones of the numbers in a chart
+_PALE = 0.08  # opacity of the lines that were not picked
+_BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
+_BESIDE = 60  # CSS pixels beside the panel: labels and title of the vertical axis
+_LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a line's sample with its margins
+_DASHES = dict(zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True))  # in CSS pixels
+_CONFIG = {
+    "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
+    "view": {"stroke": None},
+    "axis": {"labelColor": "#333", "titleColor": "#1b1b1b", "labelFontSize": 11.5, "titleFontSize": 12.5,
+             "titleFontWeight": "normal", "gridColor": "#e6e6e6", "domainColor": "#666", "tickColor": "#666"},
+    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"expr": "{bottom: {direction: 'vertical'}}"}},
+    "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of names of a chart, such as the phenomenon: lines, or a menu that chooses one of them."""
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+
+    @property
+    def has_several(self) -> bool:
+        """Say whether there is something to choose."""
+        return len(self.values) > 1
+
+
+def nest(table: pd.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> Rows:
+    """Write a table with its names once for each line: a row holds the names and a list for each column of numbers.
+
+    The chart makes rows of them again (flatten). Numbers have 5 significant digits, whole ones and truth values are
+    exact, and what is missing is null.
+    """
+    values = {name: [_short(value) for value in table[name].tolist()] for name in numbers}
+    groups = table.reset_index(drop=True).groupby(list(names), sort=False, observed=True, dropna=False)
+    return [
+        {name: str(value) for name, value in zip(names, key, strict=True)}
+        | {name: [values[name][place] for place in rows.index] for name in numbers}
+        for key, rows in groups
+    ]
+
+
+def _short(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    number = float(str(value))
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else float(f"{number:.{_DIGITS}g}")
+
+
+def layered(
+    layers: Sequence[alt.Chart], menus: Sequence[Column], lines: Column, numbers: Sequence[str]
+) -> OfflineChart:
+    """Put marks into one chart, as wide as the page, which has no data yet (``filled``).
+
+    Args:
+        layers: the lowest first.
+        menus: above the chart, each chooses one name of a column, at first its first.
+        lines: one of several can be isolated by a menu, for readers who use no pointer: a legend takes no keys.
+        numbers: the columns that ``nest`` writes as lists.
+    """
+    choices = [
+        alt.param(
+            column.name,
+            value=column.values[0],
+            bind=alt.binding_select(options=list(column.values), name=f"{column.title} "),
+        )
+        for column in menus
+    ]
+    if lines.has_several:
+        options, labels = [None, *lines.values], ["all", *lines.values]
+        only = alt.binding_select(options=options, labels=labels, name=f"Only {lines.title.lower()} ")
+        choices.append(alt.param(_ALONE, value=None, bind=only))
+    marks = [layers[0].add_params(*choices), *layers[1:]]
+    for place, mark in enumerate(marks):
+        mark.name = f"marks{place}"
+    chart = OfflineChart(
+        data=alt.NamedData(CURVES), layer=marks, width="container", height=_HEIGHT, config=_CONFIG,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+    )  # fmt: skip
+    for column in menus:
+        chart = chart.transform_filter(keep_chosen(column))
+    return chart.transform_flatten(list(numbers))
+
+
+def filled(chart: OfflineChart, title: str, note: str, data: Mapping[str, Rows]) -> OfflineChart:
+    """Return a chart with its data; screen readers say title and note."""
+    copy = chart.copy(deep=False)
+    copy.description, copy.datasets = f"{title}. {note}", dict(data)
+    return copy
+
+
+def has_menus(chart: alt.LayerChart) -> bool:
+    """Say whether a reader can choose something else than a chart shows at first."""
+    return isinstance(chart.params, list) and any(isinstance(one, alt.VariableParameter) for one in chart.params)
+
+
+def keep_chosen(column: Column) -> str:
+    """Return the filter that keeps what a menu chose."""
+    return f"datum.{column.name} === {column.name}"
+
+
+def zoom_and_legend(lines: Column, *, by_line: bool = True) -> list[alt.Parameter]:
+    """Return what a reader does with pointer and keys; one mark of a chart has it (``add_params``).
+
+    The control key with the wheel zooms, a drag moves, a double click resets; the wheel alone belongs to the page,
+    which would otherwise not scroll past a chart. A click on the legend isolates one of several lines, with the shift
+    key it adds or takes away one; a second click on the only one shows all again.
+
+    Args:
+        by_line: whether a click on the line itself does the same.
+    """
+    wheel = "wheel![event.ctrlKey || event.metaKey]"
+    zoom = alt.selection_interval(name="zoom", bind="scales", zoom=wheel)
+    if not lines.has_several:
+        return [zoom]
+    store = f"data('{_PICKED}_store')"
+    only = f"length({store}) === 1 && datum && {store}[0].values[0] === datum.value"
+    picked = alt.selection_point(
+        name=_PICKED,
+        fields=[lines.name],
+        on="click" if by_line else alt.Undefined,
+        clear="dblclick" if by_line else alt.Undefined,  # fails to compile without ``on``
+        toggle=f"event.shiftKey || {only}",
+        bind="legend",
+    )
+    return [zoom, picked]
+
+
+def _in_menu(lines: Column) -> str:
+    return f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"
+
+
+def _is_picked(lines: Column) -> dict[str, object]:
+    """Return the test whether a line is picked by both legend and menu."""
+    return {"and": [{"param": _PICKED}, _in_menu(lines)]}
+
+
+def keep_picked(chart: alt.Chart, lines: Column) -> alt.Chart:
+    """Return the chart without the lines that are not picked."""
+    if not lines.has_several:
+        return chart
+    return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
+
+
+def opacity(lines: Column, value: float = 1) -> alt.OpacityValue:
+    """Return the opacity of a mark: ``value`` while its line is picked, else pale."""
+    if not lines.has_several:
+        return alt.OpacityValue(value)
+    return _opacity_if(_is_picked(lines), value)
+
+
+def band_opacity(lines: Column) -> alt.OpacityValue:
+    """Return the opacity of bands: among many lines they are faint until a line is picked."""
+    if len(lines.values) <= _FEW:
+        return opacity(lines, _BAND)
+    one = {"or": [{"param": _PICKED, "empty": False}, f"datum.{lines.name} === {_ALONE}"]}
+    return _opacity_if({"and": [one, _is_picked(lines)]}, _BAND)
+
+
+def _opacity_if(test: dict[str, object], value: float) -> alt.OpacityValue:
+    return alt.OpacityValue(value * _PALE, condition={"test": test, "value": value})
+
+
+def rings(
+    base: alt.Chart, lines: Column, tips: Sequence[alt.Tooltip], clicked_by: Sequence[str] | None = None
+) -> alt.Chart:
+    """Return rings around the points: seen under the pointer, with the values, which screen readers say too.
+
+    Args:
+        tips: the values; all but a text named ``band`` tell a point from the others.
+        clicked_by: the columns that tell a point from the others in a page that listens to the signal ``clicked``; the
+            ring of a point that was clicked stays. None where no page listens.
+    """
+    facts = {str(tip["field"]): tip["title"] for tip in tips}
+    said = " + '; ' + ".join(f"'{title}: ' + datum.{field}" for field, title in facts.items())
+    fields = [field for field in facts if field != "band"]
+    choices = [alt.selection_point(name=_HOVER, fields=fields, on="pointerover", clear="pointerout")]
+    if clicked_by:
+        choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
+    shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
+    look = base.mark_point(
+        clip=True, size=150, fill="transparent", stroke="#1b1b1b", strokeWidth=1.4, opacity=1,
+        description=alt.ExprRef(said), cursor="pointer" if clicked_by else alt.Undefined,
+    ).encode(
+        strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips)
+    )  # fmt: skip
+    return keep_picked(look, lines).add_params(*choices)
+
+
+def color(lines: Column, colors: Iterable[str]) -> alt.Color:
+    """Return the colors of lines, with a legend."""
+    scale = alt.Scale(domain=list(lines.values), range=list(colors))
+    return alt.Color(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+
+
+def dashes(lines: Column, styles: Mapping[str, LineStyle]) -> alt.StrokeDash:
+    """Return the dashes of lines, in the same legend."""
+    scale = alt.Scale(domain=list(lines.values), range=[_DASHES[styles[line].dashes] for line in lines.values])
+    return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+
+
+def legend(names: Sequence[str], *, shapes: bool = False) -> alt.Legend:
+    """Return a legend of lines, or of shapes, below the chart, in as many columns as the page has room for."""
+    # The panel's own width is not asked for: it follows from the layout, after the height of the legend is taken.
+    room = f"((containerSize()[0] || width + {_BESIDE}) - {_BESIDE})"
+    letters = max(map(len, names), default=0)
+    look = {"symbolSize": 55} if shapes else {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2.5}
+    return alt.Legend(
+        orient="bottom", direction="horizontal", title=None, symbolOpacity=1,
+        columns=alt.ExprRef(f"max(1, floor({room} / {_SYMBOL + _LETTER * letters:g}))"),
+        labelLimit=alt.ExprRef(f"max(120, {room} - 30)"), **look,
+    )  # fmt: skip
+
+
+def name_tips(columns: Iterable[Column]) -> list[alt.Tooltip]:
+    """Return the tooltips of names."""
+    return [alt.Tooltip(field=column.name, type="nominal", title=column.title) for column in columns]
+
+
+def number_tip(field: str, title: str, form: str = ",") -> alt.Tooltip:
+    """Return the tooltip of a number, in a format of d3."""
+    return alt.Tooltip(field=field, type="quantitative", title=title, format=form)
+
+
+def band_tip(title: str = "Band (%)") -> alt.Tooltip:
+    """Return the tooltip of the text that ``with_band_text`` writes."""
+    return alt.Tooltip(field="band", type="nominal", title=title)
+
+
+def with_band_text(chart: OfflineChart, form: str) -> OfflineChart:
+    """Write the ends of each point's band as a text ``band``."""
+    text = f"format(datum.low, '{form}') + ' to ' + format(datum.high, '{form}')"
+    return chart.transform_calculate(band=f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'")
