@@ -44,14 +44,9 @@ __all__ = [
 
 
 def open_study(runs: str | Iterable[str], **settings: object) -> NotebookStudy:
-    """Read run folders for analysis.
+    """Read run folders for analysis, by a pattern such as ``runs/*`` or several.
 
-    Args:
-        runs: a pattern of run folders such as ``runs/*``, or several.
-        settings: further settings of ``analyze.py``, such as ``linking="slor"`` or ``benchmark="zhoblimp"``.
-
-    Raises:
-        UserError: when no run matches, a file of a run is broken, or a setting is wrong.
+    The settings are those of ``analyze.py``, such as ``linking="slor"`` or ``benchmark="zhoblimp"``.
     """
     patterns = runs if isinstance(runs, str) else list(runs)
     checked = check(AnalyzeSettings, {"runs": patterns, "out": "figures", **settings})

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
@@ -12,7 +11,7 @@ from ucurve.progress import say
 from ucurve.storage.files import write_text
 
 
-def analyze_command(values: dict[str, Any]) -> None:
+def analyze_command(values: dict[str, object]) -> None:
     """Analyze what a composed configuration asks for and print where the report is."""
     sys.stdout.write(f"report: {analyze(check(AnalyzeSettings, values))}\n")
 
@@ -20,9 +19,7 @@ def analyze_command(values: dict[str, Any]) -> None:
 def analyze(settings: AnalyzeSettings) -> Path:
     """Analyze run folders: write figures with the CSV behind each, tables, and the report, whose path is returned.
 
-    Raises:
-        UserError: when no run matches, a file of a run is broken, the linking function or benchmark is unknown, there
-            is nothing to draw, or ``out`` is a file. Nothing is written then.
+    Nothing is written when a run or a setting is wrong, or there is nothing to draw.
     """
     out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):

@@ -24,18 +24,11 @@ Linkings = Mapping[tuple[str, str], str]
 
 
 def headline(shown: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate the overall accuracy of each run before training and at its last scored checkpoint.
+    """Tabulate the accuracies of ``Study.shown_rows`` before training and at each run's last scored checkpoint.
 
-    Args:
-        shown: the rows that are shown first (``Study.shown_rows``).
-
-    Returns:
-        One row per run and benchmark: ``linking`` and ``overall`` (what the accuracy is a mean over: ``all`` pairs,
-        ``macro``: paradigms, ``macro_phenomena``), ``start`` (step 0, NaN where it has no score), ``accuracy``,
-        ``ci_low``, ``ci_high``, ``n`` (pairs), ``ties`` (how many of them score equal), ``ties_rule`` (what a tie
-        counts), ``step`` and ``tokens`` of the last scored checkpoint, ``checkpoints`` (how many have a score). Where a
-        benchmark has pairs that its paper does not count, ``n_published`` and ``accuracy_published`` are over all its
-        pairs.
+    ``overall`` is what the accuracy is a mean over (``all`` pairs, ``macro``: paradigms, ``macro_phenomena``),
+    ``start`` that of step 0 (NaN without a score), ``checkpoints`` how many have a score. Where a benchmark has pairs
+    that its paper does not count, ``n_published`` and ``accuracy_published`` are over all its pairs.
     """
     rows = overall(shown).astype(dict.fromkeys(("run", "benchmark", "scorer", "linking"), str))
     keys = ["run", "benchmark", "scorer"]
@@ -57,7 +50,7 @@ def headline(shown: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def headline_lines(table: pd.DataFrame) -> list[str]:
-    """Write the rows of ``headline`` for the terminal: accuracies in percent, and what they are of."""
+    """Write the rows of ``headline`` for the terminal: accuracies in percent, and what they are a mean over."""
     lines = []
     for row in table.to_dict("records"):
         start = "" if math.isnan(row["start"]) else f"{row['start']:.1%} -> "
@@ -67,7 +60,7 @@ def headline_lines(table: pd.DataFrame) -> list[str]:
 
 
 def provenance(runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate the settings, code and hardware of each run; nothing is known of a model that was not trained here."""
+    """Tabulate the settings, code and hardware of each run, as far as they are known."""
     rows = []
     for run in runs:
         row: dict[str, object] = {"run": run.label, "folder": str(run.folder), "status": run.status}
@@ -88,15 +81,9 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
 
 
 def missing(runs: Sequence[Run], scores: pd.DataFrame, linkings: Linkings) -> pd.DataFrame:
-    """List what is missing: unfinished runs, checkpoints that are absent, benchmarks, scores, linking functions.
+    """List as ``run``, ``missing`` and ``detail`` what is missing: checkpoints, benchmarks, scores, linking functions.
 
-    A run misses a benchmark when other runs were scored on it.
-
-    Args:
-        linkings: the linking function of the figures, by benchmark and scorer (``Study.linkings``).
-
-    Returns:
-        Columns ``run``, ``missing`` and ``detail``; no rows when nothing is missing.
+    A run misses a benchmark when other runs were scored on it. ``linkings`` is ``Study.linkings``.
     """
     rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linkings)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])

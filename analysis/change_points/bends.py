@@ -37,37 +37,23 @@ _BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """The changes of slope of one curve.
+    """The m changes of slope of one curve."""
 
-    Attributes:
-        p: that the curve has no change, not adjusted for the number of curves.
-        tokens: float64[m], the changes that the sequential test finds, ascending; one at least, whatever ``p`` is.
-        low, high: float64[m], percentile intervals of these places at 95 %, for m changes. They reach halfway to the
-            next checkpoint that is tried: a change between two of these is found at one of them.
-        slopes: float64[m + 1], change of the curve per decade of tokens, before the first change and after each.
-        levels: float64[m], height of the bent line at the changes.
-    """
-
-    p: float
-    tokens: Array
-    low: Array
+    p: float  # that the curve has no change, not adjusted for the number of curves
+    tokens: Array  # float64[m], the changes that the sequential test finds, at least one even if p is large
+    low: Array  # float64[m], percentile intervals of these places at 95 %, for m changes
     high: Array
-    slopes: Array
-    levels: Array
+    slopes: Array  # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
+    levels: Array  # float64[m], height of the bent line at the changes
 
 
 def can_bend(tokens: Array) -> bool:
-    """Say whether a curve has the checkpoints to tell a change: eight, with room for a bend between them."""
+    """Say whether a curve has enough checkpoints to find a change: eight, with room for a bend between them."""
     return len(tokens) >= LEAST_CHECKPOINTS and _most(tuple(tokens)) > 0
 
 
 def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Changes:
-    """Test whether the slope of a curve changes, count the changes, and place them.
-
-    Args:
-        curve: with the checkpoints of ``can_bend``.
-        draws: for each test.
-    """
+    """Test whether the slope of a curve that ``can_bend`` changes, count the changes, and place them."""
     axis = tuple(curve.tokens)
     most = _most(axis)
     from_line = _off_line(axis)
@@ -93,11 +79,7 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
 
 
 def noise_variance(tokens: Array, curves: Array) -> tuple[float, float]:
-    """Estimate what varies independently from checkpoint to checkpoint.
-
-    Args:
-        tokens: those of ``can_bend``.
-        curves: float64[S, T], one for each run.
+    """Estimate what varies independently from checkpoint to checkpoint in curves float64[S, T], one for each run.
 
     Returns:
         The mean square of what is left of each run beside its own line with the most bends, and its degrees of freedom:
@@ -153,7 +135,10 @@ def _most(tokens: tuple[float, ...]) -> int:
 
 
 def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
-    """Return the tokens halfway, on the log axis, from tried checkpoints to the next tried one before or after."""
+    """Return the tokens halfway, on the log axis, from tried checkpoints to the next tried one before or after.
+
+    A change between two of these is found at one of them.
+    """
     tried, known = _tried(tokens), np.array(tokens)
     stops = np.concatenate([tried[:1] - 1, tried, tried[-1:] + 1])
     return np.asarray(np.sqrt(known[places] * known[stops[np.searchsorted(stops, places) + to]]))
@@ -161,7 +146,7 @@ def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _tried(tokens: tuple[float, ...]) -> Ids:
-    """Return the checkpoints at which a curve may bend, two from both ends."""
+    """Return the checkpoints at which a curve may bend, at least two from both ends."""
     inner = np.arange(2, len(tokens) - 2)
     if len(inner) > _MOST_PLACES:
         logs = np.log10(tokens)[inner]

@@ -64,11 +64,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 def draw_changes(
     table: pd.DataFrame, estimates: Mapping[tuple[str, str], Curve], name: str, title: str
 ) -> list[Drawing]:
-    """Draw the bent lines over the accuracies: the overall figure and one with a panel for each phenomenon.
-
-    Args:
-        table: from ``change_table``.
-    """
+    """Draw the bent lines of ``change_table`` over the accuracies: overall and with a panel for each phenomenon."""
     changes = table[(table["measure"] == ACCURACY) & (table["change"] > 0)]
     tested = table.loc[table["measure"] == ACCURACY, ["group", "phenomenon"]].drop_duplicates()
     rows = pd.concat([

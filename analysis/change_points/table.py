@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import pandas as pd
 from analysis.change_points.bends import Changes, can_bend, find_changes, noise_variance
 from analysis.curves.loss import loss_by_run
 from analysis.data.study import Study
-from analysis.shape.classify import LEVEL, holm_by_runs
+from analysis.shape.classify import LEVEL, Row, holm_by_runs
 from analysis.shape.smoothing import Curve
 
 ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
@@ -28,19 +27,14 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
 
     Args:
         estimates: curves of accuracy, by line and phenomenon (``all`` for the whole benchmark).
-        losses: of each line what kind of loss it is, and its curve, from ``loss_curves``.
+        losses: from ``loss_curves``.
 
     Returns:
-        One row for each change, ordered by line and place, and one row without a place for each curve that has none:
-
-        - ``group``, ``measure`` (``accuracy``, ``held-out loss`` or ``training loss``), ``phenomenon`` (empty for a
-          loss), ``runs``, and ``change``: 1 is the first of its curve, 0 says that there is none;
-        - ``tokens`` with its interval, ``level`` (height of the bent line there), ``slope_before`` and ``slope_after``
-          (per decade of tokens), in fractions or bits per byte;
-        - ``p``, ``p_holm`` (Holm over all curves of lines of one run, and over all of lines of several) and
-          ``significant`` (``p_holm`` at 5 %), of the curve;
-        - ``beside_loss``, of a change of accuracy: ``after 1, before 2`` says that its interval lies after that of the
-          first change of the loss and before that of the second.
+        One row for each change, ordered by line and place, and one row without a place for each curve that has none.
+        ``phenomenon`` is empty for a loss; ``change`` counts from 1, and 0 says that there is none; slopes are per
+        decade of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all
+        of lines of several; ``beside_loss`` is such as ``after 1, before 2``: the interval of a change of accuracy lies
+        after that of the first change of the loss and before that of the second.
     """
     curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
     curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]
@@ -62,8 +56,8 @@ class _Tested:
     curve: Curve
     found: Changes
 
-    def rows(self, p_holm: float) -> Iterator[dict[str, Any]]:
-        """Lay out the changes, or that there is none."""
+    def rows(self, p_holm: float) -> Iterator[dict[str, object]]:
+        """Lay out the changes, or that there are none."""
         significant = p_holm <= LEVEL
         of_curve = {
             "group": self.group, "measure": self.measure, "phenomenon": self.phenomenon, "runs": self.curve.seeds,
@@ -77,8 +71,8 @@ class _Tested:
             yield {**of_curve, "change": number, **dict(zip(_OF_A_CHANGE, (*values[:-1], *values[-1]), strict=True))}
 
 
-def _beside_loss(row: Mapping[Any, Any], table: pd.DataFrame) -> str:
-    """Say after and before which changes of the loss of its line a change of accuracy lies, by their intervals."""
+def _beside_loss(row: Row, table: pd.DataFrame) -> str:
+    """Say between which changes of the loss of its line a change of accuracy lies, by their intervals."""
     if row["measure"] != ACCURACY or not row["change"]:
         return ""
     losses = table[(table["group"] == row["group"]) & (table["measure"] != ACCURACY) & (table["change"] > 0)]

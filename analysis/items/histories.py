@@ -26,22 +26,14 @@ class History:
 
     The items are the pairs that accuracies are over. A set of several bad sentences is one item: it has the verdict of
     the set, and as its margin that of the bad sentence that comes nearest to the good one or beats it most.
-
-    Attributes:
-        checkpoints: ``step``, ``tokens`` and ``flops``, ascending; those without a score file are not there.
-        shared: all pairs of the benchmark, the same object for the runs that have the same.
-        items: int64[items], the rows of ``shared.table`` that they are.
-        verdicts: uint8[steps, items], ``WRONG``, ``TIE`` or ``RIGHT``.
-        margins: float64[steps, items], linked value of the good sentence less that of the bad one; the other way round
-            under a linking function of which lower values are better.
     """
 
     run: Run
-    checkpoints: pd.DataFrame
-    shared: Pairs
-    items: Ids
-    verdicts: Verdicts
-    margins: Floats
+    checkpoints: pd.DataFrame  # step, tokens and flops, ascending, of those with a score file
+    shared: Pairs  # all pairs of the benchmark, the same object for the runs that have the same
+    items: Ids  # int64[items], the rows of shared.table that they are
+    verdicts: Verdicts  # uint8[steps, items]: WRONG, TIE or RIGHT
+    margins: Floats  # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -51,15 +43,7 @@ class History:
 
 @lru_cache(maxsize=1)  # several sections need them, one benchmark after the other
 def read_histories(scored: BenchmarkScores) -> list[History]:
-    """Read the verdicts of all runs of a benchmark, under the linking function of the study.
-
-    Returns:
-        One entry for each run that has scores of single pairs, in the order of the study.
-
-    Raises:
-        UserError: when a file is broken, or its scores are not of the pairs beside them.
-        DamagedError: when a file is not what was written.
-    """
+    """Read the verdicts of all runs with scores of single pairs, under the linking function of the study."""
     study, tables = scored.study, dict[int, Pairs]()
     found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.scorer, scored.linking)
     histories = []
@@ -71,10 +55,7 @@ def read_histories(scored: BenchmarkScores) -> list[History]:
 
 
 def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
-    """Return those that are about the pairs that most of them are about, and the labels of the others.
-
-    Of two sets of pairs with as many runs, that of the first run is taken.
-    """
+    """Return those that are about the pairs that most (or else the first) are about, and the labels of the others."""
     sets: list[list[History]] = []
     for one in histories:
         alike = (found for found in sets if _are_same(found[0].shared, one.shared))

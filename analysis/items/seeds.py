@@ -32,16 +32,11 @@ class Seeds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The runs of a line at the checkpoints that all of them have, on the same items.
-
-    Attributes:
-        histories: of its runs, in the order of the study.
-        checkpoints: ``step`` and ``tokens``.
-    """
+    """The runs of a line, in the order of the study, at the checkpoints that all of them have, on the same items."""
 
     group: str
     histories: Sequence[History]
-    checkpoints: pd.DataFrame
+    checkpoints: pd.DataFrame  # step and tokens
 
     @property
     def runs(self) -> list[Run]:
@@ -70,10 +65,9 @@ class Line:
 
 
 def lines_of(histories: Iterable[History]) -> list[Line]:
-    """Put the runs that differ in the seed only together; those that were scored on other pairs than most are left out.
+    """Put the runs that differ in the seed only together, where two or more share a checkpoint.
 
-    Returns:
-        The lines of two runs or more that share a checkpoint.
+    Those that were scored on other pairs than most are left out.
     """
     lines = [_line(group, same_pairs(found)[0]) for group, found in _by_line(histories).items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
@@ -96,21 +90,16 @@ def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
     Returns:
         Columns ``AGREEMENT_COLUMNS``, one row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint:
         the mean of Cohen's kappa over every two runs, the smallest and the largest, and the mean share of items on
-        which two agree. Kappa is (Cohen 1960) the agreement beyond what is expected of two independent runs of
-        the same accuracies, as a share of the most that there could be; it is missing where two runs are right on all
-        items, or on none. ``between`` is ``all runs``, and where some runs share one of their seeds, rows of these.
+        which two agree. Kappa is (Cohen 1960) the agreement beyond what is expected of two independent runs of the same
+        accuracies, as a share of the most that there could be; it is missing where two runs are right on all items, or
+        on none. ``between`` is ``all runs``, and where some runs share one of their seeds, rows of these.
     """
     rows = [row for line in lines for name, items in line.parts() for row in _compare(line, name, items)]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(AGREEMENT_COLUMNS))
 
 
 def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
-    """Return Cohen's kappa of two raters and the share on which they agree, float64[steps] each.
-
-    Args:
-        first: bool[steps, items], what one of them says.
-        second: likewise.
-    """
+    """Return Cohen's kappa of two raters, bool[steps, items], and the share on which they agree, float64[steps]."""
     observed = (first == second).mean(axis=1)
     return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
 

@@ -1,7 +1,6 @@
 """The item table, one row per pair and run, and what it says of each phenomenon and paradigm."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,6 @@ from pandas.api.extensions import ExtensionArray
 from analysis.data.groups import Ids
 from analysis.items.histories import Floats, History
 from analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
-
-if TYPE_CHECKING:
-    from pandas.api.typing import DataFrameGroupBy
 
 VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 ITEM_COLUMNS = (
@@ -26,31 +22,29 @@ _MEANS = ("flips", "times_learned", "times_forgotten", "margin_last", "margin_sd
 
 
 def item_table(histories: Iterable[History]) -> pd.DataFrame:
-    """Describe what became of each pair in each run.
+    """Describe what became of each pair in each run, in ``ITEM_COLUMNS``.
 
-    Returns:
-        Columns ``ITEM_COLUMNS``. Of ``first_right``, ``right_for_good`` (the first checkpoint from which on the pair is
-        right up to the last one) and ``lost_for_good`` (the first from which on it is not right up to the last one,
-        after it was right) the step and the training tokens, missing where there is no such checkpoint. ``flips`` are
-        changes of the verdict between neighboring checkpoints, from or to a tie included. ``times_learned`` counts how
-        often the pair became right, at the first checkpoint too; ``times_forgotten`` how often it ceased to be;
-        ``times_relearned`` how often it became right after it was forgotten. ``times_right`` are the checkpoints at
-        which it is right, of all ``checkpoints``. ``last`` is the last verdict. The margins are in the unit of the
-        linking function; ``margin_sd`` is the sample standard deviation over checkpoints, missing for a single one.
+    Of ``first_right``, ``right_for_good`` (the first checkpoint from which on the pair is right up to the last one) and
+    ``lost_for_good`` (the first from which on it is not right up to the last one, after it was right) there are the
+    step and the training tokens, missing where there is no such checkpoint. ``flips`` are changes of the verdict
+    between neighboring checkpoints, from or to a tie included. ``times_learned`` counts how often the pair became
+    right, at the first checkpoint too; ``times_forgotten`` how often it ceased to be; ``times_relearned`` how often it
+    became right after it was forgotten. ``times_right`` are the checkpoints at which it is right, of all
+    ``checkpoints``. The margins are in the unit of the linking function; ``margin_sd`` is the sample standard deviation
+    over checkpoints, missing for a single one.
     """
     tables = [_items_of_run(history) for history in histories]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(ITEM_COLUMNS))
 
 
 def item_summary(items: pd.DataFrame) -> pd.DataFrame:
-    """Summarize the item table by phenomenon and paradigm.
+    """Summarize the item table by run: over all pairs, by phenomenon (``paradigm`` is ``all``) and by paradigm.
 
     Returns:
-        One row for each run with ``phenomenon`` and ``paradigm`` ``all``, one for each phenomenon with ``paradigm``
-        ``all``, and one for each paradigm. ``n`` items; the shares of those that are ``ever_right``, ``always_right``,
-        ``right_for_good`` (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the
-        median of the tokens of ``right_for_good_tokens`` over all items, missing where half of them never are; and
-        the means of the other columns.
+        ``n`` items; the shares of those that are ``ever_right``, ``always_right``, ``right_for_good`` (right at the
+        last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
+        ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other
+        columns.
     """
     marked = items[["run", "group", "phenomenon", "paradigm", *_MEANS]].assign(
         ever_right=items["times_right"] > 0,
@@ -65,12 +59,11 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
         marked[marked["phenomenon"] != ""].assign(paradigm="all"),
         marked,
     ]
-    keys = ["run", "group", "phenomenon", "paradigm"]
-    rows = [_summarize(level.groupby(keys, sort=False, observed=True)) for level in levels]
-    return pd.concat(rows, ignore_index=True)
+    return pd.concat([_summarize(level) for level in levels], ignore_index=True)
 
 
-def _summarize(groups: "DataFrameGroupBy[Any, Any]") -> pd.DataFrame:
+def _summarize(level: pd.DataFrame) -> pd.DataFrame:
+    groups = level.groupby(["run", "group", "phenomenon", "paradigm"], sort=False, observed=True)
     means = groups[[*SHARES, *_MEANS]].mean()
     median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
     return means.assign(n=groups.size(), right_for_good_tokens=median).reset_index()

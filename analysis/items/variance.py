@@ -24,14 +24,13 @@ _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked f
 
 
 def seed_components(line: Line) -> pd.DataFrame:
-    """Split the variance between the runs of a line.
+    """Split the variance between the runs of a line; without rows where no two inits are crossed with two orders.
 
     Returns:
         Columns ``COMPONENT_COLUMNS``, one row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0;
         ``margin``) and checkpoint: the variance within an item between runs, mean over the items, that is due to the
         initialization, to the data order, and the rest. An estimate may be negative by chance. The shares are of the
-        sum, negative ones taken for 0; missing where runs do not differ. Without rows where no two initializations are
-        crossed with two orders.
+        sum, negative ones taken for 0; missing where runs do not differ.
     """
     crossing = find_crossing(line)
     if not crossing:
@@ -51,13 +50,9 @@ def seed_components(line: Line) -> pd.DataFrame:
 
 
 def split_variance(values: Floats) -> dict[str, Floats]:
-    """Estimate the components of the variance within items.
+    """Estimate the components of the variance within items, each float64[steps], the mean over the items.
 
-    Args:
-        values: float64[inits, orders, steps, items], two inits and two orders at least.
-
-    Returns:
-        For each of ``PARTS`` float64[steps], the mean over the items.
+    ``values`` is float64[inits, orders, steps, items], with at least two inits and two orders.
     """
     inits, orders = values.shape[:2]
     mean = values.mean(axis=(0, 1))
@@ -98,7 +93,7 @@ def find_crossing(line: Line) -> list[list[int]]:
 
 
 def why_not_crossed(line: Line) -> str:
-    """Say why init and order cannot be told apart in a line without a crossing, and which runs would let one."""
+    """Say why init and order cannot be told apart in a line, and which runs would let one."""
     cells = _cells(line)
     if len(cells) < len(line.runs):
         return f"{line.group}: init and data order cannot be told apart, as not all of its runs record their seeds."
@@ -114,7 +109,7 @@ def _cells(line: Line) -> Mapping[Seeds, int]:
 
 
 def _fewest_missing(cells: Iterable[Seeds]) -> list[Seeds]:
-    """Return the runs to add so that two inits are crossed with two orders, as few as can be."""
+    """Return the fewest runs that would cross two inits with two orders."""
     there = set(cells)
     inits, orders = (_two_at_least({seeds[place] for seeds in there})[:_TRIED] for place in range(2))
     crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]

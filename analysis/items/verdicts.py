@@ -19,21 +19,13 @@ Verdicts = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What happens to pairs at each checkpoint, bool[steps, pairs].
+    """What happens to pairs at each checkpoint, bool[steps, pairs]."""
 
-    Attributes:
-        became_right: right here, and not at the checkpoint before.
-        became_not_right: right at the checkpoint before, and not here.
-        flipped: another verdict than at the checkpoint before; a tie is a verdict of its own.
-        learned: right from here on to the last checkpoint, and not at the one before: right for good.
-        forgotten: right at the checkpoint before, and not here or at any later one: lost for good.
-    """
-
-    became_right: Mask
-    became_not_right: Mask
-    flipped: Mask
-    learned: Mask
-    forgotten: Mask
+    became_right: Mask  # right here, and not at the checkpoint before
+    became_not_right: Mask  # right at the checkpoint before, and not here
+    flipped: Mask  # another verdict than at the checkpoint before; a tie is a verdict of its own
+    learned: Mask  # right from here on to the last checkpoint, and not at the one before: right for good
+    forgotten: Mask  # right at the checkpoint before, and not here or at any later one: lost for good
 
 
 def verdicts_of(right: Mask, ties: Mask) -> Verdicts:
@@ -42,11 +34,7 @@ def verdicts_of(right: Mask, ties: Mask) -> Verdicts:
 
 
 def find_events(verdicts: Verdicts) -> Events:
-    """Find the events of pairs.
-
-    Args:
-        verdicts: uint8[steps, pairs], one step at least: ``WRONG``, ``TIE`` or ``RIGHT``.
-    """
+    """Find the events of pairs from uint8[steps, pairs] with at least one step."""
     right = verdicts == RIGHT
     before = np.zeros_like(right)
     before[1:] = right[:-1]
@@ -64,5 +52,5 @@ def find_events(verdicts: Verdicts) -> Events:
 
 
 def first_place(events: Mask) -> Ids:
-    """Return the first checkpoint at which each pair has an event, int64[pairs]: its place, or ``NEVER``."""
+    """Return the place of the first checkpoint at which each pair has an event, int64[pairs], or ``NEVER``."""
     return np.where(events.any(axis=0), events.argmax(axis=0), NEVER).astype(np.int64)

@@ -14,14 +14,10 @@ OVER, UNDER = "over", "under"
 
 
 def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
-    """Fit ``scaling.laws.logistic_law`` to accuracies over a covariate, by least squares.
+    """Fit ``scaling.laws.logistic_law`` to accuracies over a covariate above 0, by least squares.
 
     MultiBLiMP names the curve and not its form (Figure 1, section 7.3); here it rises from chance, one half, since a
     model that knows nothing guesses.
-
-    Args:
-        covariate: float64[languages], above 0.
-        accuracy: float64[languages], fractions.
 
     Returns:
         The ceiling (a fraction from chance to 1), the slope per decade and log10 of the covariate half way up; None for
@@ -45,16 +41,10 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
 
 
 def residual_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Say of each language how far it is from the curve of its model.
+    """Say how far each language with a frequency is from the curve of its model; models without a fit have no rows.
 
-    Args:
-        points: columns ``model``, ``language``, ``frequency``, ``n`` and ``accuracy``; languages without a frequency
-            are left out.
-
-    Returns:
-        ``model``, ``language``, ``frequency``, ``n``, ``accuracy``, ``fitted``, ``residual`` and ``verdict``: ``over``
-        or ``under`` for a language that is more than one standard deviation of the residuals from the curve and whose
-        exact 95 % interval does not reach it, else empty. Largest residual first. Models without a fit have no rows.
+    The ``verdict`` is ``over`` or ``under`` for a language that is more than one standard deviation of the residuals
+    from the curve and whose exact 95 % interval does not reach it, else empty.
     """
     rows = points.dropna(subset=["frequency", "accuracy"])
     parts = [_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True)]

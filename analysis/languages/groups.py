@@ -10,12 +10,11 @@ EVERY = "all"
 
 
 def resource_splits(frequency: pd.Series) -> pd.Series:
-    """Divide languages by how frequent they are (MultiBLiMP, section 7.1).
+    """Divide languages by how frequent they are, among those whose frequency is known (MultiBLiMP, section 7.1).
 
     Returns:
-        ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between, by rank
-        among the languages whose frequency is known; an empty string for the others. Equally frequent languages share
-        their mean rank.
+        ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between; an empty
+        string where the frequency is not known. Equally frequent languages share their mean rank.
     """
     rank = frequency.rank(pct=True)
     names = pd.Series(MID, index=frequency.index).mask(rank <= _LOW_SHARE, LOW).mask(rank > _MID_SHARE, HIGH)
@@ -23,14 +22,7 @@ def resource_splits(frequency: pd.Series) -> pd.Series:
 
 
 def group_members(languages: pd.DataFrame) -> pd.DataFrame:
-    """List the languages of each group.
-
-    Args:
-        languages: from ``user_tables.read_languages``, only those of the study: the splits are made among them.
-
-    Returns:
-        ``group`` and ``language``: the resource splits where frequencies are given, then the named sets.
-    """
+    """List the ``language``s of each ``group``: the splits made among these languages, then the named sets."""
     splits = resource_splits(languages["frequency"])
     parts = [languages.loc[splits == name, "language"].to_frame().assign(group=name) for name in (LOW, MID, HIGH)]
     sets = [name for name in languages.columns if name not in ("language", "name", "frequency")]
@@ -39,12 +31,10 @@ def group_members(languages: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Average languages in both ways that papers use.
+    """Average languages in both ways that papers use, over all that a model was scored on (``all``) and by group.
 
-    Returns:
-        One row per model and group, ``all`` (every language the model was scored on) first: ``model``, ``group``,
-        ``languages``, ``n``, ``over_pairs`` (languages weighted by their pairs: the ``All`` of MultiBLiMP's Table 3)
-        and ``over_languages`` (every language counts the same).
+    ``over_pairs`` weights languages by their pairs (the ``All`` of MultiBLiMP's Table 3), ``over_languages`` all the
+    same.
     """
     everything = points.assign(group=EVERY)
     chosen = [everything] if members is None else [everything, points.merge(members, on="language")]
@@ -58,11 +48,9 @@ def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd
 
 
 def language_table(points: pd.DataFrame, languages: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Lay accuracies out by language and model (MultiBLiMP, Table 5).
+    """Lay accuracies out by language and model, by name (MultiBLiMP, Table 5).
 
-    Returns:
-        ``language``, ``name``, ``frequency``, ``split`` (see ``resource_splits``), ``n`` (the largest over the models,
-        which are the same where all were scored on the same pairs) and one column for each model; by name.
+    ``n`` is the largest over the models, which are the same where all were scored on the same pairs.
     """
     wide = points.pivot_table(index="language", columns="model", values="accuracy", sort=False, observed=True)
     table = points.groupby("language", sort=False, observed=True)["n"].max().to_frame().join(wide).reset_index()

@@ -22,14 +22,13 @@ _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
 
 def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute the effect of alpha from the stored scores of the last scored checkpoint of every run.
+    """Compute the effect of alpha from the stored scores of the last scored checkpoint of every run that has them.
 
     Returns:
-        The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each
-        length split, ``accuracy_unequal`` (mean of the two unequal splits) and ``delta_acc``. And a row per run with
-        ``model, budget, tokenizer, data``, for each criterion the best alpha with its interval (``delta_acc_alpha,
-        delta_acc_low, delta_acc_high``, ...) and ``sign_flipped`` of ``sign_flips``. Runs without stored scores are in
-        neither.
+        The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each length
+        split, ``accuracy_unequal`` (mean of the two unequal splits) and ``delta_acc``. And a row per run with ``model,
+        budget, tokenizer, data``, for each criterion the best alpha with its interval (``delta_acc_alpha,
+        delta_acc_low, delta_acc_high``, ...) and ``sign_flipped`` of ``sign_flips``.
     """
     curves, best = [], []
     linking = parse_linking("slln_lp")
@@ -55,12 +54,10 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
-    """Average the curves over models.
+    """Average the curves over models, which are lines of runs; seeds are averaged first.
 
-    Returns:
-        One row per benchmark, ``variant`` (tokenizer and text, or a model from elsewhere) and alpha: ``models``, mean
-        and sample standard deviation over models of ``accuracy``, ``accuracy_unequal`` and ``delta_acc`` (``_sd``, NaN
-        for one model). A model is a line of runs; its seeds are averaged first.
+    ``variant`` is tokenizer and text, or a model from elsewhere; ``_sd`` are sample standard deviations over models,
+    NaN for one model.
     """
     keys = ["benchmark", "variant", "alpha"]
     models = curves.groupby([*keys, "group"], as_index=False, sort=False)[list(_CURVE)].mean()
@@ -69,13 +66,7 @@ def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
-    """Find the alpha at which the mean curve of each line is best.
-
-    Returns:
-        ``benchmark``, ``variant``, ``models``, ``accuracy_alpha`` (highest accuracy over all pairs),
-        ``accuracy_unequal_alpha`` (highest on the unequal ones) and ``delta_acc_alpha`` (lowest); NaN where a split has
-        no pairs.
-    """
+    """Find the alpha at which the mean curve of each line is best by each criterion; NaN where a split has no pairs."""
     rows = []
     for (benchmark, variant), part in bands.groupby(["benchmark", "variant"], sort=False):
         row = {"benchmark": benchmark, "variant": variant, "models": part["models"].iloc[0]}
@@ -113,7 +104,7 @@ _NOTE = (
 
 
 def length_bias_sections(study: Study) -> Iterable[ReportSection]:
-    """Make the figures and the table of alpha over all benchmarks; none where no scores of sentences are stored."""
+    """Make the figures and the table of alpha over all benchmarks; nothing without stored scores of sentences."""
     if study.scores.empty:
         return
     found = [alpha_tables(scored) for scored in study.benchmarks()]

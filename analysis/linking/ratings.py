@@ -36,9 +36,8 @@ def rating_correlations(
     """Correlate linked values with ratings, and their differences within pairs with differences of ratings.
 
     Args:
-        rated: scores of rated sentences (``lp_good``, ``n_good``, ... of each) with ``rating``, the mean of the raters'
-            z-scores (``eval.metrics.ratings.read_ratings``).
-        linkings: linking functions; one that reads what the scores lack is left out.
+        rated: scores of rated sentences with ``rating``, the mean of the raters' z-scores.
+        linkings: those that read what the scores lack are left out.
         pairs: ``good`` and ``bad``: places of the rows of ``rated`` that are the members of each pair.
 
     Returns:
@@ -61,17 +60,9 @@ def rating_correlations(
 
 
 def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
-    """Read which rated sentences are the members of a pair.
+    """Read which rated sentences are ``good`` and ``bad`` of a pair: their places in the file of ratings, int64[pairs].
 
-    Args:
-        path: csv in UTF-8 with the columns ``good`` and ``bad``: sentences, spelled as in the file of ratings.
-
-    Returns:
-        ``good`` and ``bad``: the places of the sentences, int64[pairs]; of a sentence rated twice, the first.
-
-    Raises:
-        UserError: naming file and line, when the file is missing or broken, a sentence has no rating, or there are
-            fewer than three pairs.
+    Of a sentence rated twice, the first counts.
     """
     rows = read_rows(path, "rating_pairs", _PAIR_COLUMNS)
     place_of = {sentence: place for place, sentence in reversed(list(enumerate(sentences)))}
@@ -86,16 +77,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
 
 
 def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None) -> pd.DataFrame:
-    """Correlate what runs stored for rated sentences with the ratings, at the last scored checkpoint.
-
-    The sentences were scored by ``score.py`` with ``fit.on=ratings`` and the same file.
-
-    Returns:
-        ``rating_correlations`` by ``model`` (line), ``scorer`` and ``step``, the mean over its runs, with ``runs``.
-
-    Raises:
-        UserError: when a file is missing or broken, or no run has scores of the sentences.
-    """
+    """Correlate stored scores of rated sentences (``fit.on=ratings``) at the last checkpoint, mean over a line."""
     if not ratings.is_file():
         raise UserError(f"ratings: no file {ratings}")
     human = read_ratings(ratings)
@@ -137,10 +119,7 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
 def rated_scores(
     judgments: pd.DataFrame, pairs: pd.DataFrame, scores: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Join the scores of a benchmark with ratings of its sentences.
-
-    Args:
-        judgments: ``pair``, ``side``, ``person`` and ``z``, the z-score among all that the person rated.
+    """Join the scores of a benchmark with ratings (``pair``, ``side``, ``person``, ``z``) of its sentences.
 
     Returns:
         The scores of each rated sentence, once, as both members of a pair (``eval.metrics.ratings.rating_pairs``), with

@@ -17,11 +17,8 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
-    Returns:
-        One row per run, benchmark, scorer and linking function: ``step``, ``tokens``, ``n`` (pairs), ``ties``,
-        ``ties_rule`` (what a tie counts), ``accuracy`` (all pairs), then accuracy and pairs of each length split, and
-        ``delta_acc``: the mean of the two absolute differences to the equal split (section 4.2). A split without pairs
-        leaves NaN.
+    ``accuracy`` is over all pairs; ``delta_acc`` is the mean of the two absolute differences of a length split to the
+    equal one (section 4.2). A split without pairs leaves NaN.
     """
     rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
     keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
@@ -35,15 +32,9 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compute overall accuracy and length bias from the length splits (ZhoBLiMP, section 4.2 and Table 5).
+    """Add ``accuracy`` over all pairs and ``delta_acc``, from the length splits (ZhoBLiMP, section 4.2 and Table 5).
 
-    Args:
-        cells: accuracy (``equal``, ``good_longer``, ``bad_longer``) and pairs (``n_equal``, ...) of each split; the
-            accuracy of a split without pairs is NaN.
-
-    Returns:
-        The table with ``accuracy`` (over all pairs: that of the splits weighted by their pairs; NaN without pairs) and
-        ``delta_acc``.
+    The accuracy of a split without pairs is NaN; so is that over all pairs where there are none.
     """
     n = cells[[f"n_{split}" for split in SPLITS]].fillna(0).to_numpy(dtype=float)
     right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -22,13 +21,11 @@ _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "b
 
 
 def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
-    """Average ``linking_by_run`` over the runs of one tokenizer, and say what they share with those of others.
+    """Average ``linking_by_run`` over the runs of one tokenizer, by setting, step and linking function.
 
-    Returns:
-        One row per setting, step, linking function and tokenizer: accuracy and pairs of each length split, overall
-        ``accuracy``, ``delta_acc`` and ``runs``. The setting is the name of the run without tokenizer and seed; runs
-        of one setting differ in the tokenizer and seed only, as far as names tell. Where each tokenizer was scored with
-        one MORCELA of parameters of its own, all are called ``morcela:own`` (ZhoBLiMP searches them for each model).
+    The setting is the name of the run without tokenizer and seed; runs of one setting differ in the tokenizer and seed
+    only, as far as names tell. Where each tokenizer was scored with one MORCELA of parameters of its own, all are
+    called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     tokenizers = {run.label: run.facts.tokenizer for run in runs if run.facts}
     settings = {run.label: run.group.replace(f"-{tokenizers[run.label]}-", "-", 1) for run in runs if run.facts}
@@ -45,12 +42,10 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
 
 
 def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Lay out linking functions by tokenizer and length split, with the two means over tokenizers.
+    """Lay out linking functions that several tokenizers have, by tokenizer and length split (``<tokenizer>_<split>``).
 
-    Returns:
-        One row per setting, step and linking function that several tokenizers have: ``tokenizers`` (how many),
-        ``<tokenizer>_<split>`` (accuracies), ``accuracy`` and ``delta_acc``: means over tokenizers of the accuracy over
-        all pairs and of the length bias (ZhoBLiMP, Table 5, the right-hand columns).
+    ``accuracy`` and ``delta_acc`` are means over tokenizers of the accuracy over all pairs and of the length bias
+    (ZhoBLiMP, Table 5, the right-hand columns).
     """
     rows = cells.groupby(_CONDITION, sort=False).agg(
         tokenizers=("tokenizer", "nunique"), accuracy=("accuracy", "mean"), delta_acc=("delta_acc", "mean")
@@ -72,7 +67,7 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Make the table of linking functions over tokenizers; none where no runs differ in the tokenizer only."""
+    """Make the table of linking functions over tokenizers; nothing where no runs differ in the tokenizer only."""
     cells = average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs)
     table = over_tokenizers(cells)
     if table.empty:
@@ -134,15 +129,11 @@ _NOTE = (
 
 
 def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the tokenizers of runs.
+    """Tabulate the tokenizers of runs, by training text.
 
     Returns:
-        One row per tokenizer and training text: ``tokenizer``, ``data``, ``all``, ``single_character`` and
-        ``multi_character`` (NaN where the run does not say; ``all`` is then the vocabulary of run.json) and ``runs``.
-
-    Raises:
-        UserError: when a ``tokenizer/statistics.json`` is broken.
-        DamagedError: when one is not what was written.
+        ``tokenizer``, ``data``, ``all``, ``single_character`` and ``multi_character`` (NaN where the run does not say;
+        ``all`` is then the vocabulary of run.json) and ``runs``.
     """
     rows = [
         {"tokenizer": run.facts.tokenizer, "data": run.facts.data, **_read_token_counts(run.folder, run.facts)}
@@ -155,19 +146,19 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
-    """Make the table of tokenizers; none where no run names its own."""
+    """Make the table of tokenizers; nothing where no run names its own."""
     table = tokenizer_table(study.runs)
     if not table.empty:
         yield ReportSection("Tokenizers", (TableView(_NOTE, _VIEW, table, {"tokenizers": table}),))
 
 
-def _read_token_counts(folder: Path, facts: RunFacts) -> dict[str, Any]:
+def _read_token_counts(folder: Path, facts: RunFacts) -> dict[str, object]:
     path = folder / TOKENIZER / STATISTICS
     refuse_faults(own_faults(folder, facts, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():
         return {"all": facts.vocabulary}
     record = read_json_object(path)
     check_types(path, record, {"tokens": dict})
-    counts: dict[str, Any] = record.get("tokens") or {}
+    counts: dict[str, object] = record.get("tokens") or {}
     check_types(path, counts, dict.fromkeys(_COUNTS, int), "tokens.")
     return counts

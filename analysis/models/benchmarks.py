@@ -14,12 +14,7 @@ _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
 
 
 def benchmark_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Lay the overall accuracies of models out by benchmark (RuBLiMP, Table 11).
-
-    Returns:
-        One row per model: ``model``, a column for each benchmark, and ``mean`` over the benchmarks: NaN for a model
-        that was not scored on all of them, as its mean would not compare.
-    """
+    """Lay accuracies out by model and benchmark, with ``mean``: NaN unless scored on all (RuBLiMP, Table 11)."""
     wide = points.pivot_table(index="model", columns="benchmark", values="accuracy", sort=False, observed=True)
     table = wide.assign(mean=wide.mean(axis=1, skipna=False)).reset_index()
     table.columns.name = None
@@ -39,15 +34,7 @@ def load_matches() -> pd.DataFrame:
 
 
 def matched_phenomena(points: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFrame:
-    """Set phenomena of several benchmarks that are about the same thing beside each other (RuBLiMP, Table 12).
-
-    Args:
-        points: columns ``model``, ``benchmark``, ``phenomenon``, ``n`` (pairs) and ``accuracy``.
-        matches: columns ``match`` (what they have in common), ``benchmark`` and ``phenomenon``.
-
-    Returns:
-        ``match``, ``model``, ``benchmark``, ``n`` and ``accuracy``, the mean over the pairs of the phenomena matched.
-    """
+    """Average accuracies over the pairs of the phenomena of a match, by model and benchmark (RuBLiMP, Table 12)."""
     rows = points.merge(matches, on=["benchmark", "phenomenon"])
     return pool_pairs(rows, ["match", "model", "benchmark"])
 
@@ -60,7 +47,7 @@ def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
 
 
 def benchmark_sections(study: Study) -> Iterator[ReportSection]:
-    """Tabulate models by benchmark; none where there is one benchmark."""
+    """Tabulate models by benchmark; nothing where there is one benchmark."""
     table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study))))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
@@ -76,7 +63,7 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
 
 
 def match_sections(study: Study) -> Iterator[ReportSection]:
-    """Set phenomena that several benchmarks share beside each other; none where nothing is shared."""
+    """Set phenomena that several benchmarks share beside each other; nothing where they share none."""
     matches = study.user_tables.matches
     rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]

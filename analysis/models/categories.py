@@ -17,11 +17,10 @@ CERTAINTIES = {"delta_lp": "nats per sentence", "delta_nll": "nats per token"}
 
 
 def with_tests(table: pd.DataFrame) -> pd.DataFrame:
-    """Add to accuracies what the pairs they stand on can tell.
+    """Add the exact 95 % interval (TSE, Figure 1) and one-sided tests against chance, uncorrected (section 5.1).
 
-    Returns:
-        The table with ``ci_low`` and ``ci_high``, the exact 95 % interval of Clopper and Pearson (TSE, Figure 1), and
-        ``p_above`` and ``p_below`` of the one-sided exact binomial tests against chance, uncorrected (section 5.1).
+    The columns are ``ci_low`` and ``ci_high`` of Clopper and Pearson, ``p_above`` and ``p_below`` of exact binomial
+    tests.
     """
     n = table["n"].to_numpy(dtype=np.float64)
     right = table["accuracy"].to_numpy(dtype=np.float64) * n
@@ -40,13 +39,9 @@ def count_significant(tested: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
 def category_table(points: pd.DataFrame) -> pd.DataFrame:
     """Lay accuracies out by category and model (Swe-BLiMP, Table 2).
 
-    Args:
-        points: columns ``model``, ``suite`` and ``accuracy``, one row per model and category, in any unit; what is
-            missing stays NaN and out of the means.
-
     Returns:
         One row per category, highest mean first: ``category``, a column for each model in the order in which they come,
-        ``mean`` and ``sd`` over the models, the sample standard deviation; in the unit of the accuracies.
+        ``mean`` and ``sd`` over the models, the sample standard deviation; in the unit of the accuracies, without NaN.
     """
     wide = points.pivot_table(index="suite", columns="model", values="accuracy", observed=True)
     wide = wide.reindex(columns=points["model"].unique())
@@ -57,15 +52,11 @@ def category_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def box_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Summarize each category by one box over the models (Swe-BLiMP, Figure 2).
-
-    Args:
-        points: columns ``suite``, ``model`` and ``delta_nll``, one row per category and model; NaN is left out.
+    """Summarize ``delta_nll`` of each category by one box over the models (Swe-BLiMP, Figure 2).
 
     Returns:
-        One row per category, highest median first: ``category``, ``models``, ``q1``, ``median``, ``q3``,
-        ``whisker_low`` and ``whisker_high`` (the last values within 1.5 interquartile ranges of the box), ``outliers``
-        (names of the models beyond them, separated by semicolons).
+        One row per category, highest median first; whiskers are the last values within 1.5 interquartile ranges of the
+        box, ``outliers`` the names of the models beyond them, separated by semicolons.
     """
     known = points.dropna(subset="delta_nll")
     rows = [_box_statistics(str(suite), part) for suite, part in known.groupby("suite", sort=False)]
@@ -75,21 +66,16 @@ def box_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def confidence_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Average certainty and accuracy over the models in each category (Swe-BLiMP, Figure 3).
-
-    Returns:
-        ``category``, ``models``, ``delta_nll`` and ``accuracy``, over the rows of ``points`` that have both.
-    """
+    """Average certainty and accuracy over the models that have both, in each category (Swe-BLiMP, Figure 3)."""
     rows = points.dropna(subset=["delta_nll", "accuracy"]).rename(columns={"suite": "category"})
     grouped = rows.groupby("category", as_index=False, sort=False, observed=True)
     return grouped.agg(models=("accuracy", "count"), delta_nll=("delta_nll", "mean"), accuracy=("accuracy", "mean"))
 
 
 def agreement(table: pd.DataFrame) -> tuple[float, float]:
-    """Correlate certainty and accuracy over categories.
+    """Correlate certainty and accuracy over categories by Pearson's r and Spearman's rho.
 
-    Returns:
-        Pearson's r and Spearman's rho; NaN for fewer than three categories or where one of them does not vary.
+    Both are NaN for fewer than three categories or where one of the two does not vary.
     """
     if len(table) < 3 or table["delta_nll"].nunique() < 2 or table["accuracy"].nunique() < 2:
         return float("nan"), float("nan")

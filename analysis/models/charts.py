@@ -126,9 +126,7 @@ def draw_lines(
 ) -> Drawing:
     """Draw accuracies in order along a few named places, a panel for each ``panel`` and a line for each model.
 
-    Args:
-        table: columns ``panel``, ``line``, ``x`` (place), ``accuracy``, ``low`` and ``high``; NaN leaves a gap. The
-            places keep the order of the rows.
+    The places ``x`` keep the order of the rows; NaN in ``accuracy``, ``low`` or ``high`` leaves a gap.
     """
     panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
     styles = line_styles(table[line].astype(str))

@@ -17,13 +17,9 @@ _TIED = 1e-9
 
 
 def better_counts(credit: Array) -> Array:
-    """Count for every two models the pairs that the first gets more credit for.
+    """Count the pairs for which model i (row) gets more credit than model j (column), float64[models, models].
 
-    Args:
-        credit: float64[pairs, models], each 0, 0.5 or 1; NaN is not allowed.
-
-    Returns:
-        float64[models, models]; row i, column j: pairs for which model i gets more credit than model j.
+    ``credit`` is float64[pairs, models], each 0, 0.5 or 1, without NaN.
     """
     right, tied, wrong = ((credit == value).astype(np.float64) for value in (1.0, 0.5, 0.0))
     counts: Array = right.T @ (tied + wrong) + tied.T @ wrong
@@ -34,9 +30,9 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     """Compare every two models by McNemar's exact test (MultiBLiMP, section 7.2).
 
     Args:
-        credit: one row per pair and one column per model: 1 right, 0 wrong, 0.5 a tie counted half. A model that was
-            not scored on a pair has NaN there and is left out of that pair's group.
-        by: what each pair is grouped by (paradigm, language), with the index of ``credit``.
+        credit: one row per pair and one column per model: 1 right, 0 wrong, 0.5 a tie counted half. A model with NaN on
+            a pair is left out of that pair's group.
+        by: what each pair is grouped by (paradigm, language).
 
     Returns:
         One row per group and two models: ``group``, ``first``, ``second``, ``n``, ``accuracy_first``,
@@ -52,9 +48,8 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 def count_better(compared: pd.DataFrame) -> pd.DataFrame:
     """Count the groups in which one of two models is significantly better (MultiBLiMP, section 7.2).
 
-    Returns:
-        ``first``, ``second``, ``groups``, ``first_better`` and ``second_better`` (groups). The test compares the
-        numbers of pairs on which either model gets more credit; with ties counted half, accuracy may differ.
+    The test compares the numbers of pairs on which either model gets more credit; with ties counted half, accuracy may
+    differ.
     """
     significant = compared["p"] < PAIR_LEVEL
     marked = compared.assign(
@@ -68,12 +63,7 @@ def count_better(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Keep the rows about a model and swap the two models of a row where it is the second.
-
-    Args:
-        compared: rows about two models, whose columns come in pairs: ``first`` and ``second``, and such that hold these
-            words.
-    """
+    """Keep the rows about a model; where it is the second, swap ``first`` and ``second`` in all columns."""
     swap = {"first": "second", "second": "first"}
     names = [re.sub("first|second", lambda found: swap[found[0]], name) for name in compared.columns]
     other = compared[compared["second"] == base].set_axis(names, axis=1)[list(compared.columns)]
@@ -83,11 +73,8 @@ def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
 def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     """Test in every group of ``mcnemar_table`` the best model against the second best (MultiBLiMP, appendix B.2).
 
-    Returns:
-        ``group``, ``n``, ``model`` (the most accurate), ``accuracy``, ``second``, ``accuracy_second``, ``model_better``
-        and ``second_better`` (pairs that one gets more credit for) and ``p`` of McNemar's exact test between the two.
-        A group that one model alone was scored on has no row. Among equally accurate models the first column comes
-        first; then p is 1 unless there are ties.
+    A group that one model alone was scored on has no row. Among equally accurate models the first column comes first;
+    then p is 1 unless there are ties.
     """
     rows = [_best_against_second(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
     columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better", "p"]
@@ -95,12 +82,9 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 
 
 def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:
-    """Count the groups in which each model is significantly the best (MultiBLiMP, Table 3: #best).
+    """Count the groups of ``best_by_group`` in which each model is significantly the best (MultiBLiMP, Table 3: #best).
 
-    Args:
-        best: columns ``model``, ``model_better``, ``second_better`` and ``p``, as ``best_by_group`` gives them. Where
-            the second gets more credit for more pairs, the test does not speak for the model.
-        models: all models, so that one that leads nowhere has 0.
+    Where the second gets more credit for more pairs, the test does not speak for the model.
     """
     significant = (best["p"] < BEST_LEVEL) & (best["model_better"] > best["second_better"])
     counts = best.loc[significant, "model"].value_counts()

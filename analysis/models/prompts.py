@@ -15,15 +15,10 @@ AVERAGE = "Average"
 
 
 def prompt_differences(points: pd.DataFrame) -> pd.DataFrame:
-    """Subtract each model's accuracy by perplexity from its accuracies by prompts.
+    """Subtract each model's accuracy by perplexity from its accuracies by prompts, NaN where it was not asked.
 
-    Args:
-        points: columns ``model``, ``perplexity``, ``grammaticality``, ``acceptability`` (accuracies in any unit, NaN
-            where a model was not asked).
-
-    Returns:
-        ``model``, ``perplexity``, ``delta_grammaticality`` and ``delta_acceptability``, positive where prompting is
-        better, most accurate by perplexity first; then the row ``Average`` over the models.
+    Differences are positive where prompting is better. The most accurate model by perplexity is first; the row
+    ``Average`` over the models is last.
     """
     deltas = {f"delta_{name}": points[name] - points["perplexity"] for name in PROMPTS}
     table = points[["model", "perplexity"]].assign(**deltas)
@@ -78,7 +73,7 @@ def _macro_accuracy(scored: BenchmarkScores, linking: str) -> pd.Series:
 
 
 def _is_excluded(asked: BenchmarkScores, model: str) -> bool:
-    """Say whether the record of a score calls its model excluded."""
+    """Say whether the record of a model's last scores marks it as excluded."""
     run = next(run for run in asked.study.runs if run.label == model)
     step = int(asked.rows.loc[asked.rows["run"] == model, "step"].max())
     scores = score_path(run.folder, asked.benchmark, asked.scorer, step)

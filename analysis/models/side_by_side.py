@@ -1,4 +1,4 @@
-"""The part of the report that sets the models of one benchmark side by side."""
+"""The section of the report that compares the models of one benchmark."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -55,27 +55,18 @@ _VERSUS = (
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Models of one benchmark against each other.
+    """Models of one benchmark against each other."""
 
-    Attributes:
-        tested: accuracy with interval and tests by model and paradigm.
-        categories: the same as a table (``categories.category_table``).
-        summary: one row per model, most accurate first.
-        best: best against second best by paradigm.
-        versus: every two of the most accurate models on all pairs, with the number of paradigms either is better on.
-        by_paradigm: every two of them by paradigm.
-    """
-
-    tested: pd.DataFrame
-    categories: pd.DataFrame
-    summary: pd.DataFrame
-    best: pd.DataFrame
-    versus: pd.DataFrame
-    by_paradigm: pd.DataFrame
+    tested: pd.DataFrame  # accuracy with interval and tests by model and paradigm
+    categories: pd.DataFrame  # the same as a category_table
+    summary: pd.DataFrame  # one row per model, most accurate first
+    best: pd.DataFrame  # best against second best by paradigm
+    versus: pd.DataFrame  # every two leading models on all pairs, with the number of paradigms either is better on
+    by_paradigm: pd.DataFrame  # every two of them by paradigm
 
 
 def compare_models(last: ModelScores) -> Comparison:
-    """Compute everything that the part shows; McNemar's tests are between ``MODELS`` of the models."""
+    """Compute everything that the section shows; McNemar's tests are between the ``MODELS`` most accurate models."""
     tested = with_tests(last.points)
     categories = category_table(tested)
     paradigm = last.pairs["paradigm"]
@@ -91,7 +82,7 @@ def compare_models(last: ModelScores) -> Comparison:
 
 
 def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Make the part of a benchmark with several models; none for one model."""
+    """Compare the models of a benchmark; nothing where there is one model."""
     if len(last.models) < 2:
         return
     compared, name = compare_models(last), scored.file_name
@@ -103,10 +94,9 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
-    """Return accuracies by paradigm, or by phenomenon where the paradigms are too many for a figure.
+    """Return accuracies by ``paradigm``, or by ``phenomenon`` where the paradigms are too many for a figure.
 
-    Returns:
-        The rows, and what a suite is: ``paradigm`` or ``phenomenon``. A phenomenon is the mean over its pairs.
+    A phenomenon is the mean over its pairs.
     """
     if tested["suite"].nunique() <= most:
         return tested, "paradigm"

@@ -30,14 +30,9 @@ _PER = 1e9  # parameters
 def slope_table(points: pd.DataFrame) -> pd.DataFrame:
     """Fit a line through the accuracies of each family's models on each suite, by least squares.
 
-    Args:
-        points: columns ``family``, ``suite``, ``parameters`` (above 0) and ``accuracy`` (fraction), one row per model
-            and suite. A missing accuracy or family leaves its row out.
-
     Returns:
         ``family``, ``suite``, ``models`` (points of the line) and ``slope``, in percentage points per 10^9 parameters
-        (TSE, Table 1), in the order of the points. A family whose models have fewer than two sizes has no line and no
-        row.
+        (TSE, Table 1). A missing accuracy or family leaves its row out; a family of one size has no slope.
     """
     rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
     groups = rows.groupby(["family", "suite"], sort=False, observed=True)
@@ -50,12 +45,7 @@ def slope_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Lay slopes out as TSE's Table 1 does.
-
-    Returns:
-        One row per suite: ``suite``, a column for each family, and ``average``, the mean over the families that have a
-        slope there.
-    """
+    """Lay slopes out by suite and family (TSE, Table 1), with ``average`` over the families that have one."""
     suites, families = slopes["suite"].unique(), slopes["family"].unique()
     wide = slopes.pivot_table(index="suite", columns="family", values="slope", observed=True)
     wide = wide.reindex(index=suites, columns=families)
@@ -69,11 +59,7 @@ STANDARD_ERRORS = 1.959963984540054  # of the paper's bars, either way
 
 @functools.cache
 def load_complexity() -> dict[str, dict[str, tuple[str, ...]]]:
-    """Read which suites differ in the complexity of the phrase that stands between (TSE, sections 3.2 and 3.3).
-
-    Returns:
-        By benchmark and kind of predicate, names of suites, the simplest first.
-    """
+    """Read by benchmark and predicate which suites differ in complexity, the simplest first (TSE, 3.2 and 3.3)."""
     return read_yaml(Path(__file__).with_name("complexity.yaml"), dict[str, dict[str, tuple[str, ...]]])
 
 
@@ -84,11 +70,7 @@ def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
 
 
 def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """Average the versions of each family at each level.
-
-    Args:
-        points: columns ``family``, ``model``, ``suite`` and ``accuracy`` (fraction); a model without a family stands
-            for itself.
+    """Average the versions of each family at each level; a model without a family is one of its own.
 
     Returns:
         ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and
@@ -109,12 +91,7 @@ def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame
 def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
     """Average over models the change in correct selections per 1,000 pairs from each level to the next (section 5.3).
 
-    Args:
-        points: columns ``model``, ``suite`` and ``accuracy`` (fraction).
-
-    Returns:
-        ``predicate``, ``before``, ``after`` (suites) and ``change``; a step whose suites were not both scored is left
-        out.
+    A step whose suites were not both scored is left out.
     """
     wide = points.pivot_table(index="model", columns="suite", values="accuracy", observed=True)
     rows = []
@@ -131,11 +108,10 @@ _PANELS, _ROWS = 16, 60
 
 
 def find_families(runs: Sequence[Run]) -> pd.DataFrame:
-    """Say of runs which family they belong to: those alike in tokenizer, data and token budget, sizes apart.
+    """Say which runs are a family: those alike in tokenizer, data and token budget, sizes apart.
 
-    Returns:
-        ``model`` (the run), ``family`` and ``parameters``; None and NaN for models that were not trained here. Only
-        runs that have ended belong to a family: on the way the learning rate has not come down yet.
+    Models that were not trained here have None and NaN. Only runs that have ended belong to a family: before that the
+    learning rate has not come down yet.
     """
     rows: list[tuple[str, str | None, float]] = []
     for run in runs:
@@ -148,7 +124,7 @@ def find_families(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Fit accuracy on parameters within families; none where no family has two sizes."""
+    """Fit accuracy on parameters within families; nothing where no family has two sizes."""
     points = last.points.merge(_families(scored), on="model", how="left")
     slopes = slope_table(points)
     if slopes.empty:
@@ -170,7 +146,7 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
 
 
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Draw accuracy against the complexity of the intervening phrase; none where no suites differ in it."""
+    """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
     series = load_complexity().get(scored.benchmark)
     if series is None:
         return

@@ -36,21 +36,13 @@ _BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too 
 
 @dataclass(frozen=True, eq=False)
 class Dip:
-    """What the pairs of one curve did in a dip, mean over the runs of the line.
+    """What the pairs of one curve did in a dip, mean over the runs of the line."""
 
-    Attributes:
-        loss: float64[I], smoothed credit at the start less that at the bottom.
-        bottom: float64[I], smoothed credit at the bottom.
-        wrong: float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie.
-        strata: int64[I], the paradigm of each pair.
-        clusters: int64[I], pairs that are drawn together.
-    """
-
-    loss: Array
-    bottom: Array
-    wrong: Array
-    strata: Ids
-    clusters: Ids
+    loss: Array  # float64[I], smoothed credit at the start less that at the bottom
+    bottom: Array  # float64[I], smoothed credit at the bottom
+    wrong: Array  # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
+    strata: Ids  # int64[I], the paradigm of each pair
+    clusters: Ids  # int64[I], pairs that are drawn together
 
 
 def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFrame:

@@ -1,7 +1,5 @@
 """How a model and an n-gram model agree on the pairs of a benchmark: margins, verdicts beyond chance, errors."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -18,12 +16,10 @@ _NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves
 def agreement_table(
     phenomena: pd.Series, verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array], rule: TiesRule
 ) -> pd.DataFrame:
-    """Compare a model with an n-gram model, over all pairs and by phenomenon.
+    """Compare a model with an n-gram model, over all pairs and by phenomenon; of two values the model's is first.
 
     Args:
-        phenomena: the phenomenon of each pair.
-        verdicts: of every pair, the model's first.
-        margins: what the linking function decides by, good less bad sentence, positive for right; the model's first.
+        margins: what the linking function decides by, good less bad sentence, positive for right.
         rule: what a tie counts in the accuracies, and nowhere else.
 
     Returns:
@@ -87,6 +83,6 @@ def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_],
     return cohens_kappa(first, second, both)
 
 
-def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
+def ratio(above: Array | Ids, below: Array | Ids) -> Array:
     """Divide; NaN where the divisor is 0."""
     return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))

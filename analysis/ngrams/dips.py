@@ -1,7 +1,6 @@
 """The dips that the test of shape finds, each with what n-gram models account for of it, and in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from analysis.items.verdicts import RIGHT
 from analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
 from analysis.ngrams.scores import AtCheckpoint, BesideNgrams
 from analysis.plotting.style import readable
-from analysis.shape.classify import LEVEL
+from analysis.shape.classify import LEVEL, Row
 from analysis.shape.smoothing import Array, drawn_together, smoothing_weights
 from eval.metrics.accuracy import CONFIDENCE
 from ucurve.fields import format_count
@@ -20,17 +19,12 @@ _SURE = 0.95  # share of resamples from which on no other order is named beside 
 
 
 def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
-    """Choose the curves that have a dip by the test of shape, of its table ``shape_table``; it may be empty."""
+    """Choose the curves of ``shape_table`` that have a dip by the test of shape; the table may be empty."""
     return classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["group", "phenomenon"])
 
 
 def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
     """Say of each dip how much of it the errors of each order account for.
-
-    Args:
-        dips: rows of ``analysis.shape.tables.shape_table``, those of the curves whose dip is meant.
-        lines: the runs of each line that have n-gram scores.
-        cluster: the way of clustering that the runs were read with.
 
     Returns:
         One row per dip and order: ``group``, ``phenomenon``, ``runs``, ``items``, ``start``, ``bottom`` and ``end``
@@ -46,7 +40,7 @@ def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:
+def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:
     items = [one.items for one in members]
     steps = np.array(sorted(set.intersection(*(set(one.steps[one.tokens > 0].tolist()) for one in items))))
     tokens = items[0].tokens[np.searchsorted(items[0].steps, steps)]
@@ -77,14 +71,7 @@ def _account_of(row: Mapping[Any, Any], members: Sequence[BesideNgrams], cluster
 
 
 def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[int, int]:
-    """Return the checkpoints of start and bottom of a dip: the bottom is the lowest of the smoothed curve between.
-
-    Args:
-        tokens: float64[T], of the trained checkpoints.
-        mean: float64[T], accuracy.
-        start: tokens at its start.
-        end: tokens at its end.
-    """
+    """Return the checkpoints nearest to the start of a dip and at the bottom of the smoothed curve in it."""
     smooth = smoothing_weights(np.log10(tokens)) @ mean
     first, last = (int(np.abs(tokens - one).argmin()) for one in (start, end))
     return first, first + int(smooth[first : last + 1].argmin())

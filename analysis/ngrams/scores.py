@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.files import known_linking, scored_steps, stored_scores
@@ -27,37 +25,23 @@ from ucurve.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class AtCheckpoint:
-    """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run.
+    """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run."""
 
-    Attributes:
-        verdicts: of the n-gram models, by order, uint8[items], a tie apart whatever it counts in accuracies.
-        agreement: ``run``, ``group``, ``step``, ``tokens``, ``order`` and the columns of ``agreement_table``.
-    """
-
-    verdicts: dict[int, Verdicts]
-    agreement: pd.DataFrame
+    verdicts: dict[int, Verdicts]  # by order, uint8[items]
+    agreement: pd.DataFrame  # run, group, step, tokens, order and those of agreement_table
 
 
 @dataclass(frozen=True, eq=False)
 class BesideNgrams:
-    """A run with the n-gram models beside it; the scores of a checkpoint are read when they are first asked for.
-
-    Attributes:
-        items: the run's own credits at every checkpoint.
-    """
+    """A run with the n-gram models beside it; the scores of a checkpoint are read when they are first asked for."""
 
     run: Run
-    items: Items
+    items: Items  # the run's own credits at every checkpoint
     _read: Callable[[int], AtCheckpoint]
     _known: dict[int, AtCheckpoint] = field(default_factory=dict)
 
     def at(self, step: int) -> AtCheckpoint:
-        """Return what the n-gram models gave at a checkpoint; empty where it has no n-gram scores.
-
-        Raises:
-            UserError: when a file is broken, or its pairs are not those of the benchmark.
-            DamagedError: when a file is not what was written.
-        """
+        """Return what the n-gram models gave at a checkpoint; empty where it has no n-gram scores."""
         if step not in self._known:
             self._known[step] = self._read(step)
         return self._known[step]
@@ -70,12 +54,7 @@ class BesideNgrams:
 
 
 def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
-    """Read every run that has n-gram scores of a benchmark, one run at a time.
-
-    Raises:
-        UserError: when a file is broken, or its pairs are not those of the benchmark.
-        DamagedError: when a file is not what was written.
-    """
+    """Read every run that has n-gram scores of a benchmark, one run at a time."""
     linking = known_linking(scored.linking)
     if linking is None:
         return
@@ -127,7 +106,7 @@ class _Reader:
     benchmark: str
     items: Items
     linking: Linking
-    _order: npt.NDArray[Any] | None = None
+    _order: np.ndarray | None = None
     _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def read(self, scorer: str, step: int) -> pd.DataFrame | None:

@@ -22,11 +22,11 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
 
     Args:
         design: float64[n, terms], of full rank.
-        residuals: of the fit, float64[n].
+        residuals: float64[n].
         clusters: int64[n]; observations with equal numbers depend on each other.
 
     Returns:
-        Standard errors and degrees of freedom, float64[terms]; NaN for a term that one cluster determines alone.
+        float64[terms] each; NaN for a term that one cluster determines alone.
     """
     basis, triangle = np.linalg.qr(design)  # a cluster's part of the projection is small in this basis: terms x terms
     terms = np.linalg.inv(triangle)

@@ -23,23 +23,14 @@ PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_
 
 @dataclass(frozen=True, eq=False)
 class FactorModel:
-    """A fitted linear model.
+    """A fitted linear model."""
 
-    Attributes:
-        betas: one row per term: ``term``, ``kind`` (``phenomenon`` or ``factor``), ``beta``, ``low``, ``high`` (95 %
-            interval), ``p`` and ``beta_standardised`` (in standard deviations of the response; NaN for phenomena).
-            Interval and p are NaN for a term that one cluster determines alone.
-        clustered_by: ``language`` or ``sentence``: what intervals and p take as independent of each other.
-        r_squared: share of the variance explained, about the mean.
-        left_out: factors that do not vary, or follow from the others.
-    """
-
-    betas: pd.DataFrame
+    betas: pd.DataFrame  # term, kind (phenomenon or factor), beta, low, high (95 %), p, beta_standardised
     n: int
-    clustered_by: str
+    clustered_by: str  # language or sentence: what intervals and p take as independent of each other
     clusters: int
-    r_squared: float
-    left_out: tuple[str, ...]
+    r_squared: float  # share of the variance explained, about the mean
+    left_out: tuple[str, ...]  # factors that do not vary, or follow from the others
 
 
 def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -77,14 +68,10 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     intervals and p come from the t distribution with ``clustered_errors`` by language where the pairs are of several,
     else by good sentence.
 
-    Args:
-        table: ``phenomenon``, ``language``, ``sentence``, ``delta_lp`` and the factors, one row per pair; a row with a
-            missing value is left out.
-        factors: columns of numbers, the binary ones 0 and 1; each is scaled to mean 0 and sample standard deviation 1.
-
     Returns:
-        The model; its betas are in nats of Delta per standard deviation of the factor. None where fewer pairs are left
-        than terms.
+        The model, without the rows that lack a value; its betas are in nats of Delta per sample standard deviation of
+        the factor, ``beta_standardised`` in those of the response (NaN for phenomena), interval and p NaN for a term
+        that one cluster determines alone. None where fewer pairs are left than terms.
     """
     from statsmodels.regression.linear_model import OLS
 
@@ -113,7 +100,7 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
 def _independent_columns(
     phenomena: pd.DataFrame, rows: pd.DataFrame, factors: Sequence[str]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Add the standardized factors one by one, those left out that the columns before them determine."""
+    """Add the standardized factors one by one, without those that the columns before them determine."""
     design, left_out = phenomena, []
     for name in factors:
         values = rows[name].to_numpy(np.float64)

@@ -9,12 +9,10 @@ DRAWS = 100
 
 
 def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
-    """Choose in each paradigm the pairs whose good sentence no model seems to have seen (RuBLiMP, section 2.4).
+    """Choose in each paradigm ``size`` pairs whose good sentence no model seems to have seen (RuBLiMP, section 2.4).
 
-    Args:
-        good: columns ``paradigm`` and ``good`` (sentence), one row per pair.
-        mink: MIN-K% PROB of the good sentences, one row per pair and one column per model.
-        size: pairs to keep of each paradigm; a paradigm with fewer different sentences keeps them all.
+    ``mink`` is MIN-K% PROB of the good sentences, a column per model. A paradigm with fewer different sentences keeps
+    them all.
     """
     ranked = good.assign(most=most_familiar(mink)).sort_values("most", kind="stable")
     kept = ranked.drop_duplicates(["paradigm", "good"]).groupby("paradigm", sort=False).head(size)
@@ -26,11 +24,7 @@ def reference_accuracies(
 ) -> pd.Series:
     """Average the accuracy of each model over random samples of the pool (RuBLiMP, section 4).
 
-    Args:
-        size: pairs drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
-
-    Returns:
-        The mean over the draws of the mean over the pairs drawn, by model.
+    ``size`` pairs are drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
     """
     draw = np.random.default_rng(seed)
     values, total, pairs = credit.to_numpy(dtype=np.float64), np.zeros(credit.shape[1]), 0
@@ -46,9 +40,6 @@ def reference_accuracies(
 
 def filtering_table(good: pd.DataFrame, mink: dict[int, pd.DataFrame], credit: pd.DataFrame, size: int) -> pd.DataFrame:
     """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
-
-    Args:
-        mink: by K, the MIN-K% PROB of the good sentences by model.
 
     Returns:
         ``model``, ``k``, ``pairs`` (kept), ``reference``, ``filtered`` (accuracies over pairs) and ``delta``: filtered

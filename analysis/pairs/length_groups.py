@@ -18,19 +18,12 @@ _WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 
 @functools.cache
 def load_attractors() -> dict[str, dict[str, tuple[str, str]]]:
-    """Read which paradigms differ in the attractor alone.
-
-    Returns:
-        By benchmark and by what they test, the paradigm without and the paradigm with an attractor.
-    """
+    """Read by benchmark, and by what they test, the paradigm without and the one with an attractor."""
     return read_yaml(Path(__file__).with_name("attractors.yaml"), dict[str, dict[str, tuple[str, str]]])
 
 
 def words(sentence: str) -> int:
-    """Count the words and signs of a sentence; a word with hyphens is one.
-
-    It comes within 1 % of the tokens of RuBLiMP's Table 3, whose tokenizer is not named.
-    """
+    """Count the words (with hyphens: one) and signs: within 1 % of RuBLiMP's Table 3, whose tokenizer is not named."""
     return len(_WORD.findall(sentence))
 
 
@@ -51,16 +44,9 @@ def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = 
 
 
 def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS) -> pd.DataFrame:
-    """Compute accuracies by length group and domain.
+    """Compute accuracies with intervals and tests by length group, over all domains (``all``) and in each.
 
-    Args:
-        about: ``good`` (sentence) and, where the benchmark has it, ``domain``; one row per pair. Groups are made over
-            all domains together.
-        credit: one row per pair, in the same order, one column per model.
-
-    Returns:
-        ``model``, ``domain`` (``all`` for all pairs), ``group``, ``n``, ``accuracy``, ``ci_low`` and ``ci_high`` (exact
-        95 % interval), ``p_above`` and ``p_below``.
+    The groups are made over all domains together.
     """
     group = length_groups([words(sentence) for sentence in about["good"]], groups)
     places = [("all", np.ones(len(about), dtype=bool))]
@@ -71,16 +57,12 @@ def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS
 
 
 def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    """Compare paradigms that differ in one thing, such as an attractor (RuBLiMP, section 5).
-
-    Args:
-        points: columns ``model``, ``suite``, ``n`` and ``accuracy``.
-        pairs: by name, the paradigm without and the paradigm with it.
+    """Compare paradigms without and with one thing, such as an attractor (RuBLiMP, section 5).
 
     Returns:
         ``what``, ``model``, ``without``, ``with_it`` (accuracies), ``difference`` (with minus without), ``low`` and
-        ``high``: Newcombe's 95 % interval for the difference of two independent shares, from Wilson's intervals.
-        A model that lacks one of the two has no row.
+        ``high``: Newcombe's 95 % interval for the difference of two independent shares, from Wilson's intervals. A
+        model that lacks one of the two has no row.
     """
     rows = []
     known = points.set_index(["model", "suite"])[["accuracy", "n"]]

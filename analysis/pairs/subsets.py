@@ -11,11 +11,10 @@ _SMALL, _LARGE = 10, 50
 
 
 def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
-    """Choose the pairs of each subset, the same for every model.
+    """Choose the pairs of each subset, bool by pair, the same for every model.
 
-    Returns:
-        bool by pair: ``FIRST-10`` the hand-made pairs, ``RANDOM-10`` ten of each category's others, ``RANDOM-50`` fifty
-        of all of its pairs, ``ALL``. A category with fewer pairs than a subset takes gives all it has.
+    ``FIRST-10`` are the hand-made pairs, ``RANDOM-10`` ten of each category's others, ``RANDOM-50`` fifty of all of its
+    pairs. A category with fewer pairs than a subset takes gives all it has.
     """
     draw = np.random.default_rng(seed)
     made = pairs[HANDMADE].astype(bool)
@@ -29,12 +28,7 @@ def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
 
 
 def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame) -> pd.DataFrame:
-    """Compute the macro accuracy of every model on every subset.
-
-    Returns:
-        One row per model: ``model``, the four subsets (mean over categories) and ``mpad``, the mean pairwise absolute
-        deviation of the four (Swe-BLiMP, section 6).
-    """
+    """Compute macro accuracies on every subset and ``mpad``, their mean pairwise absolute deviation (section 6)."""
     means = {
         name: credit[mask].groupby(pairs.loc[mask, "paradigm"].to_numpy()).mean().mean()
         for name, mask in subset_masks(pairs).items()

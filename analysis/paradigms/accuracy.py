@@ -13,11 +13,7 @@ _ROW = ["run", "group", "step", "tokens", "linking", "phenomenon", "paradigm", "
 
 
 def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.DataFrame:
-    """Read the accuracies by paradigm of every run at its last scored checkpoint, all lengths together.
-
-    Returns:
-        ``run``, ``group``, ``step``, ``tokens``, ``linking``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``.
-    """
+    """Read the accuracies by paradigm of every run at its last scored checkpoint, all lengths together."""
     rows = scored.rows
     wanted = last_scored(rows[rows["linking"].isin(list(linkings))])
     steps = wanted.groupby("run", observed=True)["step"].unique()
@@ -33,12 +29,7 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
 
 
 def line_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Average each paradigm over the runs of a line.
-
-    Returns:
-        ``group``, ``linking``, ``step``, ``tokens``, ``phenomenon``, ``paradigm``, ``runs``, ``n`` and ``accuracy``. Of
-        a line whose runs are at different steps, those at the last step count.
-    """
+    """Average each paradigm over the runs of a line; of runs at different steps, those at the last step count."""
     furthest = rows.groupby(["group", "linking"])["step"].transform("max")
     keys = ["group", "linking", "step", "phenomenon", "paradigm"]
     return (
@@ -49,11 +40,7 @@ def line_means(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
-    """Compute accuracies by phenomenon and overall from those by paradigm.
-
-    Args:
-        paradigms: ``group``, ``linking``, ``step``, ``phenomenon``, ``paradigm``, ``n`` and ``accuracy``; one step for
-            each group and linking function.
+    """Compute accuracies by phenomenon and overall from those by paradigm, at one step for each line and function.
 
     Returns:
         ``group``, ``linking``, ``step``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A

@@ -24,12 +24,9 @@ _NOTE = (
 
 
 def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Join ``accuracy.by_level`` of a benchmark with that of the paradigms left out of it.
+    """Join ``accuracy.by_level`` of a benchmark with that of the paradigms left out of it, by model and function.
 
-    Returns:
-        One row per model and linking function that has both at one step: ``model``, ``step``, ``linking``,
-        ``paradigms_included``, ``paradigms_excluded``, ``included`` and ``excluded`` (means over paradigms) and their
-        ``difference``.
+    Both are at one step, and means over paradigms.
     """
     parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
     renamed = [

@@ -56,15 +56,10 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
 
 
 def choices_by_paradigm(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Count people's choices by paradigm, over the pairs that count.
+    """Count people's choices (``pair``, ``person``, ``right``) by paradigm, over the pairs that count.
 
-    Args:
-        choices: ``pair``, ``person`` and ``right``.
-        pairs: the pair table.
-
-    Returns:
-        ``phenomenon``, ``paradigm``, ``correct``, ``total``, and ``with_others``: how many agree with the majority of
-        the other people who judged the pair; others who are divided count one half (all float64).
+    ``with_others`` counts those that agree with the majority of the other people who judged the pair; others who are
+    divided count one half.
     """
     names = ["phenomenon", "paradigm"]
     named = _counted_choices(choices, pairs)
@@ -110,7 +105,7 @@ def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
 
 
 def circular_note(benchmark: str, agreement: pd.DataFrame) -> str:
-    """Say where people's agreement is circular, from ``load_human_agreement``; empty where it is not."""
+    """Say where people's agreement, from ``load_human_agreement``, is circular; empty where it is not."""
     followed = agreement["majorities_followed"].iloc[0]
     if np.isnan(followed):
         return ""
@@ -133,11 +128,7 @@ def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame
 
 
 def human_sections(study: Study) -> Iterable[ReportSection]:
-    """Make the table of people's agreement with every benchmark that has answers of people.
-
-    Raises:
-        UserError: when the file of ``human=`` is broken or has no paradigm of any benchmark.
-    """
+    """Tabulate people's agreement with every benchmark that has answers of people."""
     if study.scores.empty:
         return
     tables = [(scored.benchmark, load_human_agreement(scored)) for scored in study.benchmarks()]
@@ -158,12 +149,10 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def reference_lines(scored: BenchmarkScores) -> pd.DataFrame:
-    """Return the level lines of a benchmark's FLOPs curves.
+    """Return the level lines of a benchmark's FLOPs curves: ``reference`` (name), ``phenomenon`` and ``accuracy``.
 
-    Returns:
-        ``reference`` (name), ``phenomenon`` (``all``: overall) and ``accuracy``: people's agreement, the mean over
-        paradigms, where there are answers (named as circular where it is), then every folder of scores of a model
-        (step -1).
+    They are people's agreement, the mean over paradigms, where there are answers (named as circular where it is), then
+    every folder of scores of a model (step -1).
     """
     rows = scored.drawn_rows
     models = rows[(rows["step"] == -1) & (rows["linking"] == scored.linking) & (rows["split"] == "all")]

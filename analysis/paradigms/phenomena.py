@@ -17,11 +17,9 @@ _NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]
 def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
     """Lay out ``accuracy.by_level`` by phenomenon and model, the phenomena under one linking function.
 
-    Returns:
-        ``phenomenon``, ``linking``, ``aggregate`` (what the accuracy is a mean over), ``paradigms`` (how many), and a
-        column of accuracies for each line. Phenomena come first, in the order of the alphabet; then the overall rows:
-        the mean over paradigms under ``linking``, ``slln_lp``, ``lp`` and ``mean_lp``, as in the paper, and under
-        ``linking`` the means over pairs and over phenomena.
+    Phenomena come first, in the order of the alphabet; then the overall rows: the mean over paradigms under
+    ``linking``, ``slln_lp``, ``lp`` and ``mean_lp``, as in the paper, and under ``linking`` the means over pairs and
+    over phenomena.
     """
     overall, own = levels["phenomenon"] == "all", levels["linking"] == linking
     over_paradigms = levels[overall & (levels["aggregate"] == "paradigms")]
@@ -39,14 +37,9 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
 
 
 def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Say of each row which model is best, and how far it is from people (ZhoBLiMP, Table 6).
+    """Add the ``best`` model of each row and, where there is ``human``, the ``gap`` to it (ZhoBLiMP, Table 6).
 
-    Args:
-        table: with a column of accuracies for each model and, where there are answers of people, ``human``.
-
-    Returns:
-        The table with ``best`` (the first of several, empty without an accuracy), and with ``gap``, human minus the
-        best model, where there is ``human``.
+    Of several best models the first is named; the name is empty without an accuracy.
     """
     values = table[list(models)].to_numpy(dtype=np.float64)
     some = ~np.isnan(values).all(axis=1)
@@ -68,7 +61,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
 
 
 def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Make the table of phenomena by model of one benchmark; none where it names no phenomena."""
+    """Make the table of phenomena by model of one benchmark; nothing where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
     own = rows[rows["linking"] == scored.linking]

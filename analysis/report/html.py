@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -33,16 +33,11 @@ _TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan
 
 @dataclass(frozen=True)
 class Column:
-    """How a column of a table is shown.
-
-    Attributes:
-        kind: ``text``, ``count`` (whole number with separators), ``percent`` (a fraction shown in percent), ``number``
-            (four digits) or ``p`` (a probability of a test).
-    """
+    """How a column of a table is shown."""
 
     name: str
     heading: str
-    kind: Kind = "text"
+    kind: Kind = "text"  # percent: of a fraction; number: four digits; p: of a test
 
 
 def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
@@ -53,31 +48,21 @@ def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table of the report.
+    """A table of the report."""
 
-    Attributes:
-        note: what it shows, in a sentence or two.
-        columns: the columns shown, in order.
-        files: what is written as CSV beside the report, by file name without ending; the note names them.
-    """
-
-    note: str
+    note: str  # what it shows, in a sentence or two
     columns: tuple[Column, ...]
     table: pd.DataFrame
-    files: Tables = field(default_factory=dict)
+    files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note names them
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section of the report: a heading, then texts, tables and figures in order.
-
-    Attributes:
-        files: tables that are written as CSV although no table of the section shows them, by file name without ending.
-    """
+    """A section of the report: a heading, then texts, tables and figures in order."""
 
     heading: str
     content: tuple[str | TableView | Drawing, ...]
-    files: Tables = field(default_factory=dict)
+    files: Tables = field(default_factory=dict)  # written as CSV although no table of the section shows them
 
     @property
     def drawings(self) -> list[Drawing]:
@@ -93,31 +78,22 @@ class ReportSection:
     def _repr_html_(self) -> str:
         """Show it in a notebook, where neither the script that sorts nor the style sheet is at hand."""
         images = {drawing.name: render(drawing, "png") for drawing in self.drawings}
-        template: Any = _TEMPLATES.get_template("section.html").module
-        return str(template.section_html(_section_fields(self, "", images)))
+        macros = vars(_TEMPLATES.get_template("section.html").module)
+        return str(macros["section_html"](_section_fields(self, "", images)))
 
 
 class _Cell(NamedTuple):
-    """A cell: its text, of a text how it may be broken, and of a number the value that the column is sorted by.
-
-    Attributes:
-        classes: ``whole`` stays on one line; ``wide`` and ``long`` have room for about 22 and 32 letters in a line, and
-            what is whole and wide is broken on a phone.
-    """
+    """A cell of a table."""
 
     text: str
-    classes: tuple[str, ...] = ()
-    value: str | None = None
+    classes: tuple[str, ...] = ()  # how it may be broken, see templates/style.css
+    value: str | None = None  # of a number, what the column is sorted by
 
 
 def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[str, bytes]) -> str:
-    """Write the report as one HTML page that needs no other file.
+    """Write the report as one HTML page that needs no other file; ``images`` are the drawings' PNG, by name.
 
-    Args:
-        images: every drawing's rendering as PNG, by the drawing's name.
-
-    Returns:
-        The page. It holds no date: the same runs give the same page.
+    It holds no date: the same runs give the same page.
     """
     anchors = _anchors(section.heading for section in sections)
     fields = [_section_fields(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
@@ -149,13 +125,13 @@ def _anchors(headings: Iterable[str]) -> list[str]:
     return anchors
 
 
-def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, Any]:
+def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, object]:
     """Return what the template of a section fills in."""
     content = [_item_fields(item, images) for item in section.content]
     return {"anchor": anchor, "heading": section.heading, "content": content}
 
 
-def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, Any]:
+def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, object]:
     if isinstance(item, str):
         return {"kind": "text", "text": item}
     if isinstance(item, Drawing):

@@ -29,42 +29,30 @@ _LEVELS = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Law:
-    """A curve with three parameters, and how it is fitted.
+    """A curve with three parameters, and how it is fitted."""
 
-    Attributes:
-        formula: for people; C is FLOPs.
-        curve: values at FLOPs float64[n], for parameters float64[..., 3]: float64[..., n].
-        fit: parameters float64[3] from FLOPs and values, float64[n] each; begun at the third argument where given.
-    """
-
-    formula: str
+    formula: str  # for people; C is FLOPs
     parameters: tuple[str, str, str]
-    curve: Callable[[Array, Array], Array]
-    fit: Callable[[Array, Array, Array | None], Array]
+    curve: Callable[[Array, Array], Array]  # FLOPs float64[n], parameters float64[..., 3] -> float64[..., n]
+    fit: Callable[[Array, Array, Array | None], Array]  # parameters from FLOPs, values and, if given, a start
 
 
 def power_law(flops: Array, parameters: Array) -> Array:
     """Return E + A C^-b."""
     irreducible, scale, exponent = (parameters[..., place, None] for place in range(3))
-    values: Array = irreducible + scale * flops**-exponent
-    return values
+    return np.asarray(irreducible + scale * flops**-exponent)
 
 
 def logistic_law(flops: Array, parameters: Array) -> Array:
     """Return 0.5 + (top - 0.5) / (1 + exp(-slope (log10 C - middle)))."""
     top, slope, middle = (parameters[..., place, None] for place in range(3))
-    values: Array = CHANCE + (top - CHANCE) * expit(slope * (np.log10(flops) - middle))
-    return values
+    return np.asarray(CHANCE + (top - CHANCE) * expit(slope * (np.log10(flops) - middle)))
 
 
 def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Array:
-    """Fit E, A and b by Huber's loss of the logarithms (Hoffmann et al. 2022, section 3.3).
+    """Fit E, A (above 0) and b (0.001 to 3) by Huber's loss of the logarithms (Hoffmann et al. 2022, section 3.3).
 
-    Args:
-        start: parameters to begin at; without it the best of a grid of exponents by median absolute residual.
-
-    Returns:
-        E, A, b with E and A above 0 and b from 0.001 to 3.
+    Without ``start`` it begins at the best of a grid of exponents by median absolute residual.
     """
     center = float(np.log(flops).mean())  # FLOPs are counted from there: A at C = 1 is far from the data
     places, target = np.log(flops) - center, np.log(values)
@@ -83,10 +71,7 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
 
 
 def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) -> Array:
-    """Fit top, slope and middle by least squares.
-
-    Args:
-        start: parameters to begin at; without it the best of a grid of slopes and middles.
+    """Fit top, slope and middle by least squares, from ``start`` or the best of a grid of slopes and middles.
 
     Returns:
         ``top`` from 0 to 1 (below 0.5 the curve falls), ``slope`` per decade from 0.05 to 20, and ``middle``, log10 of
@@ -113,15 +98,11 @@ LOGISTIC_LAW = Law(
 
 
 def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int = 0) -> tuple[pd.DataFrame, ...]:
-    """Fit each line of points by a law.
+    """Fit each line of points (``line``, ``flops`` above 0, ``value``) with at least 4 different FLOPs by a law.
 
     The bootstrap draws cells, which are the points of equal FLOPs: the seeds of one size and budget share what sets it
     off the law. A draw with fewer than 4 different FLOPs is passed over. Checkpoints of one run are not independent of
     each other, so intervals over them are too narrow: a third to a half of their due width (docs/analysis.md).
-
-    Args:
-        points: columns ``line``, ``flops`` (above 0) and ``value``; a line of fewer than 4 different FLOPs is left out.
-        law: ``POWER_LAW`` or ``LOGISTIC_LAW``.
 
     Returns:
         The parameters, one row per line and parameter: ``line``, ``points``, ``rmse`` (in units of the value),
@@ -171,8 +152,7 @@ def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn
 def _percentile_bounds(drawn: Array) -> Array:
     if not len(drawn):
         return np.full((2, drawn.shape[-1]), np.nan)
-    bounds: Array = np.percentile(drawn, _LEVELS, axis=0)
-    return bounds
+    return np.asarray(np.percentile(drawn, _LEVELS, axis=0))
 
 
 def _stacked(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
@@ -183,19 +163,16 @@ def _fit_within(model: Callable[[Array], tuple[Array, Array]], begin: Array, low
     """Minimize the squares of what ``model`` returns (values, and their slopes float64[n, 3]) between bounds.
 
     Each parameter is a logistic function of a free one, so that MINPACK, which knows no bounds, can be used: it takes a
-    tenth of the time of scipy's bounded method, and a bootstrap fits hundreds of times. A free parameter that belongs
-    at its bound runs off to infinity; it is held where that changes nothing, or its slope becomes 0 and MINPACK's next
-    step NaN.
+    tenth of the time of scipy's bounded method, and a bootstrap fits hundreds of times.
     """
     span = high - low
 
     def to_share(free: Array) -> Array:
-        share: Array = expit(np.clip(free, -_FARTHEST, _FARTHEST))
-        return share
+        # A free parameter that belongs at its bound runs off to infinity, its slope becomes 0 and MINPACK's step NaN.
+        return np.asarray(expit(np.clip(free, -_FARTHEST, _FARTHEST)))
 
     def inside(free: Array) -> Array:
-        bounded: Array = low + span * to_share(free)
-        return bounded
+        return np.asarray(low + span * to_share(free))
 
     def values(free: Array) -> Array:
         return model(inside(free))[0]

@@ -17,15 +17,11 @@ _WINDOW = 10 ** (-1 / BINS_PER_DECADE)
 def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Return the loss of one kind at every checkpoint after step 0: on held-out text where all runs have it.
 
-    Args:
-        metrics: from ``metric_frame``.
-        held_out: from ``held_out_frame``.
-        runs: the runs; one without parameters in its run.json has no FLOPs and is left out.
-
     Returns:
         Columns ``run``, ``group``, ``step``, ``tokens``, ``flops`` (6ND), ``bits_per_byte`` and ``loss``: ``held-out``,
         or ``training`` for the mean over the steps in the last 1/30 of a decade of tokens up to the checkpoint, the
-        width of a point of ``loss_table``. A checkpoint without its loss has no row.
+        width of a point of ``loss_table``. A checkpoint without its loss has no row, a run without parameters in its
+        run.json has none.
     """
     columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte", "loss"]
     by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
@@ -38,22 +34,14 @@ def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequenc
 
 
 def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Keep the end of every finished run; a line is a tokenizer and its data, over sizes, budgets and seeds.
-
-    Args:
-        points: columns ``run``, ``step`` and others, one row per run and checkpoint; ``line`` is added to them.
-    """
+    """Keep the end of every finished run; a ``line`` is a tokenizer and its data, over sizes, budgets and seeds."""
     last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
     return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))
 
 
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the points that the law of accuracy is fitted to.
-
-    Returns:
-        The overall rows with FLOPs above 0: ``run``, ``group``, ``step``, ``flops`` and ``value``, the accuracy.
-    """
+    """Keep the points that the law of accuracy is fitted to: the overall rows with FLOPs above 0."""
     kept = rows[(rows["phenomenon"] == "all") & (rows["flops"] > 0)]
     return kept[["run", "group", "step", "flops", "accuracy"]].rename(columns={"accuracy": "value"})
 

@@ -52,7 +52,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Fit accuracy over FLOPs; no part where no line has points enough."""
+    """Fit accuracy over FLOPs; nothing where no line has enough points."""
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
     heading = f"Scaling of accuracy on {scored.benchmark}"
     measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
@@ -60,7 +60,7 @@ def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection
 
 
 def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Set accuracy against bits per byte; no part where the runs hold no training metrics."""
+    """Set accuracy against bits per byte; nothing where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
@@ -69,11 +69,7 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
 
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str) -> Drawing:
-    """Draw fitted curves through their points.
-
-    Args:
-        label: of the vertical axis; with ``%`` in it the values are fractions shown in percent.
-    """
+    """Draw fitted curves through their points; values are fractions shown in percent where the label has ``%``."""
     styles, marks = line_styles(curves["line"].astype(str)), _describe_marks(curves)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:

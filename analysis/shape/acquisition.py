@@ -19,15 +19,9 @@ _SETTINGS: tuple[tuple[str, Callable[[Run], object]], ...] = (
 
 
 def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
-    """Rank the phenomena of each line or run by their onset.
+    """Rank the phenomena of each ``name`` (a line or a run) by ``onset`` (tokens, NaN when not reached).
 
-    Args:
-        onsets: ``name`` (of the line or run), ``phenomenon`` and ``onset`` (tokens, NaN when not reached), one row per
-            name and phenomenon.
-
-    Returns:
-        The rows with ``rank``, from 1; phenomena at equal onsets share the mean of their ranks, and so do those that
-        were never reached, which come last. Ordered by name as they come in, then by rank.
+    Phenomena at equal onsets share the mean of their ranks, and so do those that were never reached, which come last.
     """
     late = onsets["onset"].fillna(np.inf)
     ranks = late.groupby(onsets["name"], sort=False).rank(method="average")
@@ -40,8 +34,8 @@ def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], s
     """Compare the orders of every two lines or runs by Kendall's tau-b, which takes account of ties.
 
     Returns:
-        Columns ``AGREEMENT_COLUMNS``, one row per two names: ``phenomena`` that both have, how many both reached, tau
-        and its two-sided p. NaN where there are fewer than two phenomena or one order has ties only.
+        Columns ``AGREEMENT_COLUMNS``, one row per two names; tau and its two-sided p are NaN where there are fewer than
+        two phenomena or one order has ties only.
     """
     ranks = order.pivot_table(index="phenomenon", columns="name", values="rank", sort=False)
     onsets = order.pivot(index="phenomenon", columns="name", values="onset")
@@ -55,12 +49,7 @@ def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], s
 
 
 def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Average the agreement by what the two differ in.
-
-    Returns:
-        ``between``, ``differs_in``, ``pairs`` (how many have a tau), ``tau`` (mean), ``tau_low`` and ``tau_high`` (the
-        smallest and largest).
-    """
+    """Average the agreement by what the two differ in; ``tau_low`` and ``tau_high`` are its smallest and largest."""
     known = pairs[pairs["tau"].notna()]
     return known.groupby(["between", "differs_in"], sort=False, as_index=False).agg(
         pairs=("tau", "count"), tau=("tau", "mean"), tau_low=("tau", "min"), tau_high=("tau", "max")
@@ -68,11 +57,10 @@ def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(runs: Sequence[Run], *, by_group: bool) -> Callable[[str, str], str]:
-    """Return what says in which settings two runs, or two lines of runs, differ.
+    """Return a function that names the settings in which two runs, or two lines of runs, differ.
 
-    Returns:
-        A function of two names that returns e.g. ``size``, ``size and tokenizer``; ``seed`` for two runs of one line,
-        ``other settings`` where the record shows no difference.
+    It gives e.g. ``size and tokenizer``; ``seed`` for two runs of one line; ``other settings`` where the record shows
+    none.
     """
     of_name = {run.group if by_group else run.label: run for run in runs}
 

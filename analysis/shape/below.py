@@ -6,16 +6,13 @@ A curve is *stable and wrong* when this is significant after Holm and the smooth
 the training tokens on, or earlier. The question is that of Manna, Snyder and Tabor (2026, arXiv 2603.00359).
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
 from analysis.data.pair_scores import HALVES
-from analysis.shape.classify import LEVEL, holm_by_runs
+from analysis.shape.classify import LEVEL, Row, holm_by_runs
 from analysis.shape.smoothing import Array, estimate_level, smoothing_weights
 from eval.metrics.levels import Ids
 from eval.metrics.significance import CHANCE
@@ -27,22 +24,16 @@ BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
 
 
 def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids) -> dict[str, float]:
-    """Test whether a curve ends below chance.
-
-    Args:
-        tokens: float64[T], above 0 and ascending.
-        half_points: uint8[S, T, I], by seed, checkpoint and item.
-        strata: int64[I], the paradigm of each item.
-        clusters: int64[I], the cluster of each item.
+    """Test whether a curve ends below chance; the arguments are those of ``estimate_curve``.
 
     Returns:
         ``p_below`` over pairs and, with several seeds, seeds; ``p_below_these_runs`` over pairs only; ``below_from``,
         the tokens of the checkpoint from which on the smoothed curve lies below 50 %, NaN where it does not end there;
-        ``below_share``, these tokens as a share of the last ones. No p is smaller than that of a sign test over as many
-        independent draws as the clusters are worth: a few clusters that are all wrong do not vary, but prove little.
+        ``below_share``, these tokens as a share of the last ones.
     """
     weights = smoothing_weights(np.log10(tokens))
     level = estimate_level(np.einsum("t,sti->si", weights[-1], half_points) / HALVES, strata, clusters)
+    # Of a sign test over as many independent draws: a few clusters that are all wrong do not vary, but prove little.
     least = 0.5**level.effective_items
 
     def p(variance: float, freedom: float) -> float:
@@ -63,13 +54,12 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
     """Adjust the tests of many curves by Holm, and name those that end below chance.
 
     Args:
-        tests: one row per curve, with ``runs`` and ``BELOW_NUMBERS``, NaN for a curve that was not tested. All of them
-            are a family; curves of one run, whose p values are over pairs only, are one of their own.
+        tests: one row per curve, with ``runs`` and ``BELOW_NUMBERS``, NaN for a curve that was not tested.
 
     Returns:
-        The rows with ``holm_below``, and ``below``: ``stable and wrong`` or ``ends below chance``, of one run with
-        ``(this run)`` behind it, of two with ``(2 runs: indicative)``; ``these runs: ...`` where it
-        holds of the mean of these runs over pairs, but not of other seeds; otherwise empty.
+        The rows with ``holm_below`` and ``below``: ``stable and wrong`` or ``ends below chance``, of one run with
+        ``(this run)`` behind it, of two with ``(2 runs: indicative)``; ``these runs: ...`` where it holds of the mean
+        of these runs over pairs, but not of other seeds; otherwise empty.
     """
     adjusted = tests.assign(
         holm_below=holm_by_runs(tests["p_below"], tests["runs"]),
@@ -79,7 +69,7 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
     return named.drop(columns="_these_runs")
 
 
-def _name(row: Mapping[Any, Any]) -> str:
+def _name(row: Row) -> str:
     name = STABLE if row["below_share"] <= LATEST else AT_THE_END
     if row["holm_below"] <= LEVEL:
         return name + _RESERVATIONS.get(row["runs"], "")

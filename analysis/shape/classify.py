@@ -17,7 +17,7 @@ The p values of many curves are adjusted by Holm's procedure, for each of the fi
 of one run, whose p values are over items only, are a family of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -32,6 +32,7 @@ from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
 from eval.metrics.significance import holm
 
+Row = Mapping[Hashable, Any]  # of ``DataFrame.to_dict("records")``
 Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat", "undetermined"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 NOT_TESTED = "not tested"
@@ -50,42 +51,27 @@ ALTERNATIVES = tuple(TEST_OF.values())
 
 @dataclass(frozen=True)
 class Turn:
-    """The deepest dip, or the highest bump, of a smoothed curve, whether it is significant or not.
+    """The deepest dip, or the highest bump, of a smoothed curve, whether it is significant or not."""
 
-    Attributes:
-        depth: the smaller of its two sides, as a fraction; 0 where the curve is monotone.
-        start: tokens of the checkpoint before it that stands highest (for a bump, lowest).
-        place: tokens at its lowest (highest) place, by a parabola through three checkpoints.
-        end: tokens of the checkpoint after it that stands highest (lowest).
-        depth_low, depth_high: basic bootstrap interval of the depth at 95 %.
-        place_low, place_high: percentile interval of the place at 95 %.
-    """
-
-    depth: float
-    start: float
-    place: float
-    end: float
-    depth_low: float
+    depth: float  # the smaller of its two sides, as a fraction; 0 where the curve is monotone
+    start: float  # tokens of the highest checkpoint before it (for a bump, of the lowest)
+    place: float  # tokens at its lowest (highest) place, by a parabola through three checkpoints
+    end: float  # tokens of the highest (lowest) checkpoint after it
+    depth_low: float  # basic bootstrap interval at 95 %
     depth_high: float
-    place_low: float
+    place_low: float  # percentile interval at 95 %
     place_high: float
 
 
 @dataclass(frozen=True)
 class ShapeTest:
-    """The tests of one curve, not yet adjusted for the number of curves.
-
-    Attributes:
-        p_u: that it does not fall and then rise.
-        p_inverted_u: that it does not rise and then fall.
-        p_flat: that some difference is as large as the margin.
-    """
+    """The p values of one curve, not yet adjusted for the number of curves."""
 
     p_rise: float
     p_fall: float
-    p_u: float
-    p_inverted_u: float
-    p_flat: float
+    p_u: float  # that it does not fall and then rise
+    p_inverted_u: float  # that it does not rise and then fall
+    p_flat: float  # that some difference is as large as the margin
     dip: Turn
     bump: Turn
 
@@ -99,27 +85,21 @@ class ShapeTest:
 
 
 def is_testable(tokens: Array) -> bool:
-    """Say whether the trained checkpoints of a curve are enough to tell shapes apart: four, over tenfold tokens."""
+    """Say whether there are enough trained checkpoints to tell shapes apart: four, over tenfold tokens."""
     return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
 
 
 def shape_test(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
 ) -> ShapeTest:
-    """Test the shape of one curve.
-
-    Args:
-        curve: with the checkpoints of ``is_testable``.
-        draws: of the largest difference, which p values are read from.
-        margin: within which the differences of a flat curve lie, as a fraction.
-    """
+    """Test the shape of a curve that ``is_testable``, with ``draws`` of the largest difference for the p values."""
     return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(curve, seed))
 
 
 def change_tests(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
 ) -> tuple[float, float, float, float, float]:
-    """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``."""
+    """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``; the margin is a fraction."""
     compared = _compare(curve)
     reference = _Reference(_largest(compared, draws, seed), compared.ratio.size, compared.freedom)
     rise, fall, u, inverted = (reference(statistic) for statistic in _largest_changes(compared))
@@ -138,14 +118,13 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     undetermined when it is not.
 
     Args:
-        tests: one row per curve, with ``p_rise``, ``p_fall``, ``p_u``, ``p_inverted_u``, ``p_flat``, ``dip``,
-            ``bump`` (depths), ``dip_place``, ``bump_place`` and ``runs``. A curve that was not tested has NaN and
-            counts in no family. Curves of one run are a family, and those of several. Without ``runs`` all are taken
-            for curves of several runs, without ``p_flat`` none is shown to be flat.
+        tests: one row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
+            and counts in no family. Without ``runs`` all are taken for curves of several runs, without ``p_flat`` none
+            is shown to be flat.
 
     Returns:
-        The rows with ``shape``, ``both`` (both turns are significant) and, for each alternative, ``holm_rise``,
-        ``holm_fall``, ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
+        The rows with ``shape``, ``both`` (both turns are significant) and the adjusted ``holm_rise``, ``holm_fall``,
+        ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
     adjusted = {f"holm_{name}": holm_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
@@ -155,7 +134,7 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def holm_by_runs(p: pd.Series, runs: pd.Series) -> Array:
-    """Adjust p values, of which NaN were not tested; lines of one run are a family, and those of several."""
+    """Adjust p values, NaN where not tested; lines of one run are a family, and those of several another."""
     values = p.to_numpy(np.float64)
     adjusted, alone = np.full(len(values), np.nan), (runs == 1).to_numpy()
     for family in (alone, ~alone):
@@ -164,7 +143,7 @@ def holm_by_runs(p: pd.Series, runs: pd.Series) -> Array:
     return adjusted
 
 
-def _name(row: Mapping[Any, Any]) -> str:
+def _name(row: Row) -> str:
     if np.isnan(row["p_rise"]):
         return NOT_TESTED
     rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= LEVEL for name in ALTERNATIVES)
@@ -182,22 +161,17 @@ def _name(row: Mapping[Any, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Stretches:
-    """Stretches of the axis, and every two of them of which one ends before the other begins.
-
-    Attributes:
-        before, after: int64[J], which two.
-        contrasts: float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one.
-    """
+    """Stretches of the axis, and every two of them of which one ends before the other begins."""
 
     count: int
-    before: Ids
-    after: Ids
-    contrasts: Array
+    before: Ids  # int64[J]
+    after: Ids  # int64[J]
+    contrasts: Array  # float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one
 
 
 @lru_cache(maxsize=8)  # the curves of a line share their axis
 def _stretches(tokens: tuple[float, ...]) -> _Stretches:
-    """Find the stretches: the checkpoints within each width of the axis, as many together as it holds."""
+    """Find the stretches: as many consecutive checkpoints as each width of the axis holds."""
     logs = np.log10(tokens)
     weights = smoothing_weights(logs)
     ends = sorted({stretch for width in _WIDTHS for stretch in _within(logs, width + _NEAR)})
@@ -214,20 +188,13 @@ def _within(logs: Array, width: float) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """The differences of a curve between every two stretches, and their error.
-
-    Attributes:
-        difference: float64[J], the earlier stretch less the later one.
-        error: float64[J], standard errors.
-        freedom: degrees of freedom of the errors.
-        loadings: float64[T, J], the draws of the differences as sums of T independent normal numbers.
-    """
+    """The differences of a curve between every two stretches, and their error."""
 
     stretches: _Stretches
-    difference: Array
-    error: Array
+    difference: Array  # float64[J], the earlier stretch less the later one
+    error: Array  # float64[J], standard errors
     freedom: float
-    loadings: Array
+    loadings: Array  # float64[T, J], the draws of the differences as sums of T independent normal numbers
 
     @property
     def ratio(self) -> Array:
@@ -256,10 +223,7 @@ def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]
 
 
 def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
-    """Draw the largest of all studentized differences when nothing rises or falls, float64[2 * draws], sorted.
-
-    A draw and its negative are equally likely, so that each draw gives two.
-    """
+    """Draw the largest studentized difference of a curve without changes, float64[2 * draws], sorted."""
     random = np.random.default_rng(seed)
     loadings, freedom = compared.loadings, compared.freedom
     unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
@@ -268,6 +232,7 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
         size = min(_BLOCK, draws - start)
         drawn = random.standard_normal((size, len(unit)), dtype=np.float32) @ unit
         spread = np.sqrt(random.chisquare(freedom, size) / freedom)
+        # A draw and its negative are equally likely, so that each draw gives two.
         largest += [drawn.max(axis=1) / spread, -drawn.min(axis=1) / spread]
     return np.sort(np.concatenate(largest))
 
@@ -276,7 +241,7 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
 class _Reference:
     """The law of the largest difference under no change.
 
-    Beyond what the draws reach, p is the bound of Bonferroni: no smaller than the exact one, and small enough for
+    Beyond what the draws reach, p is the bound of Bonferroni, which is at least the exact one and small enough for
     families of many curves.
     """
 

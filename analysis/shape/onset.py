@@ -20,23 +20,18 @@ _LATEST_SATURATION = 0.5  # of the tokens: a curve that moved after half of them
 
 @dataclass(frozen=True)
 class Milestone:
-    """A place on the token axis; NaN when it is not reached.
-
-    Attributes:
-        low, high: percentile interval at 95 %; ``high`` is infinite when more than 2.5 % of the draws do not reach it.
-    """
+    """A place on the token axis with its percentile interval at 95 %; NaN when it is not reached."""
 
     tokens: float
     low: float
-    high: float
+    high: float  # infinite when more than 2.5 % of the draws do not reach it
 
 
 def onset(curve: Curve, draws: int = DRAWS) -> Milestone:
-    """Return the tokens from which a curve stays above chance by a stated amount.
+    """Return the tokens at which the smoothed curve comes above 0.55 to stay.
 
-    Returns:
-        Where the smoothed curve comes above 0.55 to stay; the first trained checkpoint when it is never
-        below. NaN when it does not end above that level by the one-sided test at 5 %.
+    That is the first trained checkpoint when it is never below, and NaN when it does not end above that level by the
+    one-sided test at 5 %.
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws)
@@ -45,12 +40,10 @@ def onset(curve: Curve, draws: int = DRAWS) -> Milestone:
 
 
 def saturation(curve: Curve, draws: int = DRAWS) -> Milestone:
-    """Return the tokens from which a curve stays within 2 points of its last value.
+    """Return the tokens from which the smoothed curve stays within 2 points of its last value.
 
-    Returns:
-        Where the rest of the smoothed curve comes within the margin, both ways. NaN when that is later
-        than half of the tokens, the curve was then still on the move; and when the curve does not end 5 points above
-        or below chance by the one-sided test at 5 %, as then nothing was learned that could be complete.
+    NaN when that is later than half of the tokens, as the curve was then still on the move, and when the curve does not
+    end 5 points above or below chance by the one-sided test at 5 %, as then nothing was learned that could be complete.
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws)

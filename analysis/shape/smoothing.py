@@ -30,27 +30,17 @@ _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over s
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Accuracy of a line at its trained checkpoints, mean over seeds, with the parts of its error.
+    """Accuracy of a line at its trained checkpoints, mean over seeds, with the parts of its error."""
 
-    Attributes:
-        tokens: float64[T], above 0 and ascending.
-        mean: float64[T], accuracy over all items, mean over seeds.
-        item_cov: float64[T, T], covariance of ``mean`` over draws of clusters of items, the seeds as they are.
-        seed_cov: float64[T, T], covariance of ``mean`` over draws of seeds, the items as they are; zeros for one seed.
-        rest_cov: float64[T, T], the part that both hold: what is peculiar to a cluster in one run.
-        item_freedom: degrees of freedom of ``item_cov``.
-        effective_items: how many clusters of equal size would weigh as these do; ``items`` where none is shared.
-    """
-
-    tokens: Array
-    mean: Array
+    tokens: Array  # float64[T], above 0 and ascending
+    mean: Array  # float64[T], over all items and over seeds
     seeds: int
     items: int
-    item_cov: Array
-    seed_cov: Array
-    rest_cov: Array
-    item_freedom: float
-    effective_items: float
+    item_cov: Array  # float64[T, T], covariance of the mean over draws of clusters of items, the seeds as they are
+    seed_cov: Array  # float64[T, T], over draws of seeds, the items as they are; zeros for one seed
+    rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
+    item_freedom: float  # degrees of freedom of item_cov
+    effective_items: float  # how many clusters of equal size would weigh as these do
 
     @property
     def log_tokens(self) -> Array:
@@ -59,24 +49,18 @@ class Curve:
 
 
 def without_seed_error(curve: Curve) -> Curve:
-    """Return a curve whose error is over items only: it describes these runs and says nothing about other seeds."""
+    """Return a curve whose error is over items only: it says nothing about other seeds."""
     nothing = np.zeros_like(curve.item_cov)
     return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Error of some linear functions of a curve.
+    """Error of some linear functions of a curve."""
 
-    Attributes:
-        variance: float64[J].
-        freedom: degrees of freedom of the variances, one number for all.
-        seed_share: share of the seeds' covariance that is not in the items' already, 0 to 1.
-    """
-
-    variance: Array
-    freedom: float
-    seed_share: float
+    variance: Array  # float64[J]
+    freedom: float  # degrees of freedom, one number for all variances
+    seed_share: float  # share of the seeds' covariance that is not in the items' already, 0 to 1
 
 
 def estimate_curve(
@@ -85,11 +69,9 @@ def estimate_curve(
     """Estimate a curve and its error from the credits of every item.
 
     Args:
-        tokens: float64[T], above 0 and ascending.
         half_points: uint8[S, T, I], half points by seed, checkpoint and item.
         strata: int64[I], the paradigm of each item; clusters vary within it.
-        clusters: int64[I], the cluster of each item; items of two strata are never of one cluster, even if
-            their numbers are equal. None draws every item by itself.
+        clusters: int64[I], the cluster of each item within its stratum. None draws every item by itself.
     """
     seeds, steps, items = half_points.shape
     design = design_of(strata, np.arange(items) if clusters is None else clusters)
@@ -116,34 +98,21 @@ def estimate_curve(
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The mean over items of one number for each, such as a credit at the end of training, mean over seeds.
-
-    Attributes:
-        variance: over draws of items and, with two seeds or more, of seeds.
-        freedom: degrees of freedom of ``variance``.
-        item_variance: over draws of items, the seeds as they are.
-        item_freedom: degrees of freedom of ``item_variance``: the clusters that these are worth less the strata.
-        effective_items: see ``Curve``.
-    """
+    """The mean over items and seeds of one number for each item, such as a credit at the end of training."""
 
     mean: float
-    variance: float
+    variance: float  # over draws of items and, with two seeds or more, of seeds
     freedom: float
-    item_variance: float
-    item_freedom: float
-    effective_items: float
+    item_variance: float  # over draws of items, the seeds as they are
+    item_freedom: float  # the clusters that these are worth less the strata
+    effective_items: float  # see Curve
 
 
 def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
-    """Estimate a mean and its error from the credits of every item, by the parts that ``estimate_curve`` has.
+    """Estimate a mean and its error from credits, float64[S, I], by the parts that ``estimate_curve`` has.
 
     The variance over the seeds is a difference of mean squares, that of the seeds less the rest, with the degrees of
     freedom of Satterthwaite (1946). It is of one function alone, so that its mean square counts S - 1.
-
-    Args:
-        credits_: float64[S, I], between 0 and 1, by seed and item.
-        strata: int64[I], the paradigm of each item.
-        clusters: int64[I], the cluster of each item.
     """
     seeds, items = credits_.shape
     design = design_of(strata, clusters)
@@ -175,11 +144,11 @@ def smoothing_weights(log_tokens: Array) -> Array:
 def errors(curve: Curve, functions: Array) -> Errors:
     """Return the error of linear functions of a curve, float64[J, T], over items and, with two seeds or more, seeds.
 
-    A few seeds tell little of how they vary in one function alone, and of many functions the one where they happen to
-    agree would win: all functions get the mean variance over the seeds. It is a difference of mean squares, that of the
-    seeds less the rest. Degrees of freedom are Satterthwaite's (1946), whose denominator has the squares of the mean
-    squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts S - 1
-    as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
+    A few seeds tell little about how they vary in one function alone, and of many functions the one where they happen
+    to agree would win: all functions get the mean variance over the seeds. It is a difference of mean squares, that of
+    the seeds less the rest. Degrees of freedom are Satterthwaite's (1946), whose denominator has the squares of the
+    mean squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts S
+    - 1 as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
     docs/shape.md), and for the rest as often as its covariance says.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
@@ -202,10 +171,7 @@ def covariance_root(curve: Curve, seed_share: float) -> Array:
 
 
 def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0) -> Array:
-    """Draw deviations of linear functions of a curve, float64[draws, J].
-
-    They are multivariate t with the degrees of freedom of ``errors``.
-    """
+    """Draw deviations of linear functions, float64[draws, J]: multivariate t with the freedom of ``errors``."""
     found = errors(curve, functions)
     random = np.random.default_rng(seed)
     normal = random.standard_normal((draws, len(curve.mean)))
@@ -215,19 +181,12 @@ def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How items are drawn.
+    """How items are drawn."""
 
-    Attributes:
-        strata: int64[I], the stratum of each item.
-        clusters: int64[I], the cluster of each item, numbered from 0 over all strata.
-        scale: float64[I], weight of the deviation of each item, so that products of clusters sum to a variance.
-        effective: effective number of clusters over all items.
-    """
-
-    strata: Ids
-    clusters: Ids
-    scale: Array
-    effective: float
+    strata: Ids  # int64[I]
+    clusters: Ids  # int64[I], numbered from 0 over all strata
+    scale: Array  # float64[I], weights of the deviations, so that products of clusters sum to a variance
+    effective: float  # effective number of clusters
 
 
 def design_of(strata: Ids, clusters: Ids) -> Design:
@@ -279,7 +238,7 @@ def _deviations(share: Array, design: Design) -> Array:
 
 
 def _freedom(deviations: Array, design: Design) -> float:
-    """Return the degrees of freedom of the variance of differences between checkpoints, 1 at least.
+    """Return the degrees of freedom of the variance of differences between checkpoints, at least 1.
 
     Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all
     checkpoints. A stratum has one less than its clusters are worth.
@@ -300,15 +259,12 @@ PAIRS_OF_FEW_EDITS = "pairs of few edits"
 
 
 def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
-    """Choose the strata and clusters of the bootstrap of one curve.
-
-    Args:
-        cluster: the way of clustering that gave these.
+    """Choose the strata and clusters of the bootstrap of one curve, whose pairs were clustered by ``cluster``.
 
     Returns:
-        Strata and clusters of the pairs for ``estimate_curve``, and what is drawn, for people: ``edits``, ``pairs``,
-        ``paradigms`` or the column. Clusters that go across paradigms are drawn from all pairs. Under ``auto`` pairs
-        are drawn where there are too few edits to tell how much they vary: ``pairs of few edits``.
+        Strata and clusters for ``estimate_curve``, and what is drawn, for people: ``edits``, ``pairs``, ``paradigms``
+        or the column. Clusters that go across paradigms are drawn from all pairs. Under ``auto`` pairs are drawn where
+        there are too few edits to tell how much they vary: ``pairs of few edits``.
     """
     one_by_one = np.arange(len(clusters), dtype=np.int64)
     if cluster in (PAIR, PARADIGM):

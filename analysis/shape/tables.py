@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from analysis.shape.classify import (
     NOT_TESTED,
     TEST_OF,
     TURNS,
+    Row,
     change_tests,
     classify,
     is_testable,
@@ -49,67 +49,43 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Shapes:
-    """What the credits of a benchmark say of the shape of learning.
+    """What the credits of a benchmark say of the shape of learning."""
 
-    Attributes:
-        classes: one row per line and phenomenon (``all`` is the whole benchmark): see ``shape_table``.
-        paradigms: one row per line and paradigm: ``group``, ``phenomenon``, ``paradigm``, ``runs``, ``items``,
-            ``drawn``, ``end`` (smoothed accuracy) and the columns of ``below.name_below``.
-        curves: the curves: see ``curve_rows``.
-        run_onsets: ``name`` (label of the run), ``phenomenon``, ``onset``.
-        notes: what could not be tested, and why, a sentence each.
-        estimates: the curves that were tested, with their errors, by line and phenomenon.
-    """
-
-    classes: pd.DataFrame
-    paradigms: pd.DataFrame
-    curves: pd.DataFrame
-    run_onsets: pd.DataFrame
-    notes: tuple[str, ...]
-    estimates: Mapping[tuple[str, str], Curve]
+    classes: pd.DataFrame  # one row per line and phenomenon (all: the whole benchmark), see shape_table
+    paradigms: pd.DataFrame  # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
+    curves: pd.DataFrame  # see curve_rows
+    run_onsets: pd.DataFrame  # name (label of the run), phenomenon, onset
+    notes: tuple[str, ...]  # what could not be tested, and why, a sentence each
+    estimates: Mapping[tuple[str, str], Curve]  # the curves that were tested, by line and phenomenon
 
 
 @dataclass
 class _ShapeRows:
-    """Rows as they come in."""
+    """Rows as they are computed."""
 
-    classes: list[dict[str, Any]] = field(default_factory=list)
-    paradigms: list[dict[str, Any]] = field(default_factory=list)
+    classes: list[dict[str, object]] = field(default_factory=list)
+    paradigms: list[dict[str, object]] = field(default_factory=list)
     curves: list[pd.DataFrame] = field(default_factory=list)
-    onsets: list[dict[str, Any]] = field(default_factory=list)
+    onsets: list[dict[str, object]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class _CurvePairs:
-    """The pairs of one curve.
+    """The pairs of one curve."""
 
-    Attributes:
-        phenomenon: its name, ``all`` for the whole benchmark.
-        chosen: bool[pairs], which pairs of the benchmark they are.
-        strata: int64[chosen], within what they are drawn.
-        clusters: int64[chosen], what is drawn together.
-        drawn: what that is, for people.
-    """
-
-    phenomenon: str
-    chosen: npt.NDArray[np.bool_]
-    strata: Ids
-    clusters: Ids
-    drawn: str
+    phenomenon: str  # all for the whole benchmark
+    chosen: npt.NDArray[np.bool_]  # bool[pairs], which pairs of the benchmark they are
+    strata: Ids  # int64[chosen]
+    clusters: Ids  # int64[chosen], what is drawn together
+    drawn: str  # what that is, for people
 
 
 def find_shapes(
     items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
 ) -> Shapes:
-    """Estimate and classify the curves of every line of runs, overall and by phenomenon.
-
-    Args:
-        items: runs with their credits, one at a time; the runs of a line need not stand together.
-        cluster: the way of clustering that the credits were read with.
-        margin: within which the differences of a flat curve lie, as a fraction.
-    """
+    """Estimate and classify the curves of every line of runs, overall and by phenomenon; the margin is a fraction."""
     lines: dict[str, list[tuple[Run, Items]]] = {}
     gathered = _ShapeRows()
     without = []
@@ -140,18 +116,16 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Classify curves, say what their classes mean, and give each the depth and place of its own turn.
 
     Args:
-        tests: one row per curve: ``group``, ``phenomenon``, ``runs``, ``items``, ``drawn`` (what is drawn of them),
-            ``effective_items`` (how many clusters of equal size would weigh as those drawn do), ``checkpoints``,
-            ``variation`` (what p values and intervals are over), ``start`` and ``end`` (smoothed accuracy), the
-            numbers of ``classify`` and ``onset``, and with ``_these_runs`` the p values over pairs only.
+        tests: one row per curve, with the numbers of ``classify``, and with ``_these_runs`` the p values over pairs
+            only.
 
     Returns:
         The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
-        says nothing about other seeds; and in ``shape`` the class with its reservations, such as
-        ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p``
-        (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a
-        U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its
-        interval and ``turn_to`` (tokens), NaN for other classes.
+        says nothing about other seeds; and in ``shape`` the class with its reservations, such as ``U-shaped (this
+        run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p`` (adjusted p of
+        the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an
+        inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to``
+        (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
     table["class_these_runs"] = _classify_over_pairs(tests, table["class"])
@@ -161,15 +135,15 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def _classify_over_pairs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
-    """Name the classes over pairs only: of a line of one run its class, of several a family of Holm's procedure."""
+    """Name the classes over pairs only; those of lines of several runs are a family of Holm's procedure."""
     several = tests["runs"] > 1
     own = [f"p_{name}" for name in ALTERNATIVES]
     over_pairs = tests[several].drop(columns=own).rename(columns=dict(zip(_OVER_PAIRS, own, strict=True)))
     return classes.where(~several, classify(over_pairs)["shape"])
 
 
-def reading(row: Mapping[Any, Any]) -> str:
-    """Say what a class means with so many runs; ``row`` has ``class``, ``class_these_runs``, ``both`` and ``runs``."""
+def reading(row: Row) -> str:
+    """Say what the class of a row of ``shape_table`` means with so many runs."""
     name, in_these = str(row["class"]), str(row["class_these_runs"])
     if name == "undetermined" and in_these != name:
         return f"undetermined (these runs: {in_these})"
@@ -182,11 +156,10 @@ def reading(row: Mapping[Any, Any]) -> str:
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
-    """Lay out a curve; ``untrained`` is the accuracy at step 0, NaN when it has no score.
+    """Lay out a curve: ``group, phenomenon, tokens, accuracy, smoothed, low, high`` (95 % at each checkpoint).
 
-    Returns:
-        ``group``, ``phenomenon``, ``tokens``, ``accuracy``, ``smoothed``, ``low``, ``high`` (95 % at each checkpoint by
-        itself); a first row at 0 tokens holds the accuracy of step 0 alone, which has no place on the log axis.
+    ``untrained`` is the accuracy at step 0, which has no place on the log axis: where it is not NaN it has a row of its
+    own at 0 tokens.
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth = weights @ curve.mean
@@ -223,7 +196,7 @@ def _add_line(gathered: _ShapeRows, group: str, members: Sequence[Items], cluste
 
 
 def _credits(members: Sequence[Items], steps: Ids, part: _CurvePairs) -> npt.NDArray[np.uint8]:
-    """Return the half points of the pairs of a curve at steps that all runs have, uint8[runs, steps, chosen]."""
+    """Return the half points of a curve at steps that all runs have, uint8[runs, steps, chosen]."""
     return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, part.chosen] for one in members])
 
 
@@ -236,7 +209,7 @@ def _add_curve(
     margin: float,
 ) -> None:
     trained = tokens > 0
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
         "drawn": part.drawn, "checkpoints": int(trained.sum()),
         "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
@@ -317,7 +290,7 @@ def _choose_pairs(pairs: pd.DataFrame, phenomenon: str, chosen: npt.NDArray[np.b
     return _CurvePairs(phenomenon, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
-def _turn_of_class(row: Mapping[Any, Any]) -> dict[str, float]:
+def _turn_of_class(row: Row) -> dict[str, float]:
     turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["class"])
     names = {
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
@@ -327,7 +300,7 @@ def _turn_of_class(row: Mapping[Any, Any]) -> dict[str, float]:
     return {"p": _p_of_class(row), **values}
 
 
-def _p_of_class(row: Mapping[Any, Any]) -> float:
+def _p_of_class(row: Row) -> float:
     """Return the adjusted p of the test that named the class."""
     if row["class"] == NOT_TESTED:
         return np.nan

@@ -15,32 +15,19 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Where the parts of a pair's members lie among the tokens of all sentences, each int64[pairs].
+    """Where the parts of a pair's members lie among the tokens of all sentences, each int64[pairs]."""
 
-    Attributes:
-        start: first token of the member.
-        critical: first token of its critical region, after the tokens that both members begin with.
-        after: first token after the region; as many tokens follow in both members, and they are the same.
-        end: end of the member.
-    """
-
-    start: Ids
-    critical: Ids
-    after: Ids
-    end: Ids
+    start: Ids  # first token of the member
+    critical: Ids  # first token after those that both members begin with
+    after: Ids  # first token after the region; the same tokens follow in both members
+    end: Ids  # end of the member
 
 
 def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str, Regions]:
-    """Find the critical regions of pairs.
+    """Find the critical regions of the ``good`` and the ``bad`` members of pairs.
 
-    The tokens that both members begin with are the longest such part; those that both end with are the longest part
-    of what is left. Where one member only lacks tokens of the other, its region is empty.
-
-    Args:
-        members: ``good`` and ``bad``, the sentence that is each member, a row for each pair.
-
-    Returns:
-        The regions of ``good`` and of ``bad``.
+    The tokens that both members begin with are the longest such part; those that both end with are the longest part of
+    what is left. Where one member only lacks tokens of the other, its region is empty.
     """
     numbers = {side: members[side].to_numpy() for side in SIDES}
     starts = {side: sentences.starts[each] for side, each in numbers.items()}
@@ -63,10 +50,7 @@ def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str,
 
 
 def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
-    """Add up the surprisal of the parts of each pair's members.
-
-    Args:
-        surprisal: float64[tokens]; NaN for a token without a score, which adds nothing.
+    """Add up the surprisal of the parts of each pair's members; tokens with NaN add nothing.
 
     Returns:
         A row for each pair: ``critical``, ``first`` (the first token that differs; NaN if it has no score, and for a

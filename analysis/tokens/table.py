@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,19 +21,15 @@ _LINE = ["group", "phenomenon", "step"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint of which the log probabilities of tokens are stored.
-
-    Attributes:
-        tokens: training tokens.
-    """
+    """A checkpoint of which the log probabilities of tokens are stored."""
 
     run: Run
     step: int
-    tokens: float
+    tokens: float  # of the training
     stored: StoredTokens
 
     @property
-    def labels(self) -> dict[str, Any]:
+    def labels(self) -> dict[str, str | float]:
         """The columns that say which checkpoint a row is about."""
         return {"run": self.run.label, "group": self.run.group, "step": self.step, "tokens": self.tokens}
 
@@ -48,11 +43,7 @@ class TokenReader:
     _regions: dict[str, dict[str, Regions]] = field(default_factory=dict)
 
     def checkpoints(self, steps: Collection[int] | None = None) -> Iterator[Checkpoint]:
-        """Yield the checkpoints with stored tokens, run by run; of some steps only where these are given.
-
-        Raises:
-            DamagedError: when a file is not what was written.
-        """
+        """Yield the checkpoints with stored tokens, run by run; of these steps only, if they are given."""
         rows = self.scored.rows
         rows = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
         for run in self.scored.study.runs:
@@ -113,15 +104,7 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
 
 
 def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -> pd.DataFrame:
-    """Average the surprisal of the parts of all pairs that accuracies count, for each run by itself.
-
-    Args:
-        steps: None for all checkpoints.
-
-    Returns:
-        ``run``, ``group``, ``step``, ``tokens``, ``phenomenon``, ``pairs`` and ``VALUES`` as in ``region_table``. Empty
-        where no tokens of a checkpoint are stored.
-    """
+    """Compute ``region_table`` for each run by itself, at all checkpoints or those of some steps."""
     reader = TokenReader(scored)
     tables = [_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints(steps)]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
@@ -144,11 +127,7 @@ def _average_pairs(reader: TokenReader, checkpoint: Checkpoint) -> pd.DataFrame:
 def token_frame(
     scored: BenchmarkScores, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """List the tokens of pairs with their surprisal at every checkpoint of which they are stored.
-
-    Args:
-        pairs: their numbers; None for all, which are many rows.
-        steps: None for all.
+    """List the tokens of pairs with their surprisal at every checkpoint, or those given, of which they are stored.
 
     Returns:
         ``run``, ``group``, ``step``, ``tokens`` (of the training), ``pair``, ``side`` (good or bad), ``place`` (in the
@@ -157,8 +136,7 @@ def token_frame(
         ``scored`` and ``surprisal`` in bits (NaN for a token without score).
 
     Raises:
-        UserError: when a pair is not there, or no tokens are stored of a step that is asked for.
-        DamagedError: when a file is not what was written.
+        UserError: when a pair does not exist, or no tokens are stored of a step that is asked for.
     """
     reader, tables = TokenReader(scored), []
     kept: dict[str, pd.DataFrame] = {}

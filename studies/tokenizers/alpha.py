@@ -27,9 +27,7 @@ _LAST_TOKENS = 0.1  # the slope is over the checkpoints of the last decade of to
 def alpha_by_checkpoint(scored: BenchmarkScores) -> pd.DataFrame:
     """Find the best alpha of each run at each scored checkpoint, on the pairs that it is evaluated on.
 
-    Returns:
-        ``run, tokenizer, step, tokens`` and for each criterion ``alpha_<criterion>``: where the length bias
-        (``delta_acc``) is lowest, and where accuracy is highest.
+    ``alpha_<criterion>`` is where the length bias (``delta_acc``) is lowest, and where accuracy is highest.
     """
     tokenizers, reads = tokenizer_of(scored.study.runs), parse_linking("slln_lp")
     known = scored.curve_rows()[["run", "step", "tokens"]].drop_duplicates(["run", "step"])
@@ -47,11 +45,7 @@ def alpha_by_checkpoint(scored: BenchmarkScores) -> pd.DataFrame:
 
 
 def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
-    """Average the best alphas of the seeds of a tokenizer at each checkpoint that all of them have.
-
-    Returns:
-        ``criterion, tokenizer, step, tokens, runs, alpha, low, high`` (95 %, Student's t over seeds).
-    """
+    """Average the best alphas of a tokenizer at each checkpoint of all its seeds, 95 % by Student's t over seeds."""
     table = []
     for name in CRITERIA:
         for (tokenizer, step), part in alphas.groupby(["tokenizer", "step"], sort=False):

@@ -24,12 +24,7 @@ LEVELS = 3
 def tokens_at_bits(tokens: Array, bits: Array, level: float) -> float:
     """Return the tokens at which a loss curve first comes down to a level, between checkpoints on the log axis.
 
-    Args:
-        tokens: float64[checkpoints], ascending, all above 0.
-        bits: float64[checkpoints], bits per byte.
-
-    Returns:
-        NaN where the curve does not come down to it, or is below it from the first checkpoint on.
+    NaN where the curve does not come down to it, or is below it from the first checkpoint on.
     """
     below = np.flatnonzero(bits <= level)
     if not len(below) or below[0] == 0:
@@ -48,16 +43,10 @@ def shared_levels(bits: pd.DataFrame) -> list[float]:
 
 
 def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Read the accuracies of each run at levels of bits per byte.
+    """Read the accuracies of each run at levels of bits per byte, the highest first.
 
-    Args:
-        rows: accuracies of checkpoints, ``run, phenomenon, tokens, accuracy`` (``BenchmarkScores.curve_rows``).
-        bits: from ``checkpoint_bits``.
-
-    Returns:
-        ``bits_per_byte`` (the level, the highest first), ``phenomenon, tokenizer, run, tokens, accuracy``, the last two
-        NaN of a run that was below the level from its first checkpoint on, and the last one where no checkpoint
-        before or after the level has a score.
+    ``tokens`` and ``accuracy`` are NaN of a run that was below the level from its first checkpoint on, and ``accuracy``
+    where no checkpoint before or after the level has a score.
     """
     tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
     found = []
@@ -73,15 +62,7 @@ def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) 
 
 
 def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
-    """Average the accuracies at levels over the runs of a tokenizer.
-
-    Args:
-        found: from ``runs_at_levels``.
-
-    Returns:
-        One row per ``bits_per_byte``, ``phenomenon`` and ``tokenizer``: ``runs`` (that reached it), ``tokens`` (their
-        mean), ``accuracy`` with ``low`` and ``high`` (95 %, Student's t over seeds).
-    """
+    """Average ``runs_at_levels`` over the runs of a tokenizer, with 95 % intervals by Student's t over seeds."""
     keys = ["bits_per_byte", "phenomenon", "tokenizer"]
     table = []
     for key, part in found.groupby(keys, sort=False):
@@ -92,15 +73,10 @@ def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences_at_levels(found: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two tokenizers at each level.
+    """Compare every two tokenizers at each level (``of``: ``char - word``), from ``runs_at_levels``.
 
-    Args:
-        found: from ``runs_at_levels``.
-
-    Returns:
-        One row per ``bits_per_byte``, ``phenomenon`` and pair of tokenizers (``of``: ``char - word``): ``difference``
-        of the accuracies (fractions) with ``low`` and ``high`` (95 %, Welch's interval over seeds), ``p`` (Welch's t)
-        and ``p_holm`` (Holm 1979, over the phenomena and pairs of a level; the pairs of ``all`` are a family apart).
+    ``low`` and ``high`` are Welch's 95 % interval over seeds, ``p`` is of Welch's t, and ``p_holm`` is over the
+    phenomena and pairs of a level (Holm 1979); the pairs of ``all`` are a family apart.
     """
     tokenizers = list(dict.fromkeys(found["tokenizer"]))
     table = []
@@ -116,18 +92,10 @@ def differences_at_levels(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Say at which bits per byte each run learned each phenomenon.
+    """Say at which bits per byte of the held-out text each run learned each phenomenon (``Shapes.run_onsets``).
 
-    Args:
-        onsets: ``name`` (of the run), ``phenomenon``, ``onset`` in tokens, NaN where it is not reached
-            (``Shapes.run_onsets``).
-        rows: accuracies of checkpoints, ``run, tokens``.
-        bits: from ``checkpoint_bits``.
-
-    Returns:
-        ``run, tokenizer, phenomenon, onset``; ``from_start``, whether the onset is the first trained checkpoint with a
-        score, so that nothing says when it was learned; and ``bits_per_byte``, that of the
-        held-out text at the onset (NaN where there is none, and from the start).
+    ``from_start`` says that the onset is the first trained checkpoint with a score, so that nothing says when it was
+    learned; ``bits_per_byte`` is then NaN, as where there is no onset.
     """
     tokenizers, curves = tokenizer_of(runs), dict(_curves(bits))
     first = rows[rows["tokens"] > 0].groupby("run", observed=True)["tokens"].min()
@@ -144,10 +112,8 @@ def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame,
 def first_learners(onsets: pd.DataFrame, tokenizers: Sequence[str]) -> pd.DataFrame:
     """Say which tokenizer learns each phenomenon first, at equal loss: with the most bits per byte left.
 
-    Args:
-        onsets: from ``onsets_in_bits``; a run without an onset, which may only be too uncertain, comes after all that
-            have one.
-        tokenizers: of the study; one whose runs have too few checkpoints for curves has no onsets.
+    A run without an onset, which may only be too uncertain, comes after all that have one. A tokenizer whose runs have
+    too few checkpoints for curves has no onsets.
 
     Returns:
         One row per phenomenon: for each tokenizer ``<tokenizer>`` (mean bits per byte at the onset over the runs that

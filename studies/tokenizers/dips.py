@@ -50,18 +50,13 @@ def dip_table(
 ) -> pd.DataFrame:
     """List every curve that has a dip under at least one linking function, with what it is under each of them.
 
-    Args:
-        shapes: by linking function.
-        of_line: tokenizer of each line, by its ``group``.
-        of_run: tokenizer of each run, by its label.
-
     Returns:
-        One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``runs_with_dip`` (how many of
-        them have a dip alone, over pairs, Holm over the curves of all runs), ``in_these_runs`` (whether the class of
-        the mean of the runs is U-shaped over pairs; not where a bump is deeper than the dip),
-        ``stands`` (whether it has a dip beyond pairs and seeds), ``p`` and ``p_holm`` of the latter (Holm over the
-        curves of a linking function), then ``depth`` with interval (fractions), ``turn_from``, ``place`` and
-        ``turn_to`` (tokens) of the dip of the mean of the runs; NaN where it has none.
+        One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``runs_with_dip`` (how many of them
+        have a dip alone, over pairs, Holm over the curves of all runs), ``in_these_runs`` (whether the class of the
+        mean of the runs is U-shaped over pairs; not where a bump is deeper than the dip), ``stands`` (whether it has a
+        dip beyond pairs and seeds), ``p`` and ``p_holm`` of the latter (Holm over the curves of a linking function),
+        then ``depth`` with interval (fractions), ``turn_from``, ``place`` and ``turn_to`` (tokens) of the dip of the
+        mean of the runs; NaN where it has none.
     """
     tables = []
     for linking, found in shapes.items():
@@ -92,12 +87,6 @@ def account_for_dips(
 ) -> pd.DataFrame:
     """Say what n-gram models account for of the dips of the mean of the runs and of each run alone.
 
-    Args:
-        found: under the linking function of ``beside``.
-        beside: the runs that have n-gram scores.
-        of_line: tokenizer of each line, by its ``group``.
-        cluster: the way of clustering that the runs were read with.
-
     Returns:
         The columns of ``account_table`` without ``group``, after ``tokenizer`` and ``of`` (``all runs``, or the label
         of a run): of each line whose mean is U-shaped over pairs or beyond seeds, and of each run that has a dip alone.
@@ -123,15 +112,10 @@ def account_for_dips(
 
 
 def named_orders(accounts: pd.DataFrame) -> pd.DataFrame:
-    """Count the dips of single runs that an n-gram model accounts for.
+    """Count the dips of single runs, under all linking functions, that an n-gram model accounts for.
 
-    Args:
-        accounts: from ``account_for_dips``, with ``linking``.
-
-    Returns:
-        One row per tokenizer and phenomenon: ``dips`` (of single runs, under all linking functions), ``runs`` and
-        ``linking_functions`` that have one, ``named`` (dips of which an order is named), ``orders`` (how often each),
-        and ``share``, the median share of the order named, or else of the one with the largest share.
+    ``orders`` says how often each is named, ``share`` is the median share of the order named, or else of the one with
+    the largest share.
     """
     names = ["tokenizer", "phenomenon", "dips", "runs", "linking_functions", "named", "orders", "share"]
     if accounts.empty:

@@ -14,17 +14,9 @@ _PARTS = ("margin", "margin_critical", "margin_after")
 def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], last: Mapping[str, int]) -> pd.DataFrame:
     """Split the margins at the last checkpoint into what lies in the critical region and what comes after it.
 
-    Regions of two tokenizers are not the same characters, so their surprisals cannot be compared; margins can.
-
-    Args:
-        tokenizers: of each line, by its ``group``.
-        last: the step of the last checkpoint of each tokenizer.
-
-    Returns:
-        One row per tokenizer and phenomenon (``all`` for all pairs): ``step`` and ``tokens`` (of the training),
-        ``runs``, ``pairs``, and ``margin``, ``margin_critical`` and ``margin_after`` in bits, means over pairs and runs
-        with ``_low`` and ``_high`` (95 %, Student's t over seeds). A tokenizer of whose last checkpoint the
-        log probabilities of tokens are not stored has no rows.
+    Regions of two tokenizers are not the same characters, so their surprisals cannot be compared; margins can. They are
+    in bits, means over pairs and runs, with 95 % intervals by Student's t over seeds. A tokenizer without stored log
+    probabilities of its last checkpoint has no rows.
     """
     rows = region_rows(scored, steps=set(last.values()))
     table = []

@@ -47,11 +47,7 @@ def p_of_difference(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def of_all_runs(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows that average all runs of their tokenizer, so that neighbors differ in training and not in runs.
-
-    Args:
-        table: ``tokenizer`` and ``runs``, how many runs a row averages.
-    """
+    """Keep the rows that average all runs of their tokenizer, so that neighbors differ in training and not in runs."""
     return table[table["runs"] == table.groupby("tokenizer")["runs"].transform("max")].reset_index(drop=True)
 
 

@@ -13,15 +13,7 @@ _AGREEMENT = ("phenomenon", "step", "tokens", "runs", "n", "kappa", "kappa_low",
 
 
 def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> pd.DataFrame:
-    """Say which share of pairs is learned, lost and relearned.
-
-    Args:
-        tokenizers: of each line, by its ``group``.
-
-    Returns:
-        One row per tokenizer and phenomenon (``all`` for all pairs): ``runs``, ``n`` (pairs), and the shares of
-        ``analysis.items.table.item_summary`` with ``_low`` and ``_high`` (95 %, Student's t over seeds).
-    """
+    """Say which share of pairs is learned, lost and relearned, with 95 % intervals by Student's t over seeds."""
     if not histories:
         return pd.DataFrame(columns=["tokenizer", "phenomenon"])
     summary = item_summary(item_table(histories))
@@ -37,14 +29,7 @@ def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> p
 
 
 def seed_agreement(histories: Sequence[History], tokenizers: Mapping[str, str]) -> pd.DataFrame:
-    """Say how far the seeds of each tokenizer agree on pairs, at every checkpoint.
-
-    Args:
-        tokenizers: of each line, by its ``group``.
-
-    Returns:
-        ``tokenizer`` and columns of ``analysis.items.seeds.agreement_table``, over all runs.
-    """
+    """Say how far the seeds of each tokenizer agree on pairs, at every checkpoint."""
     table = agreement_table(lines_of(histories))
     kept = table[table["between"] == ALL_RUNS]
     kept = kept.assign(tokenizer=kept["group"].map(dict(tokenizers)))

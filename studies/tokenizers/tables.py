@@ -40,11 +40,7 @@ _BELOW = ("tokenizer", "phenomenon", "paradigm", "runs", "end", "below", "below_
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
-    """Make the tables of the study of the first benchmark, by the name of their file.
-
-    Raises:
-        UserError: when no checkpoint was scored, or a run holds no loss, or no scores of single pairs are stored.
-    """
+    """Make the tables of the study of the first benchmark, by the name of their file."""
     if not study.benchmarks():
         raise UserError("no run has a score; write some with: python score.py run='RUNS' 'benchmarks=[...]'")
     scored = study.benchmarks()[0]
@@ -108,11 +104,8 @@ def _check_losses(runs: Sequence[Run], bits: pd.DataFrame) -> None:
 def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
     """Describe the runs of each tokenizer.
 
-    Returns:
-        One row per tokenizer: ``vocabulary``, ``parameters``, ``tokens`` (trained on), ``bytes_per_token`` (of the
-        held-out text, NaN without one), ``runs``, ``checkpoints`` (the
-        fewest of a run), ``status`` of them all, and ``bits_per_byte`` at the last checkpoint with ``low`` and ``high``
-        (95 %, Student's t over seeds), of the text that ``loss`` names.
+    ``bytes_per_token`` are of the held-out text (NaN without one), ``checkpoints`` the fewest of a run,
+    ``bits_per_byte`` those at the last checkpoint with 95 % by Student's t over seeds, of the text that ``loss`` names.
     """
     tokenizers = tokenizer_of(runs)
     last = bits.sort_values("step").groupby("run", observed=True)["bits_per_byte"].last()
@@ -137,16 +130,7 @@ def _bytes_per_token(run: Run) -> float:
 
 
 def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping[str, str]) -> pd.DataFrame:
-    """Average accuracy and bits per byte of each checkpoint over the runs of a tokenizer.
-
-    Args:
-        bits: from ``checkpoint_bits``.
-        tokenizers: of each line, by its ``group``.
-
-    Returns:
-        ``tokenizer, phenomenon, step, tokens, runs, loss, bits_per_byte, accuracy, low, high`` as in
-        ``accuracy_against_bits``, of the checkpoints at which all runs of the tokenizer have a score.
-    """
+    """Average accuracy and bits per byte of each checkpoint at which all runs of a tokenizer have a score."""
     names = ["phenomenon", "step", "tokens", "runs", "loss", "bits_per_byte", "accuracy", "low", "high"]
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if table.empty:
@@ -158,13 +142,7 @@ def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping
 def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
     """List the curves with what they are below chance: the whole benchmark, each phenomenon, and each paradigm.
 
-    Args:
-        tokenizers: of each line, by its ``group``.
-
-    Returns:
-        ``tokenizer, phenomenon, paradigm`` (``all`` for the curve of a phenomenon), ``runs``, ``end`` (smoothed
-        accuracy at the last checkpoint), and ``below``, ``below_from`` and ``holm_below`` of
-        ``analysis.shape.below.name_below``; paradigms are a family of their own.
+    ``paradigm`` is ``all`` for the curve of a phenomenon; paradigms are a family of Holm's procedure of their own.
     """
     tables = [one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one)]
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["group", *_BELOW[1:]])
@@ -173,31 +151,15 @@ def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class UnderLinking:
-    """What the curves of the study are under a linking function.
-
-    Attributes:
-        agreement: how the runs agree with n-gram models of what they had seen, over all pairs and averaged over the
-            runs of a tokenizer: ``tokenizer, order, step, tokens, runs, accuracy, ngram_accuracy, pearson, kappa,
-            accuracy_where_wrong``; empty without n-gram scores, and under another linking function than that of the
-            figures.
-        accounts: what n-gram models account for of each dip: the columns of ``account_for_dips``, with ``linking``;
-            empty without n-gram scores, and without dips.
-    """
+    """What the curves of the study are under a linking function; the tables are empty without n-gram scores."""
 
     shapes: LinkingShapes
-    agreement: pd.DataFrame
-    accounts: pd.DataFrame
+    agreement: pd.DataFrame  # of runs with n-gram models, under the function of the figures only
+    accounts: pd.DataFrame  # the columns of account_for_dips, with linking
 
 
 def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
-    """Test the curves of a benchmark under each linking function that it was scored with, several at a time.
-
-    Args:
-        tokenizers: of each line, by its ``group``.
-
-    Raises:
-        RunError: when a process dies.
-    """
+    """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
     linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
     found = map_in_processes(partial(_under, scored, dict(tokenizers)), linkings, "tests curves")
     return dict(zip(linkings, found, strict=True))
@@ -231,13 +193,7 @@ def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) ->
 def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:
     """Lay out the accuracies of linking functions by tokenizer and length split beside those that were published.
 
-    Args:
-        cells: from ``average_by_tokenizer``.
-
-    Returns:
-        One row per linking function: ``<tokenizer>_<split>``, ``<tokenizer>_accuracy`` (all pairs) and
-        ``<tokenizer>_delta_acc`` of each tokenizer, and ``paper_<tokenizer>_<split>`` of the models of 160 million
-        parameters in ZhoBLiMP's Table 5, where it has the function.
+    ``paper_<tokenizer>_<split>`` are those of the models of 160 million parameters in ZhoBLiMP's Table 5.
     """
     wide = cells.pivot(index="linking", columns="tokenizer", values=[*SPLITS, "accuracy", "delta_acc"])
     wide.columns = wide.columns.map(lambda one: f"{one[1]}_{one[0]}")
