@@ -1,6 +1,6 @@
 """Checks what is stored below ``eval/``: every table, pair and score as it was written, and of the models it names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,16 +8,16 @@ import pandas as pd
 
 from eval.pairs import data_hash
 from eval.scoring.scorers import SCORERS
-from eval.store.checksums import check_summed, read_key, read_sums, score_fault, sums_path
+from eval.store.checksums import check_summed, read_sums, sums_path
+from eval.store.keys import find_key, score_fault
 from eval.store.scores import PAIRS
 from eval.store.tables import TABLES, TableFile, read_table
 from eval.store.tokens import token_fault, token_path
 from ucurve.errors import DamagedError, UserError
-from ucurve.storage.facts import Manifest
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, REPORTED, SENTENCES, STEPS, parse_step
-from ucurve.storage.sealed import KEY
+from ucurve.storage.score_key import key_path
 
 _SCORE = {".parquet", ".json"}  # and its key
 
@@ -35,12 +35,8 @@ class Findings:
     unvouched: list[str] = field(default_factory=list)
 
 
-def verify_scores(folder: Path, manifests: Mapping[int, Manifest] | None = None) -> Findings:
-    """Check what is stored below ``eval/``; nothing is wrong where nothing is stored.
-
-    Args:
-        manifests: of the run's whole checkpoints, by step; None for a model, whose files are elsewhere.
-    """
+def verify_scores(folder: Path) -> Findings:
+    """Check what is stored below ``eval/``; nothing is wrong where nothing is stored."""
     root = folder / EVAL
     found = Findings()
     if not root.is_dir():
@@ -63,7 +59,7 @@ def verify_scores(folder: Path, manifests: Mapping[int, Manifest] | None = None)
         data_sha256 = _data_sha256(place / PAIRS, found)
         for path in _scores(place):
             stored.add((int(path.stem.removeprefix("step")), place.relative_to(root).as_posix(), path.parent.name))
-            _verify_score(folder, path, data_sha256, manifests, found)
+            _verify_score(folder, path, data_sha256, found)
     for kind in TABLES:
         found.faults += _rows_of_nothing(kind, folder, stored)
     return found
@@ -99,40 +95,20 @@ def _scores(place: Path) -> list[Path]:
     return sorted({path.with_suffix(".parquet") for path in files})
 
 
-def _verify_score(
-    folder: Path,
-    path: Path,
-    data_sha256: str | None,
-    manifests: Mapping[int, Manifest] | None,
-    found: Findings,
-) -> None:
+def _verify_score(folder: Path, path: Path, data_sha256: str | None, found: Findings) -> None:
     problem = score_fault(folder, path)
     if problem is not None:
         found.faults.append(problem)
         return
-    key = read_key(path)
-    if key is None:
-        found.unvouched.append(f"{path}: has no key")
-        return
     if problem := token_fault(folder, path):
         found.faults.append(problem)
-    key_file = path.with_suffix(".json")
-    if not KEY.is_on(key_file):
-        found.unvouched.append(f"{key_file}: does not say {KEY.key}; an older version wrote it")
-    expected = {} if data_sha256 is None else {"data_sha256": data_sha256}
-    step = int(path.stem.removeprefix("step"))
-    if manifests is not None and step in manifests:
-        files = manifests[step].files
-        expected |= {"weights_sha256": manifests[step].weights_sha256, "config_sha256": files["config.json"]}
-        if "tokenizer.json" in files:  # a tokenizer of many files is hashed apart
-            expected["tokenizer_sha256"] = files["tokenizer.json"]
-    elif manifests is not None and not (folder / CHECKPOINTS / path.stem).exists():
-        found.faults.append(f"{path}: of step {step}, of which there is no checkpoint")
-    found.faults += [
-        f"{key_file}: {name} is not that of {'the pairs' if name == 'data_sha256' else 'the checkpoint'}"
-        for name, value in expected.items()
-        if key.get(name) != value
-    ]
+    key = find_key(path)
+    if key is None:
+        found.faults.append(f"{key_path(path)}: missing, and the scores are there")
+    elif data_sha256 is not None and data_sha256 is not None and key.data_sha256 != data_sha256:
+        found.faults.append(f"{key_path(path)}: data_sha256 is not that of the pairs")
+    if (folder / CHECKPOINTS).is_dir() and not (folder / CHECKPOINTS / path.stem).exists():
+        found.faults.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
 
 
 def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, str]]) -> list[str]:

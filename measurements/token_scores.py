@@ -43,14 +43,14 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
 
     def without() -> None:
         scores, notes = within_memory(None, loaded, lambda size: job.score(loaded, size))
-        write_scores(path, scores, job.key, notes)
+        write_scores(path, scores, job.inputs, job.target.name, notes)
 
     def with_tokens() -> None:
         scores, notes, values = within_memory(None, loaded, lambda size: job.score_tokens(loaded, size))
         began = time.perf_counter()
         extra = store.write(job, values)
         writing.append(time.perf_counter() - began)
-        write_scores(path, scores, job.key, notes | extra)
+        write_scores(path, scores, job.inputs, job.target.name, notes, extra)
 
     writing: list[float] = []
     taken: dict[Any, list[float]] = {without: [], with_tokens: []}

@@ -1,8 +1,18 @@
-"""What run.json and manifests say, for tests that write such files by themselves."""
+"""What run.json, manifests and the keys of scores say, for tests that write such files by themselves."""
 
-from ucurve.storage.facts import Manifest, RunFacts, Status, read_run_facts, write_manifest, write_run_facts
+from eval.store.scores import score_path, write_scores
+from ucurve.storage.facts import (
+    Manifest,
+    RunFacts,
+    Status,
+    read_manifest,
+    read_run_facts,
+    write_manifest,
+    write_run_facts,
+)
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import checkpoint_folder
+from ucurve.storage.run_folder import MANIFEST, checkpoint_folder
+from ucurve.storage.score_key import ScoreInputs, ScoreKey, write_key
 
 
 def run_facts(**changes):
@@ -80,3 +90,42 @@ def change_run(folder, **changes):
     """Write the run.json of a folder again with some of it changed."""
     facts = read_run_facts(folder)
     write_run_facts(folder, RunFacts.model_validate(facts.model_dump() | changes))
+
+
+def score_inputs(folder=None, **changes):
+    """Return what a score depends on; of a run folder, what belongs to the run and the checkpoint of the step."""
+    inputs = {
+        "step": -1,
+        "benchmark": "zho",
+        "scorer": "sentence",
+        "weights_sha256": "w",
+        "config_sha256": "c",
+        "tokenizer_sha256": "t",
+        "tokens_sha256": "i",
+        "data_sha256": "d",
+        "settings": {"scorer": "sentence"},
+    } | changes
+    facts = None if folder is None else read_run_facts(folder)
+    if facts is not None:
+        inputs["run"] = facts.identity
+        checkpoint = checkpoint_folder(folder, inputs["step"])
+        if (checkpoint / MANIFEST).is_file():
+            files = read_manifest(checkpoint).files
+            inputs["weights_sha256"] = files["model.safetensors"]
+            inputs["config_sha256"] = files.get("config.json", "c")
+    return ScoreInputs.model_validate(inputs)
+
+
+def store_scores(folder, benchmark, scorer, step, table, notes=None, **changes):
+    """Store a table of scores with a key that fits the folder."""
+    path = score_path(folder, benchmark, scorer, step)
+    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **changes)
+    write_scores(path, table, inputs, folder.name, notes or {})
+    return path
+
+
+def store_key(folder, benchmark, scorer, step, **changes):
+    """Store a key that fits the folder, without its scores."""
+    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer)
+    facts = {"model": folder.name, "scores_sha256": "s", "versions": {}} | changes
+    write_key(score_path(folder, benchmark, scorer, step), ScoreKey(**dict(inputs), **facts))

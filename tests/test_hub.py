@@ -83,7 +83,7 @@ def test_what_was_read_is_recorded(hub, typed):
     assert json.loads(index.read_text())["source"] == {"dataset": CORPUS, "commit": corpus}
     assert json.loads((run / "tokenizer/statistics.json").read_text())["commit"] == tokenizer
     scores = json.loads((run / "eval/zhoblimp/sentence/step00000012.json").read_text())
-    assert scores["benchmark_commit"] == commit_of(hub, "datasets", BENCHMARK)
+    assert scores["notes"]["benchmark_commit"] == commit_of(hub, "datasets", BENCHMARK)
 
 
 @pytest.mark.long

@@ -1,9 +1,8 @@
 """Checks a run folder: its records, and that every scheduled checkpoint is complete and of the step it names."""
 
-import contextlib
 import csv
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from train.run_folder.config_file import load_settings, stored_config_sha256
 from train.run_folder.resume import state_faults
 from train.tokenizer.folder import tokenizer_files
 from ucurve.config import check
-from ucurve.errors import DamagedError, RunError, UserError, missing_folder
+from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.provenance import versions
 from ucurve.storage.facts import Manifest, RunFacts, own_faults, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
@@ -90,15 +89,9 @@ def run_findings(run: Path) -> Findings:
     problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)
     problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts) + state_faults(run)
     problems += held_out_faults(run / HELD_OUT, plan, facts)
-    scores = verify_scores(run, {manifest.step: manifest for manifest in _manifests(run)})
+    scores = verify_scores(run)
     problems += scores.faults + _checkpoint_faults(run, plan, facts)
     return Findings(problems, scores.unvouched)
-
-
-def _manifests(run: Path) -> Iterator[Manifest]:
-    for folder in checkpoints(run):
-        with contextlib.suppress(DamagedError):
-            yield read_manifest(folder)
 
 
 def _checkpoint_faults(run: Path, plan: Plan, facts: RunFacts) -> list[str]:

@@ -18,7 +18,8 @@ import pyarrow.parquet
 
 from eval.linking import Linking, parse_linking
 from eval.pairs import COUNTED
-from eval.store.checksums import check_scores, check_summed
+from eval.store.checksums import check_summed
+from eval.store.keys import check_scores
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import STEPS, parse_step

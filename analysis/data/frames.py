@@ -14,6 +14,7 @@ from analysis.data.runs import Run
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
 from eval.store.checksums import check_summed
+from eval.store.keys import check_owner
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import own_faults
@@ -49,10 +50,11 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 
     Raises:
         UserError: with file and line, when a file is broken.
-        DamagedError: when one is not what was written.
+        DamagedError: when one is not what was written, or a score is of another run or step.
     """
     frames = []
     for run in runs:
+        check_owner(run.folder)
         check_summed(run.folder, ACCURACY.path(run.folder))
         if ACCURACY.path(run.folder).is_file():
             frames.append(_with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where)))

@@ -15,7 +15,8 @@ from analysis.data.settings import BY_EDITS
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
 from eval.pairs import in_accuracies
-from eval.store.checksums import check_scores, check_summed
+from eval.store.checksums import check_summed
+from eval.store.keys import check_scores
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import UserError
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.models.same_weights import describe_equal, find_equal
-from eval.store.checksums import is_summed, read_key
+from eval.store.checksums import is_summed
+from eval.store.keys import find_key
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError, nearest
 from ucurve.fields import format_count, format_words
@@ -127,8 +128,8 @@ def equal_steps(run: Run) -> str:
     weights: dict[int, str] = {}
     for file in sorted((run.folder / EVAL).rglob(f"{STEPS}.json")):
         step = parse_step(file.stem)
-        if step is not None and step >= 0 and step not in weights and (key := read_key(file)) is not None:
-            weights[step] = str(key.get("weights_sha256", file))
+        if step is not None and step >= 0 and step not in weights and (key := find_key(file)) is not None:
+            weights[step] = key.weights_sha256
     return describe_equal(find_equal(dict(sorted(weights.items()))))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.data.last_scores import load_last_scores
 from analysis.data.study import BenchmarkScores, Study
 from analysis.report.html import Column, ReportSection, TableView
-from eval.store.checksums import check_scores, read_key
+from eval.store.keys import check_scores, find_key
 from eval.store.scores import score_path
 
 PROMPTS = ("grammaticality", "acceptability")
@@ -78,4 +78,5 @@ def _is_excluded(asked: BenchmarkScores, model: str) -> bool:
     step = int(asked.rows.loc[asked.rows["run"] == model, "step"].max())
     scores = score_path(run.folder, asked.benchmark, asked.scorer, step)
     check_scores(run.folder, scores)
-    return bool((read_key(scores) or {}).get("excluded"))
+    key = find_key(scores)
+    return key is not None and bool(key.notes.get("excluded"))

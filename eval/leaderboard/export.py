@@ -14,7 +14,7 @@ from eval.linking import parse_linking
 from eval.metrics.accuracy import pair_credits
 from eval.pairs import SUBSET_MARK
 from eval.presets import Preset, find_preset
-from eval.store.checksums import read_key
+from eval.store.keys import find_key
 from eval.store.scores import StoredScores, score_path
 from ucurve.config import check
 from ucurve.errors import UserError, missing_folder
@@ -108,10 +108,10 @@ def _find_scores(run: Path, step: int, benchmark: str, preset: Preset, form: For
     there = [scorer for scorer in scorers if score_path(run, benchmark, scorer, step).is_file()]
     if not there:
         raise UserError(f"{benchmark}: {_what_is_there(run, benchmark, scorers)}")
-    key = read_key(score_path(run, benchmark, there[0], step)) or {}
-    start = key.get("settings", {}).get("start_rule", form.start_rules[0])
-    if there[0] == preset.scorer_causal and start not in form.start_rules:
-        what = f"the token {key.get('start_token')!r}" if start == "token" else f"the {start} token"
+    key = find_key(score_path(run, benchmark, there[0], step))
+    start = form.start_rules[0] if key is None else key.settings.get("start_rule", form.start_rules[0])
+    if key is not None and there[0] == preset.scorer_causal and start not in form.start_rules:
+        what = f"the token {key.notes.get('start_token')!r}" if start == "token" else f"the {start} token"
         raise UserError(
             f"{benchmark}: scored after {what}, which the tokenizer does not put before a sentence itself "
             f"(bos={preset.bos})"

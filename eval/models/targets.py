@@ -21,7 +21,7 @@ from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
 from ucurve.progress import say
-from ucurve.storage.facts import Manifest, own_faults, read_manifest, read_run_facts
+from ucurve.storage.facts import Manifest, RunIdentity, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     MANIFEST,
@@ -53,6 +53,7 @@ class Target:
     weights: Weights = "safetensors"
     run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
     stated_tokens: int | None = None  # training tokens that the name of the revision states
+    identity: RunIdentity | None = None  # of the run; None where there is no `run.json`
 
     @property
     def tokens(self) -> int | None:
@@ -101,7 +102,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     wanted = sorted(folders if steps is None else set(steps))
     manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
     name = run.resolve().name
-    return [Target(name, step, folders[step], manifests[step], counts, run=run) for step in wanted]
+    identity = None if facts is None else facts.identity
+    return [Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted]
 
 
 def _manifest_of_step(folder: Path, step: int) -> Manifest:

@@ -185,7 +185,6 @@ class Scorer(ABC):
         sentences = self.sentences
         first = sentences.tokens[sentences.starts[:-1]]
         notes: dict[str, object] = {
-            "model": self.info.target.name,
             "start_token": self.start.text,
             "leading_space": _has_leading_space(self.info.tokenizer, sentences),
             "pairs": len(self.pairs),

@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ucurve.errors import DamagedError
 from ucurve.storage.files import new_file, sha256_file
 from ucurve.storage.locks import holding_tables
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, MANIFEST
-from ucurve.storage.sealed import KEY, SUMS
+from ucurve.storage.sealed import SUMS
 
 _TRIES, _PAUSE = 5, 0.05  # a reader may meet a file that is just being replaced, and tries again
 Sums = Mapping[str, list[str]]
@@ -103,47 +102,6 @@ def is_whole(folder: Path, path: Path) -> bool:
     except DamagedError:
         return False
     return True
-
-
-def check_scores(folder: Path, path: Path) -> None:
-    """Check stored scores against the key beside them before they are used; a fault raises ``DamagedError``."""
-    problem = score_fault(folder, path)
-    if problem is not None:
-        raise DamagedError(f"{problem}; score it again, or delete scores and key to leave a gap")
-
-
-def score_fault(folder: Path, path: Path) -> str | None:
-    """Describe what is wrong with stored scores or the key beside them; one without the other is a fault too.
-
-    Scores without a key are accepted if the folder has no manifest.
-    """
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_PAUSE)
-        problem = _problem(folder, path, path.with_suffix(".json"))
-        if problem is None:
-            break
-    return problem
-
-
-def read_key(path: Path) -> dict[str, Any] | None:
-    """Read the key beside stored scores; None when it is missing or not what was written."""
-    try:
-        return KEY.read_older(path.with_suffix(".json"))
-    except DamagedError:
-        return None
-
-
-def _problem(folder: Path, path: Path, key: Path) -> str | None:
-    if not path.is_file():
-        return f"{path}: missing, and its key is there" if key.exists() else None
-    if not key.exists():
-        return f"{key}: missing, and the scores are there" if sums_path(folder).exists() else None
-    try:
-        said = KEY.read_older(key).get("scores_sha256")
-    except DamagedError as error:
-        return str(error)
-    return None if said in (None, sha256_file(path)) else f"{path}: not what was written"
 
 
 def _accept(folder: Path, path: Path, digests: list[str]) -> None:

@@ -12,7 +12,8 @@ from eval.metrics.accuracy import TiesRule, accuracy_table
 from eval.metrics.significance import statistics_table
 from eval.models.targets import Target, has_checkpoint, run_targets
 from eval.pairs import data_hash
-from eval.store.checksums import adopt, check_scores, is_summed, is_whole, read_key, read_sums, sums_path
+from eval.store.checksums import adopt, is_summed, is_whole, read_sums, sums_path
+from eval.store.keys import check_scores, find_key
 from eval.store.scores import PAIRS, pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, TABLES, TableFile, labels, read_table, replace_table
 from eval.store.tokens import adopt_sentences
@@ -68,9 +69,9 @@ def _sums_are_damaged(folder: Path) -> bool:
 def _adopt_pairs(folder: Path) -> None:
     """Record in a new manifest the pairs whose hash every key beside them holds."""
     for path in (folder / EVAL).rglob(PAIRS):
-        keys = [read_key(file) or {} for file in path.parent.glob(f"*/{STEPS}.json")]
+        keys = [find_key(file) for file in path.parent.glob(f"*/{STEPS}.json")]
         with suppress(OSError, ValueError):
-            if {key.get("data_sha256") for key in keys} == {data_hash(pd.read_parquet(path))}:
+            if {key.data_sha256 for key in keys if key is not None} == {data_hash(pd.read_parquet(path))}:
                 adopt(folder, path)
 
 
@@ -111,11 +112,11 @@ def _stored(folder: Path, benchmark: str, scorer: str, step: int) -> tuple[pd.Da
     """Read stored scores and their pairs, checked by the key alone: the sums may be what is damaged."""
     path = score_path(folder, benchmark, scorer, step)
     check_scores(folder, path)
-    key = read_key(path)
+    key = find_key(path)
     pairs_file = pairs_path(folder, benchmark)
     if key is None or not pairs_file.is_file():
         raise UserError(f"the scores of step {step}, {benchmark}, {scorer} are not stored")
     pairs = pd.read_parquet(pairs_file)
-    if data_hash(pairs) != key["data_sha256"]:
+    if data_hash(pairs) != key.data_sha256:
         raise UserError(f"{pairs_file}: not the pairs of {path}")
     return pairs, pd.read_parquet(path)

@@ -1,60 +1,35 @@
 """What scoring leaves in a run folder: pair tables, and scores with their keys, written and read back."""
 
-import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from eval.pairs import data_hash
 from eval.store.checksums import (
     adopt,
-    check_scores,
     check_summed,
     is_summed,
     is_whole,
     new_summed_file,
-    read_key,
     remove_summed,
 )
+from eval.store.keys import check_scores, find_key, is_current
 from eval.store.ratings import ratings_path
 from eval.store.reported import reported_path
 from eval.store.tables import TABLES, drop_benchmark
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
 from ucurve.provenance import versions
-from ucurve.storage.files import new_file, sha256_file, sha256_json
+from ucurve.storage.files import new_file, sha256_file
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEP_TOKENS, STEPS, parse_step, step_name
-from ucurve.storage.sealed import KEY
+from ucurve.storage.score_key import ScoreInputs, ScoreKey, TokenFacts, key_path, write_key
 
 PAIRS = "pairs.parquet"
 _TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
-
-
-@dataclass(frozen=True)
-class Key:
-    """What a score depends on: two scores with the same key are the same.
-
-    Attributes:
-        config_sha256: of the model's ``config.json``.
-        tokens_sha256: of the token ids of the sentences.
-        settings: of the scorer, as a JSON object.
-    """
-
-    weights_sha256: str
-    config_sha256: str
-    tokenizer_sha256: str
-    tokens_sha256: str
-    data_sha256: str
-    settings: Mapping[str, Any]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the key as it is stored, with a hash of the settings beside them."""
-        return {**asdict(self), "settings_sha256": sha256_json(self.settings)}
 
 
 def score_path(folder: Path, benchmark: str, scorer: str, step: int) -> Path:
@@ -83,12 +58,12 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
     if (out / RECORD).exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
     for file in sorted((out / EVAL).rglob(f"{STEPS}.json")) if model is not None else ():
-        record = read_key(file)
-        if record is None:  # damaged: its score is computed again
+        key = find_key(file)
+        if key is None:  # damaged: its score is computed again
             continue
         step = parse_step(file.stem)
         sha256 = None if step is None else (weights or {}).get(step)
-        if record.get("model") != model if sha256 is None else record.get("weights_sha256") != sha256:
+        if key.model != model if sha256 is None else key.weights_sha256 != sha256:
             raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
 
 
@@ -139,8 +114,8 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
 
 def _keys_name(place: Path, data_sha256: str) -> bool:
     """Tell whether there are scores of a benchmark, and all of them were computed from these pairs."""
-    keys = [read_key(file) for file in place.glob(f"*/{STEPS}.json")]
-    return {key.get("data_sha256") for key in keys if key is not None} == {data_sha256}
+    keys = [find_key(file) for file in place.glob(f"*/{STEPS}.json")]
+    return {key.data_sha256 for key in keys if key is not None} == {data_sha256}
 
 
 def _stored_hash(path: Path) -> str | None:
@@ -162,37 +137,37 @@ def _forget(folder: Path, benchmark: str) -> None:
     remove_summed(folder, reported_path(folder, benchmark))
 
 
-def write_scores(path: Path, scores: pd.DataFrame, key: Key, notes: Mapping[str, Any]) -> None:
-    """Store the scores of a step, then the key file with their SHA-256.
+def write_scores(
+    path: Path, scores: pd.DataFrame, inputs: ScoreInputs, model: str, notes: Mapping[str, object],
+    token_scores: TokenFacts | None = None, revision: str | None = None,
+) -> None:  # fmt: skip
+    """Store the scores of a step, then the key with their SHA-256.
 
     Args:
         path: ``.../step00000512.parquet``; the key goes beside it.
+        model: name of the run or the model; ``revision`` is the one that was asked for.
+        token_scores: the log probabilities of tokens that are stored already.
     """
-    path.with_suffix(".json").unlink(missing_ok=True)
+    key_path(path).unlink(missing_ok=True)
     with new_file(path) as temporary:
         scores.to_parquet(temporary, index=False)
-    record = {**key.as_json(), "scores_sha256": sha256_file(path), **notes, "versions": versions()}
-    KEY.write(path.with_suffix(".json"), record)
+    facts = {name: getattr(inputs, name) for name in ScoreInputs.model_fields}
+    facts |= {"model": model, "revision": revision, "scores_sha256": sha256_file(path), "notes": notes}
+    key = ScoreKey(**facts, token_scores=token_scores, versions=versions())
+    write_key(path, key)
 
 
-def read_scores(path: Path, key: Key) -> pd.DataFrame | None:
-    """Return stored scores if they are undamaged and were computed with this key, else None."""
-    return pd.read_parquet(path) if has_scores(path, key) else None
+def read_scores(path: Path, inputs: ScoreInputs) -> pd.DataFrame | None:
+    """Return stored scores if they are undamaged and were computed from these inputs, else None."""
+    return pd.read_parquet(path) if has_scores(path, inputs) else None
 
 
-def has_scores(path: Path, key: Key) -> bool:
-    """Tell whether undamaged scores that were computed with this key are stored."""
+def has_scores(path: Path, inputs: ScoreInputs) -> bool:
+    """Tell whether undamaged scores that were computed from these inputs are stored."""
     try:
-        return has_key(path, key, scores_sha256=sha256_file(path))
+        return is_current(path, inputs, sha256_file(path))
     except OSError:
         return False
-
-
-def has_key(path: Path, key: Key, **facts: Any) -> bool:
-    """Tell whether the key file beside stored scores holds this key and these facts; the scores are not read."""
-    record = read_key(path) or {}
-    wanted = {**json.loads(json.dumps(key.as_json())), **facts}
-    return {name: record.get(name) for name in wanted} == wanted
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ a member of. ``eval/BENCHMARK/SCORER/tokens-step00000512.parquet`` has the log p
 these rows. The key beside the scores of the step holds the SHA-256 of the second file and the name of the first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +20,14 @@ import pyarrow.parquet as pq
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Flags, Ids, Scores
 from eval.scoring.text.words import Words
-from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file, read_key
-from eval.store.scores import Key, pairs_path, score_path
+from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file
+from eval.store.keys import find_key
+from eval.store.scores import pairs_path, score_path
 from ucurve.errors import DamagedError
 from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.run_folder import EVAL, SENTENCES, STEPS
-from ucurve.storage.sealed import KEY
+from ucurve.storage.score_key import ScoreInputs, TokenFacts, read_key, write_key
 
-TOKENS = "token_scores"  # in the key beside scores: what is stored of their tokens
 _PAGE = 1 << 26
 _ADVICE = "python score.py ... tokens=true scores it again; without tokens=true, score.py drops the file"
 
@@ -81,14 +81,14 @@ def sentences_path(folder: Path, benchmark: str, name: str) -> Path:
 
 
 def keep_sentences(
-    folder: Path, benchmark: str, key: Key, make_layout: Callable[[], TokenLayout], pairs: pd.DataFrame
+    folder: Path, benchmark: str, inputs: ScoreInputs, make_layout: Callable[[], TokenLayout], pairs: pd.DataFrame
 ) -> str:
     """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file.
 
     Args:
         make_layout: called only where it is not stored.
     """
-    name = f"sentences-{sha256_json([key.data_sha256, key.tokenizer_sha256, key.tokens_sha256])[:12]}.parquet"
+    name = f"sentences-{sha256_json([inputs.data_sha256, inputs.tokenizer_sha256, inputs.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
     if not is_summed(folder, path):
         with new_summed_file(folder, path) as temporary:
@@ -96,7 +96,7 @@ def keep_sentences(
     return name
 
 
-def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> dict[str, Any]:
+def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> TokenFacts:
     """Store the log probabilities of a step's tokens.
 
     Args:
@@ -107,7 +107,7 @@ def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Wo
         words: those over which sums are stored as well; None for no sums.
 
     Returns:
-        What the key beside the scores has to say under ``TOKENS``.
+        What the key beside the scores has to say of them.
     """
     columns = {"lp": _lists(starts, values.astype(np.float32))}
     if words is not None:
@@ -116,17 +116,14 @@ def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Wo
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
     described = sha256_file(scores.parents[1] / name)
-    return {"sentences": name, "sentences_sha256": described, "sha256": sha256_file(path), "words": words is not None}
+    return TokenFacts(sentences=name, sentences_sha256=described, sha256=sha256_file(path), words=words is not None)
 
 
-def record_tokens(scores: Path, facts: Mapping[str, Any] | None) -> None:
+def record_tokens(scores: Path, facts: TokenFacts | None) -> None:
     """Let the key beside scores say what is stored of their tokens; None for nothing."""
-    key = scores.with_suffix(".json")
-    before = KEY.read_older(key)
-    after = {name: value for name, value in before.items() if name != TOKENS}
-    after |= {} if facts is None else {TOKENS: dict(facts)}
-    if after != before:
-        KEY.write(key, after)
+    key = read_key(scores)
+    if key.token_scores != facts:
+        write_key(scores, key.model_copy(update={"token_scores": facts}))
 
 
 def drop_tokens(scores: Path) -> None:
@@ -146,9 +143,9 @@ def token_fault(folder: Path, scores: Path) -> str | None:
         return f"{path}: the key beside the scores does not name it; {_ADVICE}" if path.exists() else None
     if not path.is_file():
         return f"{path}: missing; {_ADVICE}"
-    if sha256_file(path) != facts["sha256"]:
+    if sha256_file(path) != facts.sha256:
         return f"{path}: not what was written; {_ADVICE}"
-    described = scores.parents[1] / facts["sentences"]
+    described = scores.parents[1] / facts.sentences
     if not _is_vouched(folder, described, facts):
         problem = "not what was written" if described.is_file() else "missing"
         return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
@@ -158,15 +155,15 @@ def token_fault(folder: Path, scores: Path) -> str | None:
 def adopt_sentences(folder: Path) -> None:
     """Record in a new manifest the descriptions of sentences that have the SHA-256 which a key beside scores holds."""
     for path in (folder / EVAL).rglob(SENTENCES):
-        keys = [read_key(file) or {} for file in path.parent.glob(f"*/{STEPS}.json")]
-        if sha256_file(path) in {(key.get(TOKENS) or {}).get("sentences_sha256") for key in keys}:
+        stored = [facts for file in path.parent.glob(f"*/{STEPS}.json") if (facts := _facts(file)) is not None]
+        if sha256_file(path) in {facts.sentences_sha256 for facts in stored}:
             adopt(folder, path)
 
 
 def has_tokens(folder: Path, scores: Path, words: bool) -> bool:
     """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words if these are wanted."""
     facts = _facts(scores)
-    return facts is not None and token_fault(folder, scores) is None and (facts["words"] or not words)
+    return facts is not None and token_fault(folder, scores) is None and (facts.words or not words)
 
 
 def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredTokens | None:
@@ -183,8 +180,8 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
     if problem is not None:
         raise DamagedError(problem)
     table = pq.read_table(token_path(scores))
-    words = _values(table, "word_lp").astype(np.float64) if facts["words"] else None
-    return StoredTokens(facts["sentences"], _values(table, "lp").astype(np.float64), words)
+    words = _values(table, "word_lp").astype(np.float64) if facts.words else None
+    return StoredTokens(facts.sentences, _values(table, "lp").astype(np.float64), words)
 
 
 def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
@@ -210,20 +207,20 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
     )
 
 
-def _is_vouched(folder: Path, described: Path, facts: Mapping[str, Any]) -> bool:
+def _is_vouched(folder: Path, described: Path, facts: TokenFacts) -> bool:
     """Tell whether a description of sentences is as it was when a step was scored, or was written again since."""
     if not described.is_file():
         return False
-    if sha256_file(described) == facts["sentences_sha256"]:
+    if sha256_file(described) == facts.sentences_sha256:
         return True
     with suppress(DamagedError):  # of the manifest, which is made again before anything is written
         return is_summed(folder, described)
     return False
 
 
-def _facts(scores: Path) -> dict[str, Any] | None:
-    facts: dict[str, Any] | None = (read_key(scores) or {}).get(TOKENS)
-    return facts
+def _facts(scores: Path) -> TokenFacts | None:
+    key = find_key(scores)
+    return None if key is None else key.token_scores
 
 
 def _sentence_table(layout: TokenLayout, pairs: Ids) -> pa.Table:

@@ -37,7 +37,7 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
         if uncounted := int((~counted(job.pairs)).sum()):
             yield f"{name}: {uncounted} pairs that the paper does not count are only in the rows of the split published"
     scorers: dict[tuple[str, str], list[str]] = {}
-    for job in {(job.benchmark, job.scorer, job.key.tokens_sha256): job for job in jobs}.values():
+    for job in {(job.benchmark, job.scorer, job.inputs.tokens_sha256): job for job in jobs}.values():
         for fact in job.scorer.token_messages():
             scorers.setdefault((job.benchmark, fact), []).append(job.scorer.name)
     for (benchmark, fact), names in scorers.items():

@@ -19,8 +19,9 @@ from eval.scoring.base import Scorer, TokenScorer
 from eval.scoring.scorers import check_kind, find_scorer
 from eval.scoring.text.sentences import Advance, Scores, Sentences
 from eval.settings import ScoreSettings
-from eval.store.scores import Key, score_path
+from eval.store.scores import score_path
 from eval.sweep.cache import SweepCache
+from ucurve.storage.score_key import ScoreInputs
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Job:
     """One model on one benchmark by one scorer, ready to be scored."""
 
     scorer: Scorer
-    key: Key
+    inputs: ScoreInputs
 
     @property
     def target(self) -> Target:
@@ -107,7 +108,13 @@ def _make_job(
         info, pairs, settings,
         lambda part, bare: cache.sentences(info, pairs, data_sha256, part, bare, settings.leading_space),
     )  # fmt: skip
-    return Job(bound, Key(*info.hashes, _hash_tokens(bound.sentences), data_sha256, bound.key_settings()))
+    weights_sha256, config_sha256, tokenizer_sha256 = info.hashes
+    inputs = ScoreInputs(
+        run=info.target.identity, step=info.target.step, benchmark=str(pairs["benchmark"].iloc[0]), scorer=scorer.name,
+        weights_sha256=weights_sha256, config_sha256=config_sha256, tokenizer_sha256=tokenizer_sha256,
+        tokens_sha256=_hash_tokens(bound.sentences), data_sha256=data_sha256, settings=bound.key_settings(),
+    )  # fmt: skip
+    return Job(bound, inputs)
 
 
 def _hash_tokens(sentences: Sentences) -> str:

@@ -20,11 +20,12 @@ from eval.scoring.batching import within_memory
 from eval.scoring.sharing import Crew, agreeing, sharing
 from eval.scoring.text.sentences import Scores, Sentences
 from eval.settings import ScoreSettings
-from eval.store.checksums import is_summed, score_fault
+from eval.store.checksums import is_summed
+from eval.store.keys import is_current, score_fault
 from eval.store.ratings import keep_ratings
 from eval.store.repair import mended_tables, store_mended
 from eval.store.reported import keep_reported
-from eval.store.scores import StoredScores, has_key, has_scores, read_scores, share_pairs, write_scores
+from eval.store.scores import StoredScores, has_scores, read_scores, share_pairs, write_scores
 from eval.store.tables import (
     ACCURACY,
     FITS,
@@ -73,7 +74,7 @@ class RowBuffer:
         with holding_tables(self._folder):
             for kind in TABLES:
                 held = self._held[kind.name]
-                fresh = [rows for job, rows in held if has_key(job.path(self._folder), job.key)]
+                fresh = [rows for job, rows in held if is_current(job.path(self._folder), job.inputs)]
                 add_rows(kind, self._folder, fresh)
                 held.clear()
         ended = time.monotonic()
@@ -145,7 +146,7 @@ class Sweep:
         log_equal_revisions(jobs)
         mended = mended_tables(self.folder, targets)
         tables = {kind: mended[kind] if kind in mended else read_table(kind, kind.path(self.folder)) for kind in TABLES}
-        due = [job for job in jobs if not has_scores(job.path(self.folder), job.key)]
+        due = [job for job in jobs if not has_scores(job.path(self.folder), job.inputs)]
         outdated = {job.identity for job in due}
         lacking = [job for job in jobs if job.identity not in outdated and self._tokens.lacks(job)]
         self._load_first([*due, *lacking])
@@ -190,7 +191,7 @@ class Sweep:
     def _invalidate(self, jobs: Sequence[Job], claims: Claims) -> None:
         """Delete outdated scores and the table rows computed from them."""
         held = [job for job in jobs if claims.take(str(job.identity))]  # another process sees to what it holds
-        self._delete([job for job in held if not has_scores(job.path(self.folder), job.key)])
+        self._delete([job for job in held if not has_scores(job.path(self.folder), job.inputs)])
         for job in held:
             claims.give(str(job.identity))
 
@@ -223,7 +224,7 @@ class Sweep:
     def _scores(self, job: Job, bar: ProgressBar | None = None) -> pd.DataFrame:
         """Read the scores of a job, or make and store them."""
         path = job.path(self.folder)
-        stored = read_scores(path, job.key)
+        stored = read_scores(path, job.inputs)
         if stored is not None:
             self._tokens.mend(job)
             if self._tokens.lacks(job):
@@ -237,7 +238,8 @@ class Sweep:
         scores, notes, values = self._compute(job, bar)
         if self._key_file(job).exists():  # another process has stored scores of other settings in the meantime
             self._delete([job])
-        write_scores(path, scores, job.key, notes | self._tokens.write(job, values))
+        target, tokens = job.target, self._tokens.write(job, values)
+        write_scores(path, scores, job.inputs, target.name, notes, tokens, target.revision)
         return scores
 
     def _summarise(self, job: Job, scores: pd.DataFrame, rated: pd.DataFrame | None, rows: RowBuffer) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -12,7 +11,6 @@ from eval.scoring.scorers import SCORERS
 from eval.scoring.text.sentences import Scores
 from eval.settings import ScoreSettings
 from eval.store.tokens import (
-    TOKENS,
     drop_tokens,
     has_tokens,
     keep_sentences,
@@ -25,6 +23,7 @@ from eval.store.tokens import (
 from eval.sweep.prepare import Job
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
+from ucurve.storage.score_key import TokenFacts
 
 _SAME = 1e-3  # nats between two computations of a sentence's log probability in float32, at most
 
@@ -35,7 +34,7 @@ def check_tokens(jobs: Iterable[Job], settings: ScoreSettings) -> None:
     Raises:
         UserError: naming the scorer without log probabilities of tokens, or the benchmark without words.
     """
-    for job in {(job.benchmark, job.scorer.name, job.key.tokenizer_sha256): job for job in jobs}.values():
+    for job in {(job.benchmark, job.scorer.name, job.inputs.tokenizer_sha256): job for job in jobs}.values():
         if settings.keeps_tokens and not isinstance(job.scorer, TokenScorer):
             fitting = ", ".join(name for name, scorer in SCORERS.items() if issubclass(scorer, TokenScorer))
             key = "words" if settings.words else "tokens"
@@ -76,20 +75,20 @@ class TokenStore:
         """Tell whether a job with stored scores has to be scored again for its tokens."""
         return self.wanted(job) and not has_tokens(self.folder, job.path(self.folder), words=False)
 
-    def write(self, job: Job, values: Scores | None) -> dict[str, Any]:
+    def write(self, job: Job, values: Scores | None) -> TokenFacts | None:
         """Store the values of a job's tokens, before its scores; None for no tokens.
 
         Returns:
-            What the key beside the scores has to say of them.
+            What the key beside the scores has to say of them; None for nothing.
         """
         path = job.path(self.folder)
         if values is None:
             token_path(path).unlink(missing_ok=True)  # those of scores that are replaced
-            return {}
+            return None
         assert isinstance(job.scorer, TokenScorer)
-        name = keep_sentences(self.folder, job.benchmark, job.key, job.scorer.token_layout, job.pairs)
+        name = keep_sentences(self.folder, job.benchmark, job.inputs, job.scorer.token_layout, job.pairs)
         words = job.scorer.token_layout().words if self.settings.words else None  # rated sentences may have none
-        return {TOKENS: write_tokens(path, name, job.scorer.sentences.starts, values, words)}
+        return write_tokens(path, name, job.scorer.sentences.starts, values, words)
 
     def add(self, job: Job, values: Scores, scores: pd.DataFrame, stored: pd.DataFrame) -> None:
         """Store the values of a job's tokens beside scores that are there, which they must add up to.
@@ -111,7 +110,7 @@ class TokenStore:
                 "because of other hardware or another version; delete the file and its key, and all is scored again"
             )
         record_tokens(path, None)
-        record_tokens(path, self.write(job, values)[TOKENS])
+        record_tokens(path, self.write(job, values))
 
     def mend(self, job: Job) -> None:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
@@ -122,4 +121,4 @@ class TokenStore:
         elif self.settings.words and not has_tokens(self.folder, path, words=True) and not self.lacks(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
             assert there is not None
-            record_tokens(path, self.write(job, there.values)[TOKENS])
+            record_tokens(path, self.write(job, there.values))

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -26,8 +25,8 @@ from eval.metrics.significance import comparison_table
 from eval.store.scores import score_path
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
+from tests.facts import store_scores
 from ucurve.errors import UserError
-from ucurve.storage.files import sha256_file
 
 PARADIGMS = {f"paradigm_{number}": f"phenomenon_{number % 2}" for number in range(4)}
 SHARES = (0.6, 0.75, 0.9)
@@ -199,9 +198,9 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         folder = write_scored(
             tmp_path / f"m{place}", pairs, scores, "prompt", linkings=("grammaticality", "acceptability")
         )
-        stored = score_path(folder, "swe-blimp", "prompt", -1)
-        key = {"excluded": place == 1, "scores_sha256": sha256_file(stored)}
-        stored.with_suffix(".json").write_text(json.dumps(key))
+        for scorer, notes in (("sentence", {}), ("prompt", {"excluded": place == 1})):
+            table = pd.read_parquet(score_path(folder, "swe-blimp", scorer, -1))
+            store_scores(folder, "swe-blimp", scorer, -1, table, notes)
     scored, last = _last(tmp_path)
     assert (_tables(pair_sections(scored, last))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
     (part,) = prompt_sections(scored.study)

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.store.scores import Key, keep_pairs, score_path, write_scores
+from eval.store.scores import keep_pairs
 from eval.templates.pair import Pair
 from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
 from generation.maker import Chooser, Drawn, Listed, Made
+from tests.facts import store_scores
 from ucurve import cli
 from ucurve.errors import UserError
 
@@ -29,11 +30,9 @@ def scored(tmp_path):
         )  # fmt: skip
         keep_pairs(folder, pairs)
         for step in steps:
-            path = score_path(folder, "pool", scorer, step)
-            path.parent.mkdir(parents=True, exist_ok=True)
             values_here = [value - (step != max(steps)) * 100 for value in values.values()]
             table = pd.DataFrame({"pair": np.arange(rows), "mink60_good": values_here})
-            write_scores(path, table, Key("w", "c", "t", "i", "d", {}), {})
+            store_scores(folder, "pool", scorer, step, table)
         return folder
 
     return make

@@ -1,15 +1,16 @@
 """The tokens of a pair in the room Explore, read where they are stored."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Sentences
-from eval.store.scores import Key, score_path
+from eval.store.scores import score_path
 from eval.store.tokens import keep_sentences, record_tokens, write_tokens
+from tests.facts import score_inputs, store_scores
 from tests.workbench import test_explore
 from ucurve.errors import UserError
-from ucurve.storage.sealed import KEY
 from workbench.explore.curves import read_asked
 from workbench.explore.tokens import TokenTables, start_of
 
@@ -28,9 +29,12 @@ def library(tmp_path, monkeypatch):
     members = np.arange(size), size + np.arange(size)
     sentences = Sentences(texts, np.zeros(2 * len(texts), dtype=np.int64), starts, *members, scored, spans)
     layout, path = TokenLayout(sentences, places, None), score_path(folder, "toy", "sentence", 4)
-    name = keep_sentences(folder, "toy", Key("w", "c", "t", "i", "d", {}), lambda: layout, pairs)
-    KEY.write(path.with_suffix(".json"), {})
-    record_tokens(path, write_tokens(path, name, starts, -np.arange(2.0 * len(texts)), None))
+    name = keep_sentences(folder, "toy", score_inputs(), lambda: layout, pairs)
+    tokens = write_tokens(path, name, starts, -np.arange(2.0 * len(texts)), None)
+    for step in test_explore.STEPS:
+        table = pd.read_parquet(score_path(folder, "toy", "sentence", step))
+        store_scores(folder, "toy", "sentence", step, table)
+    record_tokens(path, tokens)
     return library
 
 

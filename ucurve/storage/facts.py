@@ -21,11 +21,13 @@ Status = Literal["running", "interrupted", "finished", "failed"]
 Hashes = Mapping[str, str]  # SHA-256 in hexadecimal, by name
 
 
-class _Facts(BaseModel):
+class Facts(BaseModel):
+    """A record that is never changed in memory and has no key but those it defines."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CheckpointFacts(_Facts):
+class CheckpointFacts(Facts):
     """How far training is at a checkpoint, and what is trained.
 
     Attributes:
@@ -55,14 +57,22 @@ class Manifest(CheckpointFacts):
     files: Hashes
 
 
-class Seeds(_Facts):
+class Seeds(Facts):
     """Seeds of the initial weights and of the data order."""
 
     init: int
     data: int
 
 
-class WordBudget(_Facts):
+class RunIdentity(Facts):
+    """What tells a run from every other: its name, the hash of its configuration and its seeds."""
+
+    name: str
+    config_sha256: str
+    seeds: Seeds
+
+
+class WordBudget(Facts):
     """How a budget in words became one in tokens.
 
     Attributes:
@@ -79,7 +89,7 @@ class WordBudget(_Facts):
     version: str | None
 
 
-class CorpusFacts(_Facts):
+class CorpusFacts(Facts):
     """The token stream of a run; ``start_tokens_seen`` counts the documents that training begins."""
 
     documents: int
@@ -87,7 +97,7 @@ class CorpusFacts(_Facts):
     start_tokens_seen: int
 
 
-class HeldOutFacts(_Facts):
+class HeldOutFacts(Facts):
     """The held-out text; ``left_out`` counts its documents that are in the training text too."""
 
     source: str
@@ -98,7 +108,7 @@ class HeldOutFacts(_Facts):
     sha256: str
 
 
-class EngineFacts(_Facts):
+class EngineFacts(Facts):
     """What computed the steps."""
 
     kind: str
@@ -107,7 +117,7 @@ class EngineFacts(_Facts):
     compiled: bool
 
 
-class Session(_Facts):
+class Session(Facts):
     """Code, versions and machine of the steps after ``after_step``; a run that goes on may have several."""
 
     after_step: int
@@ -117,7 +127,7 @@ class Session(_Facts):
     engine: EngineFacts
 
 
-class RunFacts(_Facts):
+class RunFacts(Facts):
     """``run.json``: what a run is trained from, with what, and how far it is.
 
     Attributes:
@@ -163,6 +173,11 @@ class RunFacts(_Facts):
     error: str | None = None
 
     @property
+    def identity(self) -> RunIdentity:
+        """What tells the run from every other."""
+        return RunIdentity(name=self.name, config_sha256=self.config_sha256, seeds=self.seeds)
+
+    @property
     def finished(self) -> bool:
         """Whether the last step is taken and everything is written."""
         return self.status == "finished"
@@ -200,7 +215,7 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         DamagedError: when it is missing, unreadable or not what was written.
     """
-    return _read(folder / MANIFEST, MANIFEST_SEAL, Manifest)
+    return read_facts(folder / MANIFEST, MANIFEST_SEAL, Manifest)
 
 
 def write_run_facts(run: Path, facts: RunFacts) -> None:
@@ -215,13 +230,18 @@ def read_run_facts(run: Path) -> RunFacts | None:
         DamagedError: when it is unreadable or not what was written.
     """
     path = run / RECORD
-    return _read(path, RECORD_SEAL, RunFacts) if path.exists() else None
+    return read_facts(path, RECORD_SEAL, RunFacts) if path.exists() else None
 
 
-_Read = TypeVar("_Read", bound=_Facts)
+_Read = TypeVar("_Read", bound=Facts)
 
 
-def _read(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
+def read_facts(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
+    """Read a sealed file as facts of a kind.
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
     try:
         return kind.model_validate(seal.read(path))
     except ValidationError as error:

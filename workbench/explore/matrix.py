@@ -24,7 +24,8 @@ from analysis.items.verdicts import verdicts_of
 from eval.linking import Linking
 from eval.metrics.accuracy import Split, decisions, split_masks
 from eval.models.targets import MODEL_STEP
-from eval.store.checksums import check_scores, check_summed
+from eval.store.checksums import check_summed
+from eval.store.keys import check_scores
 from eval.store.reported import Reported, read_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY

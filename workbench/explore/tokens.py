@@ -12,7 +12,7 @@ from eval.models.targets import Target, run_targets
 from eval.scoring.base import TokenScorer
 from eval.scoring.text.sentences import Sentences
 from eval.settings import ScoreSettings
-from eval.store.checksums import read_key
+from eval.store.keys import find_key
 from eval.store.scores import score_path
 from eval.store.tokens import StoredSentences, read_sentences, read_tokens
 from eval.sweep.cache import SweepCache
@@ -76,18 +76,18 @@ class TokenTables:
         }
 
     def _job(self, matrix: ScoreMatrix, row: int, target: Target, step: int) -> Job:
-        key = read_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step).with_suffix(".json")) or {}
-        given = {"scorer": [matrix.scorer], **start_of(key.get("settings") or {})}
+        key = find_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step))
+        given = {"scorer": [matrix.scorer], **start_of({} if key is None else key.settings)}
         pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
         (job,) = prepare(target, [pairs], check(ScoreSettings, given), self._cache)
         return job
 
 
-def start_of(settings: Mapping[str, Any]) -> dict[str, str | int]:
+def start_of(settings: Mapping[str, object]) -> dict[str, str | int]:
     """Return the setting ``bos`` that stored scores were made with, from the settings in their key; of some, none."""
     rule = settings.get("start_rule")
     if rule == "token":
-        return {"bos": int(settings["start_id"])}
+        return {"bos": int(str(settings["start_id"]))}
     return {"bos": str(rule)} if rule in get_args(Bos) else {}
 
 

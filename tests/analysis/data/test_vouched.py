@@ -13,10 +13,10 @@ from analysis.linking.tokenizers import tokenizer_table
 from analysis.run import analyze
 from eval.pairs import data_hash
 from eval.store.checksums import adopt
-from eval.store.scores import Key, keep_pairs, score_path, write_scores
+from eval.store.scores import keep_pairs, score_path
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
-from tests.facts import change_run
+from tests.facts import change_run, store_scores
 from ucurve.errors import DamagedError
 from ucurve.storage.files import sha256_file
 
@@ -87,13 +87,16 @@ def test_damaged_scores_and_pairs_are_refused(tmp_path: Path) -> None:
     pairs = pair_table({"a": "p"}, 2).assign(benchmark="zho")
     keep_pairs(tmp_path, pairs)
     path = score_path(tmp_path, "zho", "sentence", 8)
-    key = Key("w", "c", "t", "i", data_hash(pairs), {})
-    write_scores(path, score_table(pairs, pairs.index.to_numpy()), key, {})
+    table = score_table(pairs, pairs.index.to_numpy())
+    store_scores(tmp_path, "zho", "sentence", 8, table, data_sha256=data_hash(pairs))
+    store_scores(tmp_path, "zho", "sentence", 4, table, data_sha256=data_hash(pairs))
     assert stored_pairs(tmp_path, "zho") is not None and stored_scores(tmp_path, "zho", "sentence", 8) is not None
     for file in (path, path.with_suffix(".json")):
         whole = file.read_bytes()
         file.write_bytes(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
-        with pytest.raises(DamagedError, match=r"step00000008\.\w+: not what was written.*score it again, or delete"):
+        with pytest.raises(
+            DamagedError, match=r"step00000008\.\w+: (not what was written|cannot be read).*score it again, or delete"
+        ):
             stored_scores(tmp_path, "zho", "sentence", 8)
         file.unlink()
         with pytest.raises(DamagedError, match=r"step00000008\.\w+: missing, and"):

@@ -12,12 +12,12 @@ from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Sentences
 from eval.scoring.text.words import number_words
 from eval.store.checksums import new_summed_file
-from eval.store.scores import Key, pairs_path, score_path
-from eval.store.tokens import keep_sentences, record_tokens, token_path, write_tokens
+from eval.store.scores import pairs_path, score_path
+from eval.store.tokens import keep_sentences, token_path, write_tokens
 from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
+from tests.facts import score_inputs, store_key
 from ucurve.errors import DamagedError, UserError
-from ucurve.storage.sealed import KEY
 
 PAIRS = [("a dog barks", "a dog bark"), ("ab cde", "ab Xde"), ("ab cd", "ab c d"), ("same", "same")]
 PHENOMENA = ["agreement", "agreement", "order", "order"]
@@ -58,12 +58,11 @@ def runs(tmp_path, make_run):
         folder = make_run([score_row(step, 0.5) for step in (*STEPS, 8)], seed=seed)
         with new_summed_file(folder, pairs_path(folder, "zho")) as path:
             pairs.to_parquet(path, index=False)
-        name = keep_sentences(folder, "zho", Key("w", "c", "t", "i", "d", {}), layout, pairs)
+        name = keep_sentences(folder, "zho", score_inputs(), layout, pairs)
         for step in STEPS:
             scores = score_path(folder, "zho", "sentence", step)
             facts = write_tokens(scores, name, layout().sentences.starts, values_of(seed, step), layout().words)
-            KEY.write(scores.with_suffix(".json"), {})
-            record_tokens(scores, facts)
+            store_key(folder, "zho", "sentence", step, token_scores=facts)
     return tmp_path / "runs"
 
 

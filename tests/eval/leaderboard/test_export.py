@@ -11,7 +11,8 @@ from eval.leaderboard.export import leaderboard_command
 from eval.leaderboard.form import find_form, form_names
 from eval.pairs import data_hash, pair_table
 from eval.presets import find_preset
-from eval.store.scores import Key, keep_pairs, score_path, write_scores
+from eval.store.scores import keep_pairs, score_path
+from tests.facts import store_scores
 from ucurve.config import CONFIGURATION
 from ucurve.errors import DamagedError, UserError
 
@@ -56,9 +57,8 @@ def store(folder, benchmark, rows, step=8, scorer="sentence", start_rule="none",
     scores = pd.DataFrame(values, columns=["lp_good", "lp_bad", "unk_good", "unk_bad"])
     scores = scores.astype({"lp_good": float, "lp_bad": float}).assign(n_good=2, n_bad=2)
     scores.insert(0, "pair", range(len(scores)))
-    path = score_path(folder, benchmark, scorer, step)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_scores(path, scores, Key("w", "c", "t", tokens, data_hash(pairs), {"start_rule": start_rule}), facts)
+    hashes = {"tokens_sha256": tokens, "data_sha256": data_hash(pairs)}
+    store_scores(folder, benchmark, scorer, step, scores, facts, **hashes, settings={"start_rule": start_rule})
 
 
 @pytest.fixture

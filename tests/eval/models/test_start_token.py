@@ -116,7 +116,7 @@ def score(place, out, **values):
     score_model(str(place / "model"), place / out, settings_of(place, **values))
     (scores,) = (place / out).rglob("step*.parquet")
     record = json.loads(scores.with_suffix(".json").read_text())
-    return pd.read_parquet(scores), {**record["settings"], "start_token": record["start_token"]}
+    return pd.read_parquet(scores), {**record["settings"], "start_token": record["notes"]["start_token"]}
 
 
 def test_scores_after_a_token_are_those_after_it_and_its_key_says_so(place, capsys, plain_score, make_model):

@@ -1,17 +1,17 @@
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from eval.store.scores import Key, keep_pairs, read_scores, score_path, write_scores
+from eval.store.scores import keep_pairs, read_scores, score_path, write_scores
 from eval.store.tables import ACCURACY, STATISTICS, add_rows, drop_scores, read_table
+from tests.facts import score_inputs
 from ucurve.errors import UserError
-from ucurve.storage.files import sha256_json
+from ucurve.storage.facts import RunIdentity, Seeds
 from ucurve.storage.locks import scoring_into
 
-KEY = Key("w", "c", "t", "i", "d", {"scorer": "sentence", "start_id": 0})
+INPUTS = score_inputs(settings={"scorer": "sentence", "start_id": 0})
 SCORES = pd.DataFrame({"pair": [0, 1], "lp_good": [-1.5, -2.5]})
 
 
@@ -27,11 +27,11 @@ def accuracies(step=0, benchmark="zhoblimp", accuracy=0.5, **changes):
 def test_scores_are_read_back_by_their_key(tmp_path):
     path = score_path(tmp_path, "zhoblimp", "sentence", 512)
     assert path == tmp_path / "eval" / "zhoblimp" / "sentence" / "step00000512.parquet"
-    write_scores(path, SCORES, KEY, {"pairs": 2})
-    pd.testing.assert_frame_equal(read_scores(path, KEY), SCORES)
+    write_scores(path, SCORES, INPUTS, "m", {"pairs": 2})
+    pd.testing.assert_frame_equal(read_scores(path, INPUTS), SCORES)
     record = json.loads(path.with_suffix(".json").read_text())
-    assert {"weights_sha256", "tokenizer_sha256", "data_sha256", "settings", "versions", "pairs"} <= set(record)
-    assert record["settings_sha256"] == sha256_json(KEY.settings)
+    assert {"weights_sha256", "tokenizer_sha256", "data_sha256", "settings", "versions"} <= set(record)
+    assert record["notes"] == {"pairs": 2}
     assert "torch" in record["versions"]
 
 
@@ -44,30 +44,34 @@ def test_scores_are_read_back_by_their_key(tmp_path):
         {"tokens_sha256": "x"},
         {"data_sha256": "x"},
         {"settings": {"start_id": 1}},
+        {"step": 8},
+        {"benchmark": "other"},
+        {"scorer": "mink"},
+        {"run": RunIdentity(name="r", config_sha256="c", seeds=Seeds(init=1, data=0))},
     ],
 )
 def test_another_key_means_no_score(tmp_path, change):
-    write_scores(tmp_path / "step0.parquet", SCORES, KEY, {})
-    assert read_scores(tmp_path / "step0.parquet", replace(KEY, **change)) is None
+    write_scores(tmp_path / "step0.parquet", SCORES, INPUTS, "m", {})
+    assert read_scores(tmp_path / "step0.parquet", INPUTS.model_copy(update=change)) is None
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".json"])
 @pytest.mark.parametrize("harm", ["torn", "gone"])
 def test_torn_or_missing_files_mean_no_score(tmp_path, suffix, harm):
     path = tmp_path / "step0.parquet"
-    write_scores(path, SCORES, KEY, {})
+    write_scores(path, SCORES, INPUTS, "m", {})
     file = path.with_suffix(suffix)
     if harm == "torn":
         file.write_bytes(file.read_bytes()[:-20])
     else:
         file.unlink()
-    assert read_scores(path, KEY) is None
+    assert read_scores(path, INPUTS) is None
 
 
 def test_a_key_that_is_no_object_means_no_score(tmp_path):
-    write_scores(tmp_path / "step0.parquet", SCORES, KEY, {})
+    write_scores(tmp_path / "step0.parquet", SCORES, INPUTS, "m", {})
     (tmp_path / "step0.json").write_text("[]")
-    assert read_scores(tmp_path / "step0.parquet", KEY) is None
+    assert read_scores(tmp_path / "step0.parquet", INPUTS) is None
 
 
 def test_accuracy_rows_replace_those_of_the_same_score_linking_and_ties_rule(tmp_path):
@@ -156,7 +160,7 @@ def test_pairs_are_kept_once(tmp_path, pairs):
 def test_other_pairs_make_scores_stale(tmp_path, pairs, capsys):
     keep_pairs(tmp_path, pairs)
     path = score_path(tmp_path, "zhoblimp", "sentence", 0)
-    write_scores(path, SCORES, KEY, {})
+    write_scores(path, SCORES, INPUTS, "m", {})
     add_rows(ACCURACY, tmp_path, [accuracies(0), accuracies(0, "other")])
     keep_pairs(tmp_path, pairs.iloc[:10])
     assert len(pd.read_parquet(tmp_path / "eval" / "zhoblimp" / "pairs.parquet")) == 10

@@ -292,6 +292,6 @@ def test_identical_pairs_are_said(run, root, records, write_benchmark, capsys):
     score_run(run, ScoreSettings(benchmarks=("zhoblimp-excluded",), benchmark_root=root), steps=[0])
     assert "zhoblimp-excluded: 1 pairs of identical sentences are left out" in capsys.readouterr().err
     record = json.loads((run / "eval" / "zhoblimp-excluded" / "sentence" / "step00000000.json").read_text())
-    assert record["identical_pairs"] == 1
-    assert record["start_token"] == "<eos>"  # noqa: S105
+    assert record["notes"]["identical_pairs"] == 1
+    assert record["notes"]["start_token"] == "<eos>"  # noqa: S105
     assert read_accuracy(run / "eval" / "accuracy.csv")["n"].max() == 4

@@ -11,6 +11,7 @@ from eval.store.tokens import read_sentences, read_tokens
 from eval.sweep.cache import SweepCache
 from eval.verify import verify_scores
 from ucurve.errors import DamagedError, RunError
+from ucurve.storage.score_key import read_key
 from ucurve.storage.sealed import KEY
 
 
@@ -85,23 +86,12 @@ def test_both_at_once_are_what_one_after_the_other_is(run, score):
 def test_scores_that_differ_from_the_stored_ones_are_an_error(run, score):
     score()
     path = place(run, "step00000008.parquet")
-    key = KEY.read(path.with_suffix(".json"))
     changed = pd.read_parquet(path)
     changed.loc[3, "lp_bad"] -= 0.5
-    write_scores(path, changed, Stored(key), {})
+    write_scores(path, changed, read_key(path), "model", {})
     with pytest.raises(RunError, match=r"step00000008.parquet: the scores of pair 3 differ .* by 0.5 nats"):
         score(tokens=True)
     assert read_tokens(run, "zhoblimp", "sentence", 8) is None
-
-
-class Stored:
-    """A key as it was stored."""
-
-    def __init__(self, record):
-        self.record = record
-
-    def as_json(self):
-        return {name: value for name, value in self.record.items() if name not in ("scores_sha256", "versions")}
 
 
 @pytest.mark.parametrize("name", FILES)

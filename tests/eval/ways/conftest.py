@@ -203,6 +203,7 @@ def stored(tmp_path):
         score_model(str(subject.folder), out, ScoreSettings(**{"linking": ("lp",)} | settings))
         path = out / "eval" / benchmark / scorer / "step-0000001.parquet"
         facts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        facts |= facts.pop("notes")
         pairs = pd.read_parquet(out / "eval" / benchmark / "pairs.parquet")
         return SimpleNamespace(table=pd.read_parquet(path), pairs=pairs, facts=facts, out=out)
 

@@ -41,14 +41,14 @@ def test_pairs_of_the_same_tokens_are_counted(said, kind, scorer, rows):
     line, record, scores = said(kind, [*rows, ("the dog", "the dog"), ("a b", "b b a")], scorer)
     assert ", 4 pairs, 3 ties, " in line
     assert ", 3 of 4 pairs have the same tokens" in line
-    assert record["pairs_with_the_same_tokens"] == 3
+    assert record["notes"]["pairs_with_the_same_tokens"] == 3
     assert scores["lp_good"][:3].tolist() == scores["lp_bad"][:3].tolist()
 
 
 def test_unknown_characters_are_the_same_token(said):
     line, record, _ = said("bert", [("鑫", "森")], "pll")
     assert "2 unknown tokens, 1 of 1 pairs have the same tokens" in line
-    assert record["pairs_with_the_same_tokens"] == 1
+    assert record["notes"]["pairs_with_the_same_tokens"] == 1
 
 
 def test_nothing_is_said_or_written_where_all_differ(said):

@@ -1,0 +1,92 @@
+"""The key beside stored scores, ``step00000512.json``: whose scores they are, and what they were computed from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ucurve.storage.facts import Facts, RunIdentity, read_facts
+from ucurve.storage.files import sha256_json
+from ucurve.storage.sealed import KEY
+
+
+class ScoreInputs(Facts):
+    """What a score depends on: two scores with equal inputs are the same score.
+
+    Attributes:
+        run: the run that the checkpoint is of; None for a model that was not trained as a run here.
+        step: of the checkpoint; -1 for a model alone.
+        config_sha256: of the model's ``config.json``.
+        tokens_sha256: of the token ids of the sentences.
+        data_sha256: of the pairs.
+        settings: of the scorer.
+    """
+
+    run: RunIdentity | None = None
+    step: int
+    benchmark: str
+    scorer: str
+    weights_sha256: str
+    config_sha256: str
+    tokenizer_sha256: str
+    tokens_sha256: str
+    data_sha256: str
+    settings: Mapping[str, object]
+
+    @property
+    def inputs_sha256(self) -> str:
+        """Hash of the inputs alone: equal for the inputs that are wanted and the key of a score made from them."""
+        return sha256_json(self.model_dump(mode="json", include=set(ScoreInputs.model_fields)))
+
+
+class TokenFacts(Facts):
+    """The log probabilities of tokens that are stored beside a score.
+
+    Attributes:
+        sentences: name of the file that describes the sentences.
+        sha256: of the file of log probabilities.
+        words: whether it has sums over words too.
+    """
+
+    sentences: str
+    sentences_sha256: str
+    sha256: str
+    words: bool
+
+
+class ScoreKey(ScoreInputs):
+    """The key of a stored score: its inputs, and what came of them.
+
+    Attributes:
+        model: name of the run or of the model.
+        revision: of a model on the hub or a subfolder of its folder; None where none was asked for.
+        scores_sha256: of the Parquet file.
+        notes: facts about the sentences, for the reader.
+        token_scores: None where no log probabilities of tokens are stored.
+    """
+
+    model: str
+    revision: str | None = None
+    scores_sha256: str
+    notes: Mapping[str, object] = {}
+    token_scores: TokenFacts | None = None
+    versions: Mapping[str, str]
+
+
+def key_path(scores: Path) -> Path:
+    """Return where the key of a score is, beside its Parquet file."""
+    return scores.with_suffix(".json")
+
+
+def write_key(scores: Path, key: ScoreKey) -> None:
+    """Write the key of a score, without what is not known."""
+    KEY.write(
+        key_path(scores), {name: value for name, value in key.model_dump(mode="json").items() if value is not None}
+    )
+
+
+def read_key(scores: Path) -> ScoreKey:
+    """Read the key of a score.
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
+    return read_facts(key_path(scores), KEY, ScoreKey)
