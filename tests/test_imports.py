@@ -19,7 +19,7 @@ ORDER = {
         "huggingface cli yaml_files",
         "token_stream",
     ],
-    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts"],
+    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
         "tokenizer_files model_files",
         "foreign_code",
