@@ -119,7 +119,7 @@ def report_data(command: ScoreCommand) -> None:
     elif command.run is not None:
         targets = [target for run in find_runs(command.run) for target in run_targets(run)[:1]]
     benchmarks = load_benchmarks(command)
-    tokenizers = [load_tokenizer(target.folder) for target in targets] or [None]
+    tokenizers: list[PreTrainedTokenizerBase | None] = [load_tokenizer(target.folder) for target in targets] or [None]
     for pairs in benchmarks:
         for tokenizer in tokenizers:
             print(data_report(pairs, tokenizer).text())  # noqa: T201 - what the command is for

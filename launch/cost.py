@@ -19,7 +19,7 @@ from eval.run import load_benchmarks
 from eval.sweep.cache import SweepCache
 from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.evaluation import EvalSettings
-from train.grid.costs import format_costs, list_costs
+from train.grid.costs import Row, format_costs, list_costs
 from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
 from train.run.prepare import expect_run
@@ -47,7 +47,7 @@ def cost_command(arguments: Sequence[str]) -> None:
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
 
-def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> list[dict[str, Any]]:
+def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> list[Row]:
     """Return the rows of ``list_costs``, with hours.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from launch.arguments import expand_grid
 from launch.slurm import SlurmSettings, train_script
-from train.grid.cells import block_axes, format_value
+from train.grid.cells import block_axes, format_value, own_grid
 from ucurve.config import compose, sweep
 
 
@@ -13,7 +13,7 @@ def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str])
     """Return the commands, one for each product of axes."""
     expand_grid(grid)
     options = _options(settings)
-    blocks = compose("train", sweep("train", grid)[0]).get("grid") or [{}]
+    blocks = own_grid(compose("train", sweep("train", grid)[0])) or [{}]
     lines = []
     for block, left in zip(blocks, block_axes(blocks, grid), strict=True):
         axes = [f"{key}={','.join(map(format_value, values))}" for key, values in left.items()]

@@ -3,9 +3,10 @@
 import csv
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from typing import Annotated, Literal, TextIO
 
 from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
@@ -32,7 +33,7 @@ class BatchesSettings:
     data_path: str | None = None
 
 
-def batches_command(values: dict[str, Any]) -> None:
+def batches_command(values: Mapping[str, object]) -> None:
     """Print or write the batches between two steps of a run."""
     settings = check(BatchesSettings, values)
     _check_steps(settings)

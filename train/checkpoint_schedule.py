@@ -21,10 +21,7 @@ _PAPER_COUNT = 47  # ZhoBLiMP 5.3; the paper does not print the spacing
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class ScheduleSettings:
-    """The schedule, with ``count`` checkpoints for ``log`` and ``linear`` and ascending ``steps`` for ``list``.
-
-    ``fill_count`` says what ``log`` does without a count.
-    """
+    """The schedule, with ``count`` checkpoints for ``log`` and ``linear`` and ascending ``steps`` for ``list``."""
 
     kind: Kind
     count: PositiveInt | None = None

@@ -80,18 +80,9 @@ class BatchSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings:
-    """The engine that computes the steps.
+    """The engine that computes the steps; conf/engine/ describes every key.
 
-    Attributes:
-        kind: ``torch``, ``deepspeed``, or ``auto``: DeepSpeed when there are several processes.
-        micro_batch: sequences in one forward pass; gradients are accumulated up to the global batch. ``auto`` is 32 on
-            a processor, and on an accelerator as many as its memory holds.
-        device: ``cpu``, ``cuda``, ``cuda:N`` or ``auto``.
-        zero_stage: what DeepSpeed partitions over the processes: 0 nothing, 1 the optimizer's state, 2 gradients too.
-        config: a file, JSON or YAML, that overrides keys of DeepSpeed's configuration.
-        precision: of the matrix products; weights, moments and the loss are float32. ``auto`` becomes what it is on
-            this machine as soon as it is read.
-        compile: whether ``torch.compile`` compiles the model; ``auto`` is only on CUDA.
+    ``precision=auto`` becomes what it is on this machine as soon as it is read.
     """
 
     kind: Literal["auto", "torch", "deepspeed"]
@@ -166,15 +157,10 @@ class TrackerSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class ResumeSettings:
-    """When the rolling full state is saved, and how states and checkpoints are written.
+    """When the rolling full state is saved, and how states and checkpoints are written."""
 
-    Attributes:
-        seconds: between two states; 0 saves one after every step, None as often as costs 2 % of the time.
-        background: whether states and checkpoints are written beside the training, from a copy in host memory.
-    """
-
-    seconds: NonNegativeFloat | None = None
-    background: bool = True
+    seconds: NonNegativeFloat | None = None  # 0 saves one after every step, None as often as costs 2 % of the time
+    background: bool = True  # beside the training, from a copy in host memory
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -199,16 +185,11 @@ def _parse_tokens(value: object) -> int:
 class RunRequest:
     """One run as it is asked for: with a budget in tokens it is a ``RunSettings``.
 
-    How many tokens a number of words is depends on the tokenizer. ``train.run.budget`` finds it out, and ``settle``
-    makes a ``RunSettings`` of it.
-
-    Attributes:
-        tokens: the budget in tokens; None for a budget in words.
-        words: the budget in words; no key of conf/train.yaml, where ``tokens=102Mw`` stands for it.
+    How many tokens a number of words is depends on the tokenizer; ``train.run.budget`` counts them.
     """
 
     model: ModelSettings
-    tokens: int | None
+    tokens: int | None  # None for a budget in words
     tokenizer: TokenizerSettings
     data: CorpusSettings
     schedule: ScheduleSettings
@@ -225,7 +206,7 @@ class RunRequest:
     name: Name | None = None
     dry_run: bool = False
     grid: tuple[dict[str, object], ...] = field(default=())
-    words: PositiveInt | None = None
+    words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
 
     @model_validator(mode="after")
     def _words_can_be_counted(self) -> "RunRequest":
@@ -239,7 +220,7 @@ class RunRequest:
     @property
     def counted_words(self) -> tuple[int, WordCounter]:
         """The budget in words and what counts them."""
-        assert self.words is not None and self.data.words is not None, "a budget in tokens is settled"
+        assert self.words is not None and self.data.words is not None, "this is a budget in words"
         return self.words, self.data.words
 
     @property
@@ -270,7 +251,7 @@ class RunRequest:
         """Return the part of the configuration that determines the outcome, as plain values."""
         return pick_identity(asdict(self))
 
-    def settle(self, tokens: int) -> "RunSettings":
+    def with_tokens(self, tokens: int) -> "RunSettings":
         """Return the settings of a budget of so many tokens, with what follows from them."""
         if tokens < self.batch.tokens:
             raise UserError(
@@ -284,11 +265,7 @@ class RunRequest:
 
 @dataclass(frozen=True, config=STRICT)
 class RunSettings(RunRequest):
-    """One run whose tokens are known.
-
-    Attributes:
-        tokens: the budget, also where it was asked for in ``words``.
-    """
+    """One run whose budget is known in tokens, also where it was asked for in words."""
 
     tokens: Annotated[int, BeforeValidator(_parse_tokens)]
 
@@ -330,7 +307,7 @@ def read_request(values: Configuration) -> RunRequest:
 def read_settings(values: Configuration) -> RunSettings:
     """Check a configuration with a number of tokens, and fill in the number of checkpoints."""
     settings = check(RunSettings, values)
-    return settings.settle(settings.tokens)
+    return settings.with_tokens(settings.tokens)
 
 
 def config_sha256(identity: Configuration) -> str:

@@ -1,7 +1,7 @@
 """Scoring as a hook on saved checkpoints: the only file of training that knows ``eval.run``."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -14,6 +14,9 @@ from eval.store.reported import read_reported
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
 from ucurve.progress import say
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _cache = SweepCache()  # the benchmarks are the same for every checkpoint that this process scores
 
@@ -36,7 +39,7 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
         load_benchmarks(settings, _cache)
 
 
-def check_pairs_fit(settings: EvalSettings, tokenizer: Any, context: int) -> None:
+def check_pairs_fit(settings: EvalSettings, tokenizer: "PreTrainedTokenizerBase", context: int) -> None:
     """Check that the model's context holds every sentence."""
     if settings.when != "never" and settings.benchmarks:
         check_benchmarks(settings, tokenizer, context, _cache)
@@ -61,11 +64,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
 
 
 def score_checkpoint(run: Path, settings: EvalSettings, step: int, crew: Crew | None = None) -> None:
-    """Score the checkpoint just written when the settings ask for each.
-
-    Args:
-        crew: the processes of the run, each of which calls this; None for this one alone.
-    """
+    """Score the checkpoint just written when the settings ask for each; every process of a crew calls this."""
     if settings.when == "each" and settings.benchmarks:
         score_run(run, settings, steps=[step], cache=_cache, crew=crew)
 

@@ -10,21 +10,15 @@ from ucurve.fields import STRICT, Decay, Share
 
 @dataclass(frozen=True, config=STRICT)
 class OptimizerSettings:
-    """AdamW with linear warm-up and cosine decay.
-
-    Attributes:
-        minimum: final learning rate as a share of the peak.
-        warmup: share of the steps that the warm-up takes.
-        clip: largest norm of the gradient.
-    """
+    """AdamW with linear warm-up and cosine decay."""
 
     learning_rate: PositiveFloat
-    minimum: Share
-    warmup: Share
+    minimum: Share  # final learning rate as a share of the peak
+    warmup: Share  # of the steps
     betas: tuple[Decay, Decay]
     eps: PositiveFloat
     weight_decay: NonNegativeFloat
-    clip: PositiveFloat
+    clip: PositiveFloat  # largest norm of the gradient
 
 
 def learning_rate(settings: OptimizerSettings, step: int, total_steps: int) -> float:

@@ -18,17 +18,12 @@ _STATES_KEPT, _VALUES_PER_STATE = 2, 3  # weights and two moments
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run with what follows from them and the vocabulary.
-
-    Attributes:
-        vocabulary: rows of the embedding.
-        checkpoint_steps: steps at which a checkpoint is written, ascending.
-    """
+    """The settings of a run with what follows from them and the vocabulary."""
 
     settings: RunSettings
-    vocabulary: int
+    vocabulary: int  # rows of the embedding
     parameters: Parameters
-    checkpoint_steps: tuple[int, ...]
+    checkpoint_steps: tuple[int, ...]  # ascending
     config_sha256: str
 
     @property
@@ -85,13 +80,10 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 
 
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
-    """Return a plan as text, as ``dry_run=true`` prints it.
-
-    Args:
-        vocabulary_note: where the size of the vocabulary is from.
-        tokens_note: where the tokens of a budget in words are from.
-    """
+    """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
+    first, last = (learning_rate(settings.optimizer, step, plan.steps) for step in (1, plan.steps))
+    peak = settings.optimizer.learning_rate
     lines = [
         f"run            {settings.run_name}",
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
@@ -101,7 +93,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"tokens         {tokens:,} {tokens_note}".rstrip(),
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
-        f"learning rate  {_describe_learning_rates(settings)}",
+        f"learning rate  {first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end",
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
         f"disk           {plan.disk_bytes / 1e9:.2f} GB",
@@ -110,7 +102,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
 
 
 def describe_start_token(plan: Plan, stream: StreamSize | None) -> str:
-    """Tell how often a run trains on the token that precedes every document, which scoring begins with."""
+    """Describe how often a run trains on the token that precedes every document, with which scoring begins."""
     data = plan.settings.data
     if stream is None:
         return f"before every document (data.unit={data.unit}); its count is known after tokenizing"
@@ -135,8 +127,3 @@ def _note_large_vocabulary(plan: Plan) -> str:
     tokenizer = plan.settings.tokenizer
     how = "tokenizer.vocab_size=" if tokenizer.kind in ("word", "bpe") else "another tokenizer"
     return f"; together they are {100 * share:.0f} % of the parameters: a smaller vocabulary ({how}) trains faster"
-
-
-def _describe_learning_rates(settings: RunSettings) -> str:
-    first, last = (learning_rate(settings.optimizer, step, settings.steps) for step in (1, settings.steps))
-    return f"{first:.3g} at step 1, {settings.optimizer.learning_rate:.3g} at its peak, {last:.3g} at the end"

@@ -22,24 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SeenSequence:
-    """One training sequence as the trainer feeds it; all numbers but ``step`` count from 0.
+    """One training sequence as the trainer feeds it; all numbers but ``step`` count from 0."""
 
-    Attributes:
-        step: optimizer step, from 1.
-        sequence: index in the global batch.
-        position: index of its first token in the token stream.
-        documents: indices of the documents it touches, in the order of the corpus.
-        ids: token ids, one more than the sequence length: inputs and their last target.
-        text: the tokens as text, special tokens shown.
-    """
-
-    step: int
-    sequence: int
+    step: int  # optimizer step, from 1
+    sequence: int  # index in the global batch
     epoch: int
-    position: int
-    documents: list[int]
-    ids: list[int]
-    text: str
+    position: int  # index of its first token in the token stream
+    documents: list[int]  # indices of the documents it touches, in the order of the corpus
+    ids: list[int]  # one more than the sequence length: inputs and their last target
+    text: str  # special tokens shown
 
 
 @dataclass(frozen=True)
@@ -67,12 +58,7 @@ class SeenBatches:
 
 
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
-    """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus.
-
-    Args:
-        cache: folder of the token streams; None for the run's own.
-        data_path: where the corpus lies now; None for the run's own place.
-    """
+    """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus."""
     seen = RunTokens.of(run)
     store = seen.find_stream(cache) or _rebuild(seen, cache or seen.cache, data_path)
     return SeenBatches(seen, seen.batches(store), load_tokenizer(run / TOKENIZER))

@@ -1,7 +1,4 @@
-"""What the other packages stand on: errors, files, counts, the command line and provenance.
-
-Nothing here imports ``train``, ``eval`` or ``analysis``.
-"""
+"""What all packages need: errors, files, counts, the command line and provenance."""
 
 from ucurve.interpreter import check_interpreter
 

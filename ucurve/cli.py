@@ -1,4 +1,4 @@
-"""The border to the user: the commands, their exit codes and messages, and Ctrl-C.
+"""What the user meets first: the commands, their exit codes and messages, and Ctrl-C.
 
 Exit codes: 0 success, 2 a mistake of the user, 1 any other failure that has a message, 130 Ctrl-C, as shells expect.
 What takes time to import is imported only where Ctrl-C is already answered with a message.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeGuard
+from typing import Literal
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
 from ucurve.interpreter import broken_package, missing_package
@@ -31,7 +31,6 @@ class Command:
 
     Attributes:
         task: the function that does the work, with its module.
-        summary: what it does, for the list of all commands.
         takes: what the function gets: the ``values`` of a composed configuration, under ``-m`` once for each cell,
             and a cell that fails does not stop the others; all ``cells`` at once, each a ``Composed``; or the
             ``arguments`` as they are.
@@ -134,7 +133,8 @@ def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
 
     command = COMMANDS[name]
     arguments = read_arguments(_without_local_rank(sys.argv[1:]) if command.launched else sys.argv[1:])
-    if command.takes == "arguments" and not _has_option(arguments):
+    has_option = any(argument.startswith("-") and argument not in _MULTIRUN for argument in arguments)
+    if command.takes == "arguments" and not has_option:
         _call(command.task, arguments)
         return
 
@@ -162,11 +162,7 @@ def _without_local_rank(words: Sequence[str]) -> list[str]:
     return kept
 
 
-def _has_option(arguments: Sequence[str]) -> bool:
-    return any(argument.startswith("-") and argument not in _MULTIRUN for argument in arguments)
-
-
-def _call(task: str, given: Any) -> None:
+def _call(task: str, given: object) -> None:
     module, _, function = task.rpartition(".")
     getattr(importlib.import_module(module), function)(given)
 
@@ -184,7 +180,7 @@ def _exit_code(work: Callable[[], None], kept: str) -> int:
 
 
 def _came_of_ctrl_c(error: BaseException | None) -> bool:
-    """Tell whether Ctrl-C made a library stumble over itself: OmegaConf then raises an error of its own."""
+    """Tell whether an error followed from Ctrl-C, which OmegaConf answers with an error of its own."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _came_of_ctrl_c(error.__context__))
 
 
@@ -199,15 +195,11 @@ def _answer(error: Exception, kept: str) -> int:
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
         return _report(str(error), UserError.exit_code)
-    if isinstance(error, ImportError) and _is_foreign(error.name):
+    if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] not in _OURS:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
         return _report(problem, UserError.exit_code)
     raise error
-
-
-def _is_foreign(module: str | None) -> TypeGuard[str]:
-    return module is not None and module.partition(".")[0] not in _OURS
 
 
 def _versions() -> str:

@@ -23,6 +23,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ucurve.errors import UserError, missing_folder, nearest
 
@@ -44,14 +45,10 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True)
 class Composed:
-    """One composed command line: under ``-m`` one of its cells.
+    """One composed command line: under ``-m`` one of its cells."""
 
-    Attributes:
-        overrides: the overrides that compose it, without those of Hydra itself but for ``hydra.searchpath``.
-    """
-
-    values: dict[str, Any]
-    overrides: tuple[str, ...]
+    values: dict[str, object]
+    overrides: tuple[str, ...]  # of Hydra's own only ``hydra.searchpath``
 
 
 def compose_command_line(
@@ -60,13 +57,8 @@ def compose_command_line(
     """Let Hydra read a command line and return what it composes: under ``-m`` every cell, else one.
 
     ``hydra.main`` does it, and not the compose API as in ``compose``, because ``--help``, ``--cfg``, ``--info`` and
-    launchers exist there alone. Where an option only prints, the process ends here.
-
-    Args:
-        name: the primary configuration, as in ``conf/<name>.yaml``.
-        arguments: as ``read_arguments`` returns them.
-        run_elsewhere: called instead, with one cell at a time, where a launcher of Hydra's sends the cells
-            (``hydra/launcher=submitit_slurm``).
+    launchers exist there alone. Where an option only prints, the process ends here. A launcher of Hydra's
+    (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere`` instead.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = with_implied_choices(name, arguments)
@@ -101,10 +93,10 @@ def compose_command_line(
 
 
 def read_arguments(words: Sequence[str]) -> list[str]:
-    """Return the arguments of a command as overrides and options of Hydra.
+    """Return the arguments of a command as overrides and options of Hydra, values quoted where its grammar needs it.
 
-    Values are quoted where Hydra's grammar needs it. ``--config-dir DIR`` becomes an override, so that all that is made
-    of the overrides later, such as the cells of an experiment or a launch file, finds the groups in that folder too.
+    ``--config-dir DIR`` becomes an override, so that the cells of an experiment and launch files, which are made of the
+    overrides, find the groups in that folder too.
     """
     left, arguments = list(words), []
     while left:
@@ -115,16 +107,12 @@ def read_arguments(words: Sequence[str]) -> list[str]:
                 raise missing_folder("--config-dir", folder)
             arguments.append(f"{_SEARCHPATH}[{_quoted(f'file://{folder.resolve()}')}]")
         else:
-            plus = "+" if option.startswith("+eval.") else ""  # once needed; ++ allows a known key
-            arguments.append(quoted_where_needed(f"{plus}{option}{equals}{value}"))
+            arguments.append(quoted_where_needed(f"{option}{equals}{value}"))
     return sorted(arguments, key=_is_override)  # Hydra's parser takes no option between overrides
 
 
 def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
-    """Add the choice of a group that a key alone stands for: ``data.path=TEXTS`` means ``data=text``.
-
-    A group that the arguments choose themselves stays as it is, and so does one that the command does not have.
-    """
+    """Add the choice of a group that a key alone means, unless it is chosen: ``data.path=TEXTS`` is ``data=text``."""
     keys = {argument.partition("=")[0].lstrip("+") for argument in arguments if _is_override(argument)}
     groups = _groups(name)
     implied: dict[str, str] = {}
@@ -141,7 +129,7 @@ def _is_override(argument: str) -> bool:
 def quoted_where_needed(argument: str) -> str:
     """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese.
 
-    A list, mapping, interpolation or sweep with a mistake in it stays one: it is not meant as text.
+    A list, mapping, interpolation or sweep with a mistake in it is not quoted: it is not meant as text.
     """
     if _depth(argument) > _DEEPEST:
         raise UserError(f"the argument {_short(repr(argument))} has more than {_DEEPEST} brackets in one another")
@@ -173,10 +161,8 @@ def _is_readable(argument: str) -> bool:
 
 @contextlib.contextmanager
 def _stored(name: str) -> Iterator[None]:
-    """Let Hydra know a configuration and the groups that it names, and no others.
-
-    So a key may have the name of a group that another command has (``score.py model=PATH``).
-    """
+    """Let Hydra know a configuration and the groups that it names, and no others."""
+    # A key may have the name of a group that another command has (``score.py model=PATH``).
     store = ConfigStore.instance()
     before = dict(store.repo)
     for file in ("command.yaml", f"{name}.yaml", *(file for group in _groups(name) for file in _choices(group))):
@@ -205,7 +191,7 @@ def _choices(group: str) -> list[str]:
 
 @functools.cache
 def _load(file: str) -> dict[str, Any]:
-    return cast(dict[str, Any], OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
+    return cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
 
 
 @functools.cache
@@ -214,18 +200,18 @@ def _package(file: str) -> str | None:
     return header and header[1]
 
 
-def resolve(config: DictConfig) -> dict[str, Any]:
+def resolve(config: DictConfig) -> dict[str, object]:
     """Turn a composed configuration into plain values, interpolations resolved, keys without a value left out."""
-    return cast(dict[str, Any], _without_missing(OmegaConf.to_container(config, resolve=True)))
+    return cast("dict[str, object]", _without_missing(OmegaConf.to_container(config, resolve=True)))
 
 
-def _without_missing(value: Any) -> Any:
+def _without_missing(value: object) -> object:
     if isinstance(value, dict):
         return {key: _without_missing(item) for key, item in value.items() if item != _NO_VALUE}
     return value
 
 
-def compose(name: str, overrides: Sequence[str]) -> dict[str, Any]:
+def compose(name: str, overrides: Sequence[str]) -> dict[str, object]:
     """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it."""
     started = GlobalHydra.instance().is_initialized()
     try:
@@ -263,18 +249,13 @@ def check(kind: type[Settings], values: Mapping[str, object]) -> Settings:
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        problems = [describe_problem(dict(detail)) for detail in error.errors(include_url=False)]
+        problems = [describe_problem(detail) for detail in error.errors(include_url=False)]
     head = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     raise UserError("\n  ".join([f"{head} in the configuration:", *problems]))
 
 
 def configuration_message(error: Exception, name: str) -> str:
-    """Say in one message what is wrong with a command line that Hydra could not compose.
-
-    Args:
-        error: what Hydra or OmegaConf raised.
-        name: the primary configuration, as in ``conf/<name>.yaml``.
-    """
+    """Say in one message what is wrong with a command line of ``conf/<name>.yaml`` that Hydra could not compose."""
     if isinstance(error, OverrideParseException):
         given, reason = _short(repr(error.override)), _short(str(error).splitlines()[0])
         return f"the argument {given} cannot be read: {reason}{_QUOTE if set(given) & _BRACKETS else ''}"
@@ -311,7 +292,7 @@ def _unknown_key(key: str, name: str) -> str:
     return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
 
 
-def _keys(values: dict[str, Any], prefix: str = "") -> list[str]:
+def _keys(values: Mapping[str, object], prefix: str = "") -> list[str]:
     keys = []
     for key, value in values.items():
         if key not in ("defaults", "hydra"):
@@ -319,8 +300,8 @@ def _keys(values: dict[str, Any], prefix: str = "") -> list[str]:
     return keys
 
 
-def _with_hint(text: str, name: str, allowed: Any) -> str:
-    close = nearest(name, list(allowed))
+def _with_hint(text: str, name: str, allowed: Sequence[str]) -> str:
+    close = nearest(name, allowed)
     return f"{text}. Did you mean {close!r}?" if close else text
 
 
@@ -331,7 +312,7 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def describe_problem(detail: dict[str, Any]) -> str:
+def describe_problem(detail: ErrorDetails) -> str:
     """Say in one line what pydantic found wrong, after the dotted key that it is about."""
     names = [str(part) for part in detail["loc"] if " " not in str(part)]  # "a mapping" says which part of a union
     place = ".".join(names) or "configuration"

@@ -14,19 +14,13 @@ class UcurveError(Exception):
 
 
 class UserError(UcurveError):
-    """A mistake in what the user gave: an argument, a configuration or a file.
-
-    The message says what is wrong, where it is, what is allowed and, for a name, the nearest one.
-    """
+    """A mistake in what the user gave, and where it is, what is allowed and, for a name, the nearest one."""
 
     exit_code = 2
 
 
 class DamagedError(UserError):
-    """A file of a run or a model that is not what was written: a byte changed, or it was cut off, taken away or added.
-
-    Whoever gave the run as input can only give another, or mend it; a run that goes on turns this into ``RunError``.
-    """
+    """A file of a run or a model that is not what was written; a run that goes on turns this into ``RunError``."""
 
 
 class BusyError(UserError):
@@ -50,27 +44,14 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str], where: str = "") -> UserError:
-    """Build the error for a name that is not one of the allowed ones.
-
-    Args:
-        kind: what is named, e.g. ``"benchmark"``.
-        allowed: all names that would have been right.
-        where: the place it was given, e.g. ``"eval.benchmarks"`` or ``"pairs.jsonl:3"``.
-
-    Returns:
-        A ``UserError`` to raise.
-    """
+    """Build the error for a name of some kind (``"benchmark"``) that is not one of the allowed ones."""
     choices = sorted(allowed)
     place = f" in {where}" if where else ""
     return UserError(f"unknown {kind} {name!r}{place}; allowed: {', '.join(choices)}.{did_you_mean(name, choices)}")
 
 
 def missing_folder(kind: str, path: Path) -> UserError:
-    """Build the error for a folder that is not there, with the nearest one beside it.
-
-    Args:
-        kind: the key it was given for, e.g. ``"run"``.
-    """
+    """Build the error for a folder that is not there, given for a key such as ``"run"``, with the nearest beside it."""
     beside = path.parent
     present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
     close = nearest(path.name, present)

@@ -13,17 +13,7 @@ _COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KMB
 
 
 def parse_count(value: object) -> int:
-    """Read a positive count.
-
-    Args:
-        value: an integer, a float that is whole, or text such as ``10M``, ``0.5B``, ``3e9`` (units K, M, B or G, T).
-
-    Returns:
-        The count as an integer of at least 1.
-
-    Raises:
-        ValueError: when the value is not a whole number of at least 1.
-    """
+    """Read a count: a whole number from 1, or text such as ``10M``, ``0.5B``, ``3e9`` (units K, M, B or G, T)."""
     match = None if isinstance(value, bool) else _COUNT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"{value!r} is not a count; allowed: 10M, 1.5B, 3e9, 1000000")
@@ -34,7 +24,7 @@ def parse_count(value: object) -> int:
 
 
 def parse_words(value: object) -> int | None:
-    """Read a positive count of words, such as ``102Mw``; None for what is none."""
+    """Read a positive count of words, such as ``102Mw``; None for any other text."""
     text = str(value).strip()
     if not text.lower().endswith(_WORDS):
         return None
@@ -59,7 +49,7 @@ def format_words(words: int) -> str:
 
 
 def as_tuple(value: object) -> object:
-    """Take one text for a list of it."""
+    """Return a tuple of one text for a text."""
     return (value,) if isinstance(value, str) else value
 
 

@@ -18,13 +18,7 @@ PROGRAMS = (_MODULE, *_SCRIPTS)
 
 
 def check_interpreter() -> None:
-    """Stop where this Python is too old or lacks what ucurve needs.
-
-    A command ends with exit code 2 and one message.
-
-    Raises:
-        ImportError: with that message, where another program imports ucurve.
-    """
+    """End a command, or refuse the import, with one message where this Python is too old or lacks packages."""
     problem = _problem()
     if not problem:
         return
@@ -35,11 +29,7 @@ def check_interpreter() -> None:
 
 
 def missing_package(package: str) -> str:
-    """Say in one message that a package cannot be found, and what to type.
-
-    Args:
-        package: its name when it is imported.
-    """
+    """Say in one message that a package, by its import name, cannot be found, and what to type."""
     if _is_installed():
         return f"the package {package!r}, which ucurve needs, is missing in this Python ({sys.executable}): {_mend()}"
     return f"ucurve is not installed in this Python ({sys.executable}, no package {package!r}): {_mend()}"

@@ -24,13 +24,9 @@ def count_processes() -> int:
 
 
 def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Argument], what: str) -> list[Result]:
-    """Return what ``work`` makes of each argument, in their order; a single argument is worked on in this process.
+    """Return what ``work`` makes of each argument, in their order; messages say ``what`` a process does.
 
     When one fails, or on Ctrl-C, the others are ended.
-
-    Args:
-        work: a function that can be sent to another process, as its arguments and results can.
-        what: what a process does, for messages, as ``tests curves``.
     """
     processes = min(count_processes(), len(arguments))
     if processes < 2:
@@ -50,7 +46,7 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
 
 
 def _end(processes: Collection[BaseProcess]) -> None:
-    """End processes and wait until they have ended; the pool does not wait for one that it was about to register."""
+    """End processes and wait for them; the pool does not wait for one that it was about to register."""
     for process in processes:
         process.terminate()
     for process in processes:
@@ -59,7 +55,7 @@ def _end(processes: Collection[BaseProcess]) -> None:
 
 @contextlib.contextmanager
 def naming_a_death(what: str) -> Iterator[None]:
-    """Say what a process did that was killed, by a ``RunError`` instead of the pool's own exception."""
+    """Raise a ``RunError`` that says what a process did when it was killed, in place of the pool's own exception."""
     try:
         yield
     except BrokenProcessPool as error:

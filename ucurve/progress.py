@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -17,10 +16,7 @@ _console = Console(stderr=True)
 
 
 class ProgressBar:
-    """Counts finished units of one piece of work and shows them on standard error.
-
-    Use as a context manager; call ``advance`` with the number of units finished and, if useful, a short note.
-    """
+    """Counts finished units of one piece of work and shows them on standard error; use as a context manager."""
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
         self._title, self._total, self._done = title, total, done
@@ -37,9 +33,7 @@ class ProgressBar:
                 self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             with _while_terminal_is_there():
                 self._bar.stop()
@@ -68,7 +62,7 @@ def say(text: str) -> None:
 
 
 def leave_lost_terminal() -> None:
-    """Let what is still written to a terminal that is gone vanish, so that it does not end the work as an error."""
+    """Discard what is still written to a terminal that is gone, so that it does not end the work as an error."""
     for stream in (1, 2):
         try:
             os.write(stream, b"")
@@ -81,7 +75,7 @@ def leave_lost_terminal() -> None:
 
 @contextlib.contextmanager
 def _while_terminal_is_there() -> Iterator[None]:
-    """Pass over what cannot be shown any more: SIGHUP, which comes with it, decides what becomes of the work."""
+    """Ignore that a terminal is gone: SIGHUP, which comes with it, decides what becomes of the work."""
     try:
         yield
     except OSError as error:

@@ -5,7 +5,6 @@ import os
 import platform
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from ucurve import __version__
 
@@ -33,7 +32,7 @@ def code_revision() -> str | None:
     return f"{commit}+changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
 
 
-def hardware() -> dict[str, Any]:
+def hardware() -> dict[str, str | int | list[str] | None]:
     """Return the machine's processor, cores and accelerators."""
     import torch
 

@@ -1,7 +1,7 @@
 """YAML files: read into a type and checked, with the line of every mistake.
 
-A file may come from somebody else, so what it may cost is bounded. By aliases a card of 300 bytes can stand for
-billions of values, and whatever walks through them never ends.
+A file may come from somebody else, so its cost is bounded: with aliases a card of 300 bytes can have billions of
+values, and code that visits all of them never ends.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ucurve.config import describe_problem
 from ucurve.errors import UserError, did_you_mean, unknown_name
@@ -19,7 +20,7 @@ Data = TypeVar("Data")
 
 _DEEPEST = 100  # lists and mappings in one another; more would exceed Python's limit of calls
 _TOO_DEEP = f"more than {_DEEPEST} lists and mappings in one another"
-_MOST_BY_ALIASES = 100_000  # values that stand in a file only by aliases
+_MOST_BY_ALIASES = 100_000  # values that only aliases add to a file
 _MOST_BITS = 1_000  # of an integer, so that it fits a float and Python writes it in decimals
 
 
@@ -29,11 +30,7 @@ def file_names(folder: Path) -> list[str]:
 
 
 def read_named(folder: Path, name: str, kind: type[Data], what: str) -> Data:
-    """Read the YAML file of a name.
-
-    Args:
-        what: what the files are, for the message about an unknown name.
-    """
+    """Read the YAML file of a name; the message about an unknown one says what the files are."""
     if name not in file_names(folder):
         raise unknown_name(what, name, file_names(folder))
     return read_yaml(folder / f"{name}.yaml", kind)
@@ -46,7 +43,7 @@ def read_yaml(path: Path, kind: type[Data]) -> Data:
     try:
         return adapter.validate_python(values)
     except ValidationError as error:
-        details: list[dict[str, Any]] = [dict(detail) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)
     known = set(_keys(adapter.json_schema()))
     raise UserError(
         "\n  ".join(f"{path}:{_line(tree, detail['loc'])}: {_problem(detail, known)}" for detail in details)
@@ -62,13 +59,13 @@ class _Loader(yaml.SafeLoader):
         self._values = self._by_aliases = 0
         self._sizes: dict[str, int] = {}  # of each anchor's node, the aliases in it followed
 
-    def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803 - as PyYAML calls it
+    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:  # noqa: N803 - as PyYAML calls it
         if self.flow_level == _DEEPEST:  # before the nodes are made: the scanner reads far ahead
             raise _at(self.get_mark(), _TOO_DEEP)
         super().fetch_flow_collection_start(TokenClass)
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             self._follow(event)
             return super().compose_node(parent, index)
@@ -83,16 +80,16 @@ class _Loader(yaml.SafeLoader):
             self._sizes[event.anchor] = self._values - before
         return node
 
-    def _follow(self, alias: Any) -> None:
+    def _follow(self, alias: yaml.NodeEvent) -> None:
         if alias.anchor in self._open:
             raise _at(alias.start_mark, f"*{alias.anchor} stands inside of &{alias.anchor}")
-        size = self._sizes.get(alias.anchor, 0)  # PyYAML names an unknown anchor itself
+        size = self._sizes.get(str(alias.anchor), 0)  # PyYAML names an unknown anchor itself
         self._values += size
         self._by_aliases += size
         if self._by_aliases > _MOST_BY_ALIASES:
             raise _at(alias.start_mark, f"the aliases up to *{alias.anchor} stand for over {_MOST_BY_ALIASES:,} values")
 
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
         try:
             value = super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -114,7 +111,7 @@ def _start_of(node: yaml.Node) -> str:
     return repr(text if len(text) <= 40 else f"{text[:40]}...")
 
 
-def _load(text: str, path: Path) -> tuple[yaml.Node | None, Any]:
+def _load(text: str, path: Path) -> tuple[yaml.Node | None, object]:
     """Return the nodes of a YAML text, which know their lines, and its values."""
     try:
         loader = _Loader(text)
@@ -131,12 +128,12 @@ def _load(text: str, path: Path) -> tuple[yaml.Node | None, Any]:
         raise UserError(f"{place}: not YAML ({error.problem or error.context})") from error
 
 
-def _problem(detail: dict[str, Any], known: set[str]) -> str:
+def _problem(detail: ErrorDetails, known: set[str]) -> str:
     unknown = detail["type"] in ("unexpected_keyword_argument", "extra_forbidden")
     return describe_problem(detail) + (f".{did_you_mean(str(detail['loc'][-1]), known)}" if unknown else "")
 
 
-def _keys(schema: Any) -> Iterator[str]:
+def _keys(schema: object) -> Iterator[str]:
     """Yield the keys that a JSON schema and the schemas inside it have."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})

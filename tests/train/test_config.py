@@ -150,7 +150,7 @@ def test_a_budget_in_words_names_the_run_and_is_no_number_of_tokens_yet():
     settings = read("tokens=102Mw", "data.words=jieba")
     assert (settings.tokens, settings.words, settings.schedule.count) == (None, 102_000_000, None)
     assert settings.run_name == "14m-102Mw-char-text-s0"
-    settled = settings.settle(163_840_000)
+    settled = settings.with_tokens(163_840_000)
     assert (settled.run_name, settled.steps, settled.schedule.count) == (settings.run_name, 10_000, 47)
     assert {"words": 102_000_000}.items() <= settled.identity().items()
     assert settled.identity()["data"]["words"] == "jieba"

@@ -35,7 +35,7 @@ def scored(tmp_path, settings_of):
 
 
 def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
-    settings = scored("eval.subset=2", "+eval.scorer=[sentence,mink]", "+eval.bos=none")
+    settings = scored("eval.subset=2", "eval.scorer=[sentence,mink]", "eval.bos=none")
     train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
     table = read_table(ACCURACY, ACCURACY.path(run))
@@ -50,20 +50,20 @@ def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
 
 
 def test_another_way_to_score_is_no_other_run(scored):
-    first, second = scored("eval.subset=2"), scored("+eval.preset=zhoblimp", "eval.when=end")
+    first, second = scored("eval.subset=2"), scored("eval.preset=zhoblimp", "eval.when=end")
     assert first.identity() == second.identity()
 
 
 def test_wrong_settings_of_scoring_stop_before_training(scored):
     with pytest.raises(UserError, match=r"eval\.scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"):
-        scored("+eval.scorer=[sentense]")
+        scored("eval.scorer=[sentense]")
     with pytest.raises(UserError, match=r"eval\.subset: got 0"):
         scored("eval.subset=0")
 
 
 def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
     monkeypatch.setattr("train.evaluation._cache", SweepCache())
-    settings = scored("+eval.scorer=[sentence,mink]")
+    settings = scored("eval.scorer=[sentence,mink]")
     pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
     pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")
     train_run(settings)

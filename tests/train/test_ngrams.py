@@ -151,7 +151,7 @@ def test_a_step_behind_the_last_one_is_counted_from_the_beginning(train, root):
 
 
 def test_a_training_scores_by_what_it_has_seen(overrides, root):
-    given = ["eval.benchmarks=[zhoblimp]", f"benchmark_root={root}", "eval.linking=[lp]", "+eval.scorer=ngram"]
+    given = ["eval.benchmarks=[zhoblimp]", f"benchmark_root={root}", "eval.linking=[lp]", "eval.scorer=ngram"]
     composed = Composed(compose("train", [*overrides, "schedule.count=2", *given]), ())
     train_command([composed])
     run = read_settings(composed.values).folder

@@ -141,11 +141,6 @@ def test_the_benchmarks_are_those_that_suit_the_corpus():
         assert compose("train", ["tokens=1M", *arguments])["eval"]["benchmarks"] == benchmarks
 
 
-def test_a_key_of_scoring_may_still_have_the_plus_that_it_once_needed():
-    arguments = read_arguments(["tokens=1M", "+eval.dtype=bfloat16", "eval.bos=none"])
-    assert compose("train", arguments)["eval"]["dtype"] == "bfloat16"
-
-
 @pytest.mark.parametrize("options", [["--config-dir", "it's mine"], ["--config-dir=it's mine"], ["-cd", "it's mine"]])
 def test_groups_of_ones_own_are_found_wherever_the_overrides_go(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
@@ -31,13 +31,7 @@ WordCounter = Literal["jieba", "whitespace"]
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class CorpusSettings:
-    """Where the training text comes from and what counts as a document; conf/data/ describes every key but one.
-
-    Attributes:
-        words: what counts the words of the text, for a budget in words; None where nothing does.
-        commit: of a dataset of the hub, the commit that ``pin_corpus`` found; no key of conf/data/. None for a local
-            dataset folder.
-    """
+    """Where the training text comes from and what counts as a document; conf/data/ describes every key but one."""
 
     kind: Literal["demo", "text", "hub"]
     name: Annotated[str, Field(pattern=r"^\w+$")] | None = None
@@ -52,7 +46,7 @@ class CorpusSettings:
     max_documents: PositiveInt | None = None
     revision: str | None = None
     benchmarks: tuple[str, ...] = ()
-    commit: str | None = None
+    commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
 
@@ -94,7 +88,7 @@ class Corpus:
 
     @functools.cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files of a ``text`` corpus, absolute, in the order they are read; none for other kinds."""
+        """The files of a ``text`` corpus, absolute, in the order they are read; other kinds have no files."""
         return self._selection.files
 
     @functools.cached_property
@@ -107,7 +101,7 @@ class Corpus:
 
     @functools.cached_property
     def validation_files(self) -> tuple[Path, ...]:
-        """The files of held-out text, absolute; none for other kinds than ``text`` or where ``holdout`` is a number."""
+        """The files of held-out text, absolute, of a ``text`` corpus whose ``holdout`` is not a number."""
         if self.settings.kind != "text" or self.settings.holdout is not None:
             return ()
         return tuple(find_validation_files(self.settings.paths, self.files))
@@ -121,7 +115,7 @@ class Corpus:
         return settings.holdout
 
     def held_out(self) -> HeldOut | None:
-        """Return the held-out text, which is known once the documents have gone through it; None for none."""
+        """Return the held-out text, if there is any; it is known once the documents have gone through it."""
         if self.settings.kind == "demo":
             return OtherText("further sentences of the grammar", _demo_held_out)
         if self.validation_files:
@@ -131,20 +125,16 @@ class Corpus:
         return SetApart(self.share) if self.share else None
 
     def check_files(self) -> None:
-        """Find the files of a ``text`` corpus without reading them; raises as ``files`` does."""
+        """Find the files of a ``text`` corpus without reading them."""
         _ = self.files
 
     def say_notes(self) -> None:
-        """Say which files of the paths are left out for what they are, or are doubtful; raises as ``files`` does."""
+        """Log which files of the paths are left out for what they are, or are doubtful."""
         for note in self._selection.notes:
             say(note)
 
     def documents(self, held_out: HeldOut | None = None) -> Iterator[str]:
-        """Yield the documents to train on, never a blank one; a long text file in parts (see ``read_documents``).
-
-        Args:
-            held_out: from ``held_out``, to learn the held-out text on the way.
-        """
+        """Yield the documents to train on, as ``read_documents`` does; what ``held_out`` returned learns from them."""
         watcher = held_out or (SetApart(self.share) if self.share else None)
         documents = self._documents() if watcher is None else watcher.watch(self._documents())
         first = next(documents, None)
@@ -160,21 +150,21 @@ class Corpus:
         """Return a hex SHA-256 of the names and bytes of the files, how documents are cut and the share set apart.
 
         For the demo the files are its grammar and engine; for a hub dataset its id, subset, split, limit and commit are
-        hashed. A local dataset folder has no commit: its path stands for its content.
+        hashed. A local dataset folder has no commit: its path is hashed and not its content.
         """
         settings = self.settings
         parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
         return sha256_json(parts + ([self.share] if self.share else []))
 
-    def held_out_content(self) -> list[Any]:
-        """Identify the held-out text that ``fingerprint`` does not; nothing where there is none."""
+    def held_out_content(self) -> list[object]:
+        """Identify the held-out text that ``fingerprint`` does not; empty where there is none."""
         if self.settings.kind == "demo":
             return ["demo"]
         names = relative_names(self.validation_files) if self.validation_files else {}
         return [[names[file], _sha256(file)] for file in self.validation_files]
 
     @functools.cached_property
-    def _content(self) -> Any:
+    def _content(self) -> object:
         settings = self.settings
         if settings.kind == "text":
             names = relative_names(self.files)
@@ -243,7 +233,7 @@ def _hub_records(settings: CorpusSettings) -> Iterator[str]:
         yield field_text(record, settings.text_field, f"{settings.dataset}: record {number}")
 
 
-def _hub_rows(settings: CorpusSettings) -> Iterator[Any]:
+def _hub_rows(settings: CorpusSettings) -> Iterator[object]:
     revision = settings.commit or settings.revision
     try:
         stream = load_rows(str(settings.dataset), settings.subset, settings.split, streaming=True, revision=revision)
@@ -256,11 +246,7 @@ def _hub_rows(settings: CorpusSettings) -> Iterator[Any]:
 
 
 def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
-    """Find the commit of a dataset of the hub; other corpora, and a local dataset folder, have none.
-
-    Args:
-        online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-    """
+    """Find the commit of a dataset of the hub; offline, one that its cache does not know stays None."""
     if settings.dataset is None:
         return settings
     if Path(settings.dataset).exists():

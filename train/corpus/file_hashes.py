@@ -1,9 +1,8 @@
 """Hashes of corpus files, remembered in this process and in the cache folder, so that a large file is read once.
 
-A remembered hash stands for a file as long as its path, size, inode and times of change (``mtime``, ``ctime``) are the
-same. A file that changed less than two seconds before it was hashed is not remembered: a later change could leave the
-same times, where the file system counts them coarsely. Bytes that change on disk without a change of these numbers, as
-by a fault of the disk, are not noticed; the hash of the token stream is computed from its bytes at every start.
+A remembered hash is used as long as a file's path, size, inode and times of change (``mtime``, ``ctime``) are the same.
+Bytes that change on disk without a change of these numbers, as by a fault of the disk, are not noticed; the hash of the
+token stream is computed from its bytes at every start.
 """
 
 import contextlib
@@ -22,15 +21,12 @@ _remembered: dict[_File, str] = {}
 
 
 def hash_file(path: Path) -> str:
-    """Return the hex SHA-256 of a file, without reading one that is remembered.
-
-    Raises:
-        OSError: when it cannot be read.
-    """
+    """Return the hex SHA-256 of a file, without reading one that is remembered."""
     file = _describe(path)
     if file not in _remembered:
         started = time.time()
         digest = sha256_file(path)
+        # A later change could leave the times of a file that changed just now, as some file systems count coarsely.
         settled = started - max(file[3:]) / 1e9 > _SETTLED_SECONDS
         if not settled or _describe(path) != file:
             return digest
@@ -39,12 +35,12 @@ def hash_file(path: Path) -> str:
 
 
 def recall_hashes(cache: Path) -> None:
-    """Take over the hashes that other processes have left in a cache folder."""
+    """Read the hashes that other processes have written into a cache folder."""
     _remembered.update(_read(cache / FILE_HASHES))
 
 
 def keep_hashes(cache: Path) -> None:
-    """Leave the hashes of this process in a cache folder for later ones; where it cannot be written, they are lost."""
+    """Write the hashes of this process into a cache folder for later ones, if it can be written to."""
     there = _read(cache / FILE_HASHES)
     new = [[*file, digest] for file, digest in _remembered.items() if file not in there]
     with contextlib.suppress(OSError):

@@ -32,10 +32,7 @@ _HELD_OUT_PARTS = {"validation", "valid", "dev"}
 
 
 def plain_name(name: str) -> str:
-    """Return a file name without its extensions of format and compression: ``a.b.jsonl.gz`` as ``a.b``.
-
-    The extensions of ``_FIRST_FORMS`` and ``_FIRST_COMPRESSIONS`` go, the others are a part of the name of a run.
-    """
+    """Return a file name without the first extensions of form and compression: ``a.b.jsonl.gz`` as ``a.b``."""
     for suffixes in (_FIRST_COMPRESSIONS, _FIRST_FORMS):
         for suffix in suffixes:
             if name.lower().endswith(suffix):
@@ -45,7 +42,7 @@ def plain_name(name: str) -> str:
 
 
 def compression_by_name(path: Path) -> str | None:
-    """Return the end of a file's name that says how it is compressed, in lower case; None where none does."""
+    """Return the end of a file's name that says how it is compressed, in lower case."""
     return next((suffix for suffix in COMPRESSIONS if path.name.lower().endswith(suffix)), None)
 
 
@@ -63,8 +60,8 @@ def file_form(path: Path) -> Form | None:
 def family(path: Path) -> int | None:
     """Return which kind of corpus a file belongs to, the most likely first; None for a form that is not read.
 
-    A folder contributes files of one family only. So what was read before other forms were is the same corpus today,
-    and neither a table of sources nor a packed copy beside the text is trained on.
+    A folder contributes files of one family only, so that neither a table of sources nor a packed copy beside the text
+    is trained on.
     """
     end, form = ending(path), file_form(path)
     if end in _FIRST_FORMS:

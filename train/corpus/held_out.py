@@ -19,13 +19,9 @@ _HASHES = 2**64
 
 
 class HeldOut(ABC):
-    """Held-out text, known when all documents to train on have gone through ``watch``.
+    """Held-out text, known when all documents to train on have gone through ``watch``."""
 
-    Attributes:
-        source: where the text comes from, for people.
-    """
-
-    source: str
+    source: str  # where the text comes from, for people
 
     @abstractmethod
     def watch(self, documents: Iterable[str]) -> Iterator[str]:
@@ -38,7 +34,7 @@ class HeldOut(ABC):
     @property
     @abstractmethod
     def left_out(self) -> int:
-        """Documents given as held-out text that also stand in the training text."""
+        """How many documents given as held-out text are in the training text too."""
 
 
 class SetApart(HeldOut):
@@ -69,11 +65,7 @@ class SetApart(HeldOut):
 
 
 class OtherText(HeldOut):
-    """Documents from elsewhere, such as validation files, without those that ``watch`` sees in the training text.
-
-    Args:
-        read: gives the documents from their beginning.
-    """
+    """Documents from elsewhere, such as validation files, without those that ``watch`` sees in the training text."""
 
     def __init__(self, source: str, read: Callable[[], Iterable[str]]) -> None:
         self.source = source
@@ -99,7 +91,7 @@ class OtherText(HeldOut):
 
     @property
     def left_out(self) -> int:
-        """Different documents that stand in the training text too."""
+        """How many different documents are in the training text too."""
         return len(self._found) - len(self._unseen)
 
     def _hashed(self) -> Iterator[tuple[int, str]]:
@@ -107,7 +99,7 @@ class OtherText(HeldOut):
 
 
 class _Sample:
-    """The texts with the lowest hashes, each once, in memory that the bound limits."""
+    """The texts with the lowest hashes, each once; ``SAMPLE_BYTES`` bounds the memory."""
 
     def __init__(self) -> None:
         self._highest_first: list[tuple[int, bytes]] = []  # a heap of negative hashes
@@ -138,5 +130,5 @@ class _Sample:
 
 
 def _hash_text(text: str) -> int:
-    """Hash a document, of a long one the part that its first piece has in any case."""
+    """Hash a document, of a long one the part that is always in its first piece."""
     return int.from_bytes(hashlib.blake2b(text[:PIECE_CHARACTERS].encode(), digest_size=8).digest())

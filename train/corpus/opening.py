@@ -27,14 +27,7 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def open_lines(path: Path) -> BinaryIO:
-    """Open a file for reading from its beginning.
-
-    A compressed file is known by its name, or by its first bytes where the name says nothing: downloads lose an ending.
-
-    Raises:
-        UserError: for a pointer of Git LFS in place of the file.
-        OSError: when it cannot be read; reading on may raise any of ``DAMAGED``.
-    """
+    """Open a file for reading from its beginning; reading on may raise any of ``DAMAGED``."""
     match _compression(path):
         case "gzip":
             return cast(BinaryIO, gzip.open(path, "rb"))
@@ -51,11 +44,7 @@ def open_lines(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def open_seekable(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that can be read out of order; a compressed one is unpacked into a temporary file.
-
-    Raises:
-        UserError, OSError: as ``open_lines``.
-    """
+    """Open a file that can be read out of order; a compressed one is unpacked into a temporary file."""
     with open_lines(path) as stream:
         if _compression(path) is None:
             yield stream
@@ -79,4 +68,5 @@ def _compression(path: Path) -> str | None:
     by_name = compression_by_name(path)
     if by_name is not None:
         return COMPRESSIONS[by_name]
+    # The name of a download may have lost its ending.
     return next((kind for start, kind in _BEGINNINGS.items() if beginning.startswith(start)), None)

@@ -32,14 +32,7 @@ def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:
 def map_batches(
     work: Callable[[list[str]], Result], texts: Iterable[str], processes: int, what: str
 ) -> Iterator[Result]:
-    """Yield what ``work`` makes of each batch of the texts, in their order.
-
-    A corpus of one batch is worked on in this process.
-
-    Args:
-        work: a function that can be sent to another process.
-        what: what a process does, for messages, as ``tokenizes``.
-    """
+    """Yield what ``work`` makes of each batch of the texts, in their order; messages say ``what`` a process does."""
     batches = text_batches(texts)
     start = list(itertools.islice(batches, 2))
     batches = itertools.chain(start, batches)

@@ -5,7 +5,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from train.corpus.file_names import ending, file_form
 from train.corpus.opening import DAMAGED, one_line, open_lines, open_seekable
@@ -29,10 +29,6 @@ def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
 
     A text file, a line of JSON, an object of a JSON array and a row of a table or of Parquet are one record each. A
     long text file comes in parts, of which all but the first are ``Continuation``.
-
-    Args:
-        unit: ``record``, or ``line`` for every line of a record.
-        text_field: the field of a record that holds the text, or the column of a table.
     """
     form = file_form(path)
     if form == "text" and unit == "line":
@@ -51,7 +47,7 @@ def split_record(text: str, unit: Unit) -> Iterator[str]:
     return (part for part in parts if part.strip())
 
 
-def field_text(record: Any, field: str, place: str) -> str:
+def field_text(record: object, field: str, place: str) -> str:
     """Return the text of a record."""
     if not isinstance(record, dict):
         raise UserError(f"{place}: a record must be an object with a field {field!r}, not {_type_name(record)}")
@@ -75,22 +71,14 @@ def _parts(lines: Iterable[str]) -> Iterator[str]:
         yield kind(rest)
 
 
-def _json_lines(path: Path, field: str) -> Iterator[str]:
-    return _texts_of_lines(_lines(path), path, field)
-
-
 def _json(path: Path, field: str) -> Iterator[str]:
     """Read a file named ``.json``, which holds lines of JSON or one array."""
     lines = _lines(path)
-    start = list(itertools.islice(_until_text(lines), 1))
+    start = list(itertools.islice(itertools.dropwhile(lambda numbered: not numbered[1].strip(), lines), 1))
     lines = itertools.chain(start, lines)
     if any(line.lstrip().startswith("[") for _, line in start):
         return _texts_of_array("".join(line for _, line in lines), path, field)
     return _texts_of_lines(lines, path, field)
-
-
-def _until_text(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    return itertools.dropwhile(lambda numbered: not numbered[1].strip(), lines)
 
 
 def _texts_of_lines(lines: Iterable[tuple[int, str]], path: Path, field: str) -> Iterator[str]:
@@ -176,7 +164,7 @@ def _parquet(path: Path, field: str) -> Iterator[str]:
 
 
 _TEXTS: dict[str, Callable[[Path, str], Iterator[str]]] = {
-    "json_lines": _json_lines,
+    "json_lines": lambda path, field: _texts_of_lines(_lines(path), path, field),
     "json": _json,
     "table": _table,
     "parquet": _parquet,
@@ -203,7 +191,7 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
         raise UserError(message) from error
 
 
-def _checked_text(value: Any, field: str, place: str) -> str:
+def _checked_text(value: object, field: str, place: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"{place}: field {field!r} holds {_type_name(value)}, not text")
     try:
@@ -213,7 +201,7 @@ def _checked_text(value: Any, field: str, place: str) -> str:
     return value
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     names = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", list: "a list"}
     return names.get(type(value), "text" if isinstance(value, str) else "an object")
 

@@ -3,7 +3,7 @@
 import fnmatch
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +25,10 @@ _ENDINGS_IN_A_NOTE = 8
 
 @dataclass(frozen=True)
 class Selection:
-    """The files of a corpus.
+    """The files of a corpus, absolute, in the order they are read.
 
-    Attributes:
-        files: absolute, in the order they are read.
-        notes: a line for each folder or glob that has files besides, or some whose names say that they are no text to
-            train on.
+    The notes have a line for each folder or glob that has other files too, or files whose names say that they are not
+    text to train on.
     """
 
     files: tuple[Path, ...] = ()
@@ -41,12 +39,8 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
     """Find the text files that the paths name, sorted by their names below the folder they have in common.
 
     Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
-    splits do not decide which; they are left out, except from the first family.
-
-    Args:
-        paths: files, folders (searched to any depth) and globs (``**`` for any depth).
-        exclude: patterns of file names left out of folders and globs; a file named on its own is always taken.
-            Files and folders whose name starts with a dot are left out too. An empty list leaves nothing else out.
+    splits do not decide which; they are left out, except from the first family, unless ``exclude`` is empty. A file
+    named on its own is always taken.
     """
     found = [_select(path, exclude) for path in paths]
     files = {file.absolute() for selection in found for file in selection.files}
@@ -59,11 +53,7 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
     """List the files of held-out text below the folders that are given, and beside the training files.
 
     These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
-    the first family only the former count, of that family.
-
-    Args:
-        paths: files, folders and globs, as for ``select_files``.
-        training: the files to train on, absolute; they are no validation files, whatever their name.
+    the first family only the former count, of that family. Files to train on are never validation files.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
     places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]
@@ -86,23 +76,16 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
         return Selection((target,))
     there = list(dict.fromkeys(_list_files(path)))
     present = [file for file in there if not any(fnmatch.fnmatch(file.name, pattern) for pattern in exclude)]
-    doubtful = {file for file in present if exclude and _says_no_training_text(file)}
-    chosen = _likeliest(file for file in present if file not in doubtful)
+    other = {file for file in present if is_about_the_corpus(file) or is_held_out(file) or is_test(file)}
+    doubtful = other if exclude else set()
+    families = [number for file in present if file not in doubtful and (number := family(file)) is not None]
+    chosen = min(families, default=0)
     taken = [file for file in present if family(file) == chosen and (chosen == 0 or file not in doubtful)]
     rest = [file for file in present if file not in set(taken)]
     if not taken:
         excluded = [file for file in there if file not in set(present) and family(file) is not None]
         raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{_why_none(rest, excluded, exclude)}")
     return Selection(tuple(taken), tuple(_notes(path, rest, [file for file in taken if file in doubtful])))
-
-
-def _says_no_training_text(file: Path) -> bool:
-    return is_about_the_corpus(file) or is_held_out(file) or is_test(file)
-
-
-def _likeliest(files: Iterable[Path]) -> int:
-    """Return the first family that has a file; where none has, the first of all."""
-    return min((number for file in files if (number := family(file)) is not None), default=0)
 
 
 def _is_validation(file: Path) -> bool:
@@ -112,7 +95,7 @@ def _is_validation(file: Path) -> bool:
 
 
 def _list_files(path: str) -> Iterator[Path]:
-    """Yield the visible files of a folder or glob, whatever their form."""
+    """Yield the visible files of a folder or glob, of every form."""
     target = Path(path)
     if target.is_dir():
         yield from _below(target)

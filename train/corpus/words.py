@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from train.corpus.corpus import Corpus, CorpusSettings, WordCounter
 from train.corpus.file_hashes import keep_hashes
@@ -30,16 +29,11 @@ _LONG_WORD: dict[WordCounter, float] = {"jieba": 2.0, "whitespace": 6.0}
 
 @dataclass(frozen=True)
 class CountedWords:
-    """The words of a corpus.
-
-    Attributes:
-        words: in all records of the training files, those that are held out included.
-        version: of the package that counts; None for ``whitespace``, which is Python's ``str.split``.
-    """
+    """The words of all records of the training files, those that are held out included."""
 
     words: int
     counter: WordCounter
-    version: str | None
+    version: str | None  # of the package that counts; None for ``whitespace``, which is Python's ``str.split``
 
     @property
     def by(self) -> str:
@@ -59,9 +53,6 @@ def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: in
     The text is read as a stream, record by record, and each record is counted whole with its line breaks, as the rules
     of the 2026 Chinese BabyLM challenge count: ``jieba.cut`` of every text, in its default mode. What a run holds out
     counts too, because it is part of the corpus that was chosen; files named ``validation*`` do not.
-
-    Args:
-        processes: processes that count, by default one for each available core; the result is the same.
     """
     check_counter(counter)
     records = _records(corpus)
@@ -89,12 +80,8 @@ def find_word_count(corpus: Corpus, counter: WordCounter, cache: Path) -> Counte
 
 
 def most_tokens_per_word(corpus: Corpus, counter: WordCounter) -> tuple[float, str]:
-    """Return how many tokens a word is at most, one for each character and document, and where that is from.
-
-    It is measured in the beginning of the corpus; for a dataset of the hub, of which nothing is fetched, a number is
-    returned that is higher than the average of usual text.
-    """
-    if corpus.settings.kind == "hub":
+    """Return how many tokens a word is at most, one for each character and document, and where that is from."""
+    if corpus.settings.kind == "hub":  # of which nothing is fetched: more than the average of usual text
         return _LONG_WORD[counter], "assumed, as nothing is fetched"
     check_counter(counter)
     return _measure_beginning(corpus.settings, counter), "measured in its first records"
@@ -125,33 +112,21 @@ def _count(records: Corpus, counter: WordCounter, processes: int) -> int:
 
 def _count_batch(counter: WordCounter, texts: list[str]) -> int:
     """Count the words of some texts, or of parts of them that were cut between two lines, where no word goes on."""
-    return sum(map(_counting(counter), texts))
-
-
-def _counting(counter: WordCounter) -> Callable[[str], int]:
     if counter == "whitespace":
-        return lambda text: len(text.split())
+        return sum(len(text.split()) for text in texts)
     cut = _jieba_cut()
-    return lambda text: _length(cut(text))
-
-
-def _length(items: Iterable[Any]) -> int:
-    return sum(1 for _ in items)
+    return sum(1 for text in texts for _ in cut(text))
 
 
 @functools.cache
 def _jieba_cut() -> Callable[[str], Iterable[str]]:
-    """Load jieba's dictionary.
-
-    jieba keeps the loaded dictionary in a file of the system's temporary folder, which another user could replace; a
-    folder of our own avoids reading such a file.
-    """
+    """Load jieba's dictionary."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of newer Pythons about the syntax of its files
         import jieba
     jieba.setLogLevel(logging.WARNING)
     segmenter = jieba.Tokenizer()
-    with tempfile.TemporaryDirectory() as own:
+    with tempfile.TemporaryDirectory() as own:  # in the system's folder, another user could replace jieba's cache
         segmenter.tmp_dir = own
         segmenter.initialize()
     cut: Callable[[str], Iterable[str]] = segmenter.cut

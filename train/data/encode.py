@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +16,21 @@ from train.tokenizer.folder import end_of_document
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import character_table, code_points
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
+
 Encoder = Callable[[list[str]], list[Sequence[int] | NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a worker process needs for encoding.
-
-    Attributes:
-        document_token: id of the token that precedes every document.
-        dtype: NumPy type of the ids.
-        from_file: whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers.
-    """
+    """What a worker process needs for encoding."""
 
     folder: Path
-    document_token: int
-    dtype: str
-    from_file: bool
+    document_token: int  # id of the token that precedes every document
+    dtype: str  # NumPy's, of the ids
+    from_file: bool  # whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,11 @@ class Encoded:
         starts: indices of the tokens that begin a document, shape [documents].
     """
 
-    tokens: NDArray[Any]
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
     starts: NDArray[np.int64]
 
 
-def make_recipe(folder: Path, tokenizer: Any, dtype: str) -> Recipe:
+def make_recipe(folder: Path, tokenizer: "PreTrainedTokenizerBase", dtype: str) -> Recipe:
     """Choose how to encode with the tokenizer that was loaded from a folder."""
     return Recipe(folder, end_of_document(tokenizer), dtype, _is_file_alone(folder, tokenizer))
 
@@ -73,10 +71,7 @@ def encode(recipe: Recipe, texts: list[str]) -> Encoded:
 
 
 def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:
-    """Join the parts of a document again where the cut would change its ids.
-
-    A cut is safe if encoding the two adjacent lines together gives the same ids as encoding them separately.
-    """
+    """Join the parts of a document again where the cut would change its ids."""
     held = None
     for document in documents:
         if (
@@ -94,6 +89,7 @@ def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]
 
 
 def _is_safe_cut(before: str, after: str, encoder: Encoder) -> bool:
+    # The two adjacent lines must have the same ids together and separately.
     line, next_line = before[before.rfind("\n", 0, -1) + 1 :], after[: after.find("\n") + 1] or after
     whole, first, second = (list(ids) for ids in encoder([line + next_line, line, next_line]))
     return whole == first + second
@@ -116,27 +112,26 @@ def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
     return None if table is None else lambda texts: [table[code_points(text)] for text in texts]
 
 
-def _rust_encoder(backend: Any) -> Encoder:
+def _rust_encoder(backend: "Tokenizer") -> Encoder:
     backend.no_truncation()
     backend.no_padding()
     backend.encode_special_tokens = True
     return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-def _load_backend(folder: Path) -> Any:
+def _load_backend(folder: Path) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def _is_file_alone(folder: Path, tokenizer: Any) -> bool:
+def _is_file_alone(folder: Path, tokenizer: "PreTrainedTokenizerBase") -> bool:
     if not tokenizer.is_fast or not (folder / "tokenizer.json").is_file():
         return False
-    backend = tokenizer.backend_tokenizer
-    return bool(_read_pipeline(_load_backend(folder)) == _read_pipeline(backend))
+    return _read_pipeline(_load_backend(folder)) == _read_pipeline(tokenizer.backend_tokenizer)
 
 
-def _read_pipeline(backend: Any) -> dict[str, Any]:
+def _read_pipeline(backend: "Tokenizer") -> dict[str, Any]:
     """Return everything that determines the ids of a text."""
     parts: dict[str, Any] = json.loads(backend.to_str())
     return {name: part for name, part in parts.items() if name not in ("truncation", "padding")}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,10 @@ class PlacedBatch:
 
 
 class Prefetcher:
-    """Hands out the batches of a run, the next one being prepared meanwhile; to be entered.
+    """Hands out the batches of a run, the next one being prepared meanwhile; use as a context manager.
 
     What a batch holds depends on its step alone, so that preparing it early changes nothing. An error of the thread is
     raised where its batch is asked for.
-
-    Args:
-        place: copies this process's share to its device.
-        last: the last step of the run.
     """
 
     def __init__(self, batches: Batches, place: Callable[[NDArray[np.int64]], "torch.Tensor"], last: int) -> None:
@@ -41,7 +37,7 @@ class Prefetcher:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._thread.shutdown(cancel_futures=True)
 
     def of_step(self, step: int) -> PlacedBatch:

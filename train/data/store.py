@@ -5,7 +5,7 @@ import hashlib
 import io
 import math
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.processes import count_processes
 from ucurve.progress import say
+from ucurve.storage.facts import HeldOutFacts
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once
 from ucurve.token_stream.store import (
@@ -37,6 +38,7 @@ from ucurve.token_stream.store import (
 
 _FORMAT = 1
 _SHARD_TOKENS = 2**26
+_TOKENS_BETWEEN_LINES = 50_000_000
 
 
 def build_token_store(
@@ -53,17 +55,15 @@ def build_token_store(
     its hashes match. Processes that need the same stream build it once.
 
     Args:
-        processes: processes that tokenize, by default one for each available core; the result is the same.
         read_all: whether the bytes of a cached stream are checked. Without it only its index and the sizes of its
             files are, which is enough where nothing is trained on it, or another process here has just read it.
     """
     key = _key(corpus, tokenizer_folder)
-    count = processes or count_processes()
     is_complete = is_complete_store if read_all else looks_complete
 
     def build(temporary: Path) -> None:
         say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        _build(corpus, tokenizer_folder, temporary, key, count, shard_tokens)
+        _build(corpus, tokenizer_folder, temporary, key, processes or count_processes(), shard_tokens)
 
     folder = build_once(_folder(cache, key), lambda found: is_complete(found, key), build)
     keep_hashes(cache)
@@ -83,31 +83,24 @@ def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
         _save_array(temporary, store.unigram_counts)
 
 
-def _save_array(path: Path, array: NDArray[Any]) -> None:
+def _save_array(path: Path, array: NDArray[np.generic]) -> None:
     """Write a ``.npy`` file; NumPy's own function does not report that the disk is full."""
     content = io.BytesIO()
     np.save(content, array)
     path.write_bytes(content.getbuffer())
 
 
-def epoch_tokens(store: TokenStore | int, sequence: int, where: str) -> int:
-    """Return the tokens of one epoch, which has whole sequences only; arguments as of ``check_budget``."""
-    length = store if isinstance(store, int) else store.length
+def epoch_tokens(length: int, sequence: int, where: str) -> int:
+    """Return the tokens of one epoch of a stream, which has whole sequences only."""
     usable = (length - 1) // sequence * sequence
     if usable <= 0:
         raise UserError(f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target")
     return usable
 
 
-def check_budget(store: TokenStore | int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
-    """Check that a token budget does not repeat the corpus more often than allowed.
-
-    Args:
-        store: the token stream, or its length in tokens.
-        sequence: tokens of a training sequence; an epoch has whole sequences only.
-        where: the corpus, for the message.
-    """
-    usable = epoch_tokens(store, sequence, where)
+def check_budget(length: int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
+    """Check that a token budget does not repeat a stream of some length more often than allowed."""
+    usable = epoch_tokens(length, sequence, where)
     if tokens <= usable * max_epochs:
         return
     epochs = tokens / usable
@@ -141,15 +134,15 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     if corpus.settings.commit is not None:
         index["source"] = {"dataset": corpus.settings.dataset, "commit": corpus.settings.commit}
     if held_out is not None and (facts := _save_held_out(held_out, recipe, folder)) is not None:
-        index["held_out"] = facts
+        index["held_out"] = facts.model_dump()
     files = sorted(path.name for path in folder.glob("*.npy"))
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
     say(f"{writer.length:,} tokens in {writer.documents:,} documents")
 
 
-def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> dict[str, Any] | None:
-    """Save the tokens of the held-out text and describe it; None where there is nothing to predict in it."""
+def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFacts | None:
+    """Save the tokens of the held-out text and describe it; None where it has nothing to predict."""
     texts = held_out.sample()
     where = held_out.source
     if held_out.left_out:
@@ -161,17 +154,21 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> dict[str,
     size = sum(len(text.encode()) for text in texts)
     _save_array(folder / HELD_OUT_TOKENS, ids)
     say(f"held-out text: {len(texts):,} documents, {size:,} bytes, from {where}")
-    return {
-        "source": held_out.source,
-        "documents": len(texts),
-        "bytes": size,
-        "tokens": len(ids),
-        "left_out": held_out.left_out,
-        "sha256": sha256_file(folder / HELD_OUT_TOKENS),
-    }
+    return HeldOutFacts(
+        source=held_out.source,
+        documents=len(texts),
+        bytes=size,
+        tokens=len(ids),
+        left_out=held_out.left_out,
+        sha256=sha256_file(folder / HELD_OUT_TOKENS),
+    )
 
 
-_TOKENS_BETWEEN_LINES = 50_000_000
+class Shard(TypedDict):
+    """A file of a token stream."""
+
+    file: str
+    tokens: int
 
 
 class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
@@ -180,7 +177,7 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
     def __init__(self, folder: Path, vocabulary: int, shard_tokens: int) -> None:
         self._folder, self._shard_tokens = folder, shard_tokens
         self._hash = hashlib.sha256()
-        self._shards: list[dict[str, Any]] = []
+        self._shards: list[Shard] = []
         self._shard: BinaryIO | None = None
         self._starts = (folder / DOCUMENTS).open("wb")
         self._next_line = _TOKENS_BETWEEN_LINES
@@ -206,7 +203,7 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
             say(f"{self.length:,} tokens in {self.documents:,} documents so far")
             self._next_line += _TOKENS_BETWEEN_LINES
 
-    def index(self) -> dict[str, Any]:
+    def index(self) -> dict[str, object]:
         """Describe what was written."""
         return {
             "length": self.length,
@@ -215,11 +212,11 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
             "shards": self._shards,
         }
 
-    def _fill_shard(self, tokens: NDArray[Any]) -> int:
+    def _fill_shard(self, tokens: NDArray[np.generic]) -> int:
         if self._shard is None or self._shards[-1]["tokens"] == self._shard_tokens:
             self._open_shard()
         assert self._shard is not None
-        taken: int = min(len(tokens), self._shard_tokens - self._shards[-1]["tokens"])
+        taken = min(len(tokens), self._shard_tokens - self._shards[-1]["tokens"])
         self._shard.write(tokens[:taken].tobytes())
         self._shards[-1]["tokens"] += taken
         return taken

@@ -4,7 +4,8 @@ import logging
 import os
 import warnings
 import weakref
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -34,6 +35,9 @@ from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
 
+if TYPE_CHECKING:
+    import deepspeed
+
 _PROBED_STEPS = 2  # the optimizer creates its moments in the first, so that the second needs more memory
 
 
@@ -52,8 +56,8 @@ class _LossModule(nn.Module):
 class DeepSpeedEngine:
     """An ``Engine`` on one or several processes under DeepSpeed.
 
-    For DeepSpeed everything is float32. Products in bfloat16 are the model's own matter, as in ``TorchEngine``, so that
-    both engines compute the same in every precision.
+    For DeepSpeed everything is float32. Products in bfloat16 are computed inside the model, as in ``TorchEngine``, so
+    that both engines compute the same in every precision.
     """
 
     def __init__(
@@ -72,7 +76,7 @@ class DeepSpeedEngine:
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
         config = build_config(engine, optimizer.clip)
-        self._plain = config["zero_optimization"]["stage"] == 0
+        self._plain = engine.zero_stage == 0
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled))
@@ -89,16 +93,13 @@ class DeepSpeedEngine:
         return copy_to_device(windows[first : first + count], self.device)
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take one optimizer step on this process's share of the batch; see ``Engine.step``.
-
-        Raises:
-            DivergedError: in every process, when the loss or the gradient is not finite.
-            RunError: when the memory of a device does not suffice; in every process, if the probe finds it.
-        """
+        """Take one optimizer step on this process's share of the batch; errors are those of every process."""
         if self._probes:
             self._probe_memory(share)
         try:
-            total = self._sum(self._accumulate(share))
+            total = self._accumulate(share)
+            if self._processes.size > 1:
+                torch.distributed.all_reduce(total)
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
         for group in self._optimizer.param_groups:
@@ -137,7 +138,8 @@ class DeepSpeedEngine:
         """Make the micro batches as small as the device with the least memory needs.
 
         In a step DeepSpeed exchanges gradients during the backward pass, so that a process that stopped there would
-        leave the others waiting. This pass exchanges nothing, and keeps the gradients apart from the weights.
+        leave the others waiting. This pass exchanges nothing, and does not add its gradients to those of the weights.
+        Where a single sequence does not fit, every process raises the error.
         """
         self._probes -= 1
         while self._processes.any_rank(not self._fits(share))[0]:
@@ -177,11 +179,6 @@ class DeepSpeedEngine:
         check_finite(norm, "the norm of the gradient", number)
         return StepResult(loss_sum, norm)
 
-    def _sum(self, total: torch.Tensor) -> torch.Tensor:
-        if self._processes.size > 1:
-            torch.distributed.all_reduce(total)
-        return total
-
     def _partitions(self) -> list[torch.Tensor]:
         """Return this process's part of each parameter group: one flat float32 tensor."""
         return [group["params"][0] for group in self._optimizer.param_groups]
@@ -213,16 +210,20 @@ class DeepSpeedEngine:
 
 
 def _initialize(
-    module: nn.Module, optimizer: torch.optim.Optimizer, config: dict[str, Any], device: torch.device, file: str | None
-) -> Any:
-    deepspeed = import_deepspeed(device.type)
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    config: dict[str, object],
+    device: torch.device,
+    file: str | None,
+) -> "deepspeed.DeepSpeedEngine":
+    library = import_deepspeed(device.type)
     try:
-        return deepspeed.initialize(model=module, optimizer=optimizer, config=config)[0]
+        return library.initialize(model=module, optimizer=optimizer, config=config)[0]
     except ValidationError as error:
         raise UserError(f"engine.config={file}: DeepSpeed does not take it: {error}") from error
 
 
-def import_deepspeed(device: str) -> Any:
+def import_deepspeed(device: str) -> ModuleType:
     """Import DeepSpeed for a device, quietly and without building anything for the CPU."""
     if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"
@@ -233,4 +234,5 @@ def import_deepspeed(device: str) -> Any:
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     if device == "cpu":
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # gloo does; this would need a compiler
-    return deepspeed
+    library: ModuleType = deepspeed
+    return library

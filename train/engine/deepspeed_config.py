@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from train.config import EngineSettings
 from ucurve.errors import UserError, unknown_name
 from ucurve.yaml_files import read_yaml
+
+Config = dict[str, object]
 
 # Keys of DeepSpeed that follow from the run's settings or are not supported, because outcome and resuming depend on it.
 _SET_BY_THE_RUN = {
@@ -39,13 +40,13 @@ _ALLOWED = (
 )
 
 
-def read_override(path: str | None) -> dict[str, Any]:
+def read_override(path: str | None) -> Config:
     """Read the file of ``engine.config``, JSON or YAML; None is an empty one."""
     if path is None:
         return {}
     where = f"engine.config={path}"
     try:
-        values = read_yaml(Path(path), Any)  # JSON is YAML
+        values = read_yaml(Path(path), object)  # JSON is YAML
     except UserError as error:
         raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
@@ -54,13 +55,10 @@ def read_override(path: str | None) -> dict[str, Any]:
     return values
 
 
-def build_config(settings: EngineSettings, clip: float) -> dict[str, Any]:
-    """Build DeepSpeed's configuration.
-
-    It counts one micro batch in a step, because the engine marks the last one itself and may change their number.
-    """
-    base: dict[str, Any] = {
-        "train_micro_batch_size_per_gpu": 1,
+def build_config(settings: EngineSettings, clip: float) -> Config:
+    """Build DeepSpeed's configuration."""
+    base: Config = {
+        "train_micro_batch_size_per_gpu": 1,  # the engine marks the last micro batch itself and may change their number
         "gradient_accumulation_steps": 1,
         "gradient_clipping": clip,
         "zero_optimization": {"stage": settings.zero_stage},
@@ -69,8 +67,9 @@ def build_config(settings: EngineSettings, clip: float) -> dict[str, Any]:
     return _merged(base, read_override(settings.config))
 
 
-def _check_keys(values: dict[str, Any], where: str) -> None:
-    given = [*values, *[f"zero_optimization.{key}" for key in values.get("zero_optimization", {})]]
+def _check_keys(values: Config, where: str) -> None:
+    zero = values.get("zero_optimization")
+    given = [*values, *[f"zero_optimization.{key}" for key in (zero if isinstance(zero, dict) else ())]]
     taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
     if taken:
         raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
@@ -79,10 +78,9 @@ def _check_keys(values: dict[str, Any], where: str) -> None:
             raise unknown_name("key", str(key), _ALLOWED, where)
 
 
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    both = {
-        key: _merged(base[key], value)
-        for key, value in over.items()
-        if isinstance(value, dict) and isinstance(base.get(key), dict)
-    }
-    return base | over | both
+def _merged(base: Config, over: Config) -> Config:
+    both: Config = {}
+    for key, value in over.items():
+        below = base.get(key)
+        both[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return base | both

@@ -38,13 +38,10 @@ class Engine(Protocol):
     model: PreTrainedModel  # float32 in every precision, and not compiled
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy this process's share of a global batch, shape [sequences, length + 1], to the device.
-
-        Another thread may call it during a step.
-        """
+        """Copy this process's share of a batch, shape [sequences, length + 1], to the device, also during a step."""
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take optimizer step ``number`` on one global batch, of which ``place`` returned this process's share."""
+        """Take optimizer step ``number`` on a share that ``place`` returned; ``DivergedError`` leaves the weights."""
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return in rank 0 the full state, in the names that all engines share.
@@ -82,12 +79,7 @@ class TorchEngine:
         return copy_to_device(windows, self.device)
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take one optimizer step; see ``Engine.step``.
-
-        Raises:
-            DivergedError: when the loss or the gradient is not finite.
-            RunError: when the device's memory does not suffice.
-        """
+        """Take one optimizer step; see ``Engine.step``."""
         total = self._micro_batch.repeat_until_it_fits(lambda: self.accumulate(share), self._optimizer.zero_grad, share)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
         result = read_result(total, norm, number)
@@ -98,21 +90,12 @@ class TorchEngine:
         return result
 
     def accumulate(self, share: torch.Tensor) -> torch.Tensor:
-        """Add the gradient of the mean loss per token to ``.grad``, micro batch by micro batch.
-
-        Every micro batch is weighted by its tokens, so the sum does not depend on how the batch is cut.
-
-        Args:
-            share: token ids, shape [sequences, length + 1].
-
-        Returns:
-            The loss summed over all targets, in nats: one number of float64 on the device.
-        """
+        """Add the gradient of the mean loss per token to ``.grad``; return the summed loss in nats, float64."""
         targets = share[:, 1:].numel()
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for ids in self._micro_batch.split(share):
             loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:], self._hidden_states)
-            (loss / targets).backward()
+            (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
             total += loss.detach()
         return total
 
@@ -136,11 +119,7 @@ def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Te
 
 
 def read_result(loss_sum: torch.Tensor, norm: torch.Tensor, number: int) -> StepResult:
-    """Read loss and gradient norm of a step from the device: the only time in a step that the processor waits for it.
-
-    Raises:
-        DivergedError: when one of them is not finite.
-    """
+    """Read loss and gradient norm from the device: the only time in a step that the processor waits for it."""
     loss, grad_norm = torch.stack((loss_sum, norm.double())).tolist()
     check_finite(loss, "the loss", number)
     check_finite(grad_norm, "the norm of the gradient", number)
@@ -212,10 +191,6 @@ def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[s
 
 
 def check_finite(value: float, what: str, step: int) -> None:
-    """Check a value before it can reach the weights.
-
-    Raises:
-        DivergedError: naming the value and the step.
-    """
+    """Raise ``DivergedError`` for a value that is not finite, before it can reach the weights."""
     if not math.isfinite(value):
         raise DivergedError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")

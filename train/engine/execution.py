@@ -21,19 +21,15 @@ if TYPE_CHECKING:  # the checks of a configuration must not wait for torch
 
 @dataclass(frozen=True)
 class Execution:
-    """How a run is computed here.
-
-    Attributes:
-        device: of this process; with several processes the one of its local rank.
-    """
+    """How a run is computed here."""
 
     kind: Literal["torch", "deepspeed"]
-    device: "torch.device"
+    device: "torch.device"  # of this process; with several processes the one of its local rank
     processes: Processes
     compiled: bool = False
 
     def describe(self, settings: RunRequest) -> str:
-        """Say how a run is computed, in a line."""
+        """Describe in one line how a run is computed."""
         where = f"{self.kind} on {self.device}" + (
             f" and {self.processes.size - 1} more processes" * (self.processes.size > 1)
         )

@@ -13,12 +13,7 @@ Result = TypeVar("Result")
 
 
 class MicroBatch:
-    """The size of the micro batches of one process.
-
-    Args:
-        setting: sequences, or ``auto``: 32 on a processor, otherwise the whole share of the batch, halved as often as
-            the memory does not suffice.
-    """
+    """The micro batches of a process; on an accelerator ``auto`` is its whole share, halved until it fits."""
 
     def __init__(self, setting: int | Literal["auto"], device: torch.device) -> None:
         self.is_auto = setting == "auto"

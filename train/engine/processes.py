@@ -1,4 +1,4 @@
-"""The processes of one run, and what they agree on.
+"""The processes of one run, and what they exchange.
 
 Rank and world size come from the environment variables of the launcher (``torchrun``, ``deepspeed``);
 without them there is one process. Rank 0 prepares and writes. An error of one process is raised in all, so that all
@@ -11,10 +11,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from train.engine.signals import Interrupted
 from ucurve.errors import RunError, UcurveError, UserError
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 _PATIENCE = timedelta(days=30)  # the others wait while the first tokenizes a corpus or scores a checkpoint
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -35,10 +38,10 @@ class Processes:
         return self.rank == 0
 
     def run_on_rank0(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in rank 0 while the others wait, and return its result, a small plain value, in all."""
+        """Run ``work`` in rank 0 while the others wait; return its result, a small plain value, or its error in all."""
         if self.size == 1:
             return work()
-        outcome: tuple[BaseException | None, Any] = (None, None)
+        outcome: tuple[BaseException | None, Result | None] = (None, None)
         error: BaseException | None = None
         if self.is_rank0:
             try:
@@ -50,11 +53,10 @@ class Processes:
             raise error
         if failure is not None:
             raise failure
-        value: Result = result
-        return value
+        return cast(Result, result)
 
     def run_on_all(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in every process and return each one's own result."""
+        """Run ``work`` in every process and return each one's own result; raise the error of the lowest rank in all."""
         if self.size == 1:
             return work()
         error: BaseException | None = None
@@ -66,11 +68,8 @@ class Processes:
         return result
 
     def gather(self, value: Result, error: BaseException | None = None) -> list[Result]:
-        """Return the values of all processes, in the order of their ranks; ``error`` says why this one has none.
-
-        Values and errors are pickled.
-        """
-        failures: list[tuple[BaseException | None, Any]] = [(None, value)]
+        """Return the pickled values of all processes, in the order of their ranks, or raise the first error in all."""
+        failures: list[tuple[BaseException | None, Result]] = [(None, value)]
         if self.size > 1:
             import torch.distributed as dist
 
@@ -107,10 +106,9 @@ class Processes:
             return value
         import torch.distributed as dist
 
-        box: list[Any] = [value]
+        box = [value]
         dist.broadcast_object_list(box, src=0, group=_control())
-        received: Result = box[0]
-        return received
+        return box[0]
 
 
 def read_processes(environment: Mapping[str, str]) -> Processes:
@@ -160,9 +158,9 @@ def connect(processes: Processes, device: str) -> None:
 def _disconnect() -> None:
     """Shut ``torch.distributed`` down while Python still runs.
 
-    A thread of gloo releases the tensors of an agreement shortly after it has returned. If Python ends before that, the
-    process is aborted. Destroying a group waits for its threads, if nobody else holds the group: DeepSpeed may hold
-    that of all processes, which is idle once training has ended.
+    A thread of gloo releases the tensors of an exchange shortly after it has returned. If Python ends before that, the
+    process is aborted. Destroying a group waits for its threads, unless something else holds the group: DeepSpeed may
+    hold that of all processes, which is idle once training has ended.
     """
     import torch.distributed as dist
 
@@ -172,11 +170,12 @@ def _disconnect() -> None:
 
 
 @functools.cache
-def _control() -> Any:
-    """Return the process group for agreements, on the CPU."""
+def _control() -> "ProcessGroup":
+    """Return the process group for control messages, on the CPU."""
     import torch.distributed as dist
 
-    return dist.new_group(backend="gloo", timeout=_PATIENCE)
+    group: ProcessGroup = dist.new_group(backend="gloo", timeout=_PATIENCE)
+    return group
 
 
 def _number(environment: Mapping[str, str], name: str) -> int:

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
-from typing import Any, Self
+from typing import Self
 
 from ucurve.errors import INTERRUPTED
 from ucurve.progress import leave_lost_terminal
@@ -23,15 +23,13 @@ _LEFT_IGNORED = (signal.SIGINT, signal.SIGHUP)  # in the background Ctrl-C is fo
 _NAMES = {signal.SIGINT: "Ctrl-C"}
 _NOTICE = b"Ctrl-C: the step in hand ends and the state is saved; Ctrl-C again ends at once and saves nothing\n"
 
+Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
+
 
 def handle_signals(
     numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
-) -> dict[signal.Signals, Any]:
-    """Handle signals; Ctrl-C and SIGHUP stay ignored where whoever started the process has them ignored.
-
-    Returns:
-        The handlers that those signals had whose handlers changed.
-    """
+) -> dict[signal.Signals, Handler]:
+    """Handle signals, except Ctrl-C and SIGHUP where they were ignored at the start; return the handlers before."""
     before = {number: signal.getsignal(number) for number in numbers}
     changed = {
         number: known for number, known in before.items() if not (number in _LEFT_IGNORED and known == signal.SIG_IGN)
@@ -42,11 +40,7 @@ def handle_signals(
 
 
 class Interrupted(SystemExit):
-    """Ends the process without an error; the same command continues the run.
-
-    The exit code is 75 after the signals of a scheduler, so that the job is requeued, and 130 after Ctrl-C. It is not
-    an ``Exception``, so that a grid does not start the next cell.
-    """
+    """Ends the process with code 75 or 130; it is not an ``Exception``, so that a grid does not start the next cell."""
 
     def __init__(self, message: str, exit_code: int = REQUEUE) -> None:
         super().__init__(message, exit_code)  # what another process makes it from
@@ -66,7 +60,7 @@ class StopSignals:
         self._launched = launched
         self._at_once: str | None = None
         self._process = os.getpid()
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: dict[signal.Signals, Handler] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -89,11 +83,7 @@ class StopSignals:
 
     @contextlib.contextmanager
     def at_once(self, note: str = "the same command goes on") -> Iterator[None]:
-        """Let a signal, also an earlier one, end the work inside; the message notes what is kept.
-
-        Raises:
-            Interrupted: on a signal.
-        """
+        """Raise ``Interrupted`` inside on a signal, also on an earlier one; the message notes what is kept."""
         self._at_once = note
         try:
             if self.requested:

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunRequest, RunSettings, read_request
@@ -39,7 +38,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     return _remove_duplicates(found, _replaced_axes(composed))
 
 
-def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[list[str]]:
+def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats."""
     found: dict[tuple[str, ...], None] = {}
     for axes in block_axes(blocks, overrides):
@@ -48,7 +47,7 @@ def axis_cells(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) ->
     return [list(cell) for cell in found]
 
 
-def block_axes(blocks: Sequence[Mapping[str, Any]], overrides: Sequence[str]) -> list[dict[str, list[Any]]]:
+def block_axes(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[dict[str, list[object]]]:
     """Return the values of every key of each block that the user leaves to it.
 
     Args:
@@ -86,19 +85,25 @@ def _replaced_axes(composed: Sequence[Composed]) -> list[str]:
     keys = {
         key: None
         for one in composed
-        for block in one.values.get("grid") or []
+        for block in own_grid(one.values)
         for key in block
         if _is_given(key, _given(one.overrides))
     }
     return list(keys)
 
 
-def _expand_own_grid(one: Composed) -> list[Composed]:
-    blocks = one.values.get("grid") or []
-    if not blocks:
-        return [one]
+def own_grid(values: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return the blocks of axes that a composed configuration has under ``grid``."""
+    blocks = values.get("grid") or []
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise UserError(f"grid: got {blocks!r}; a list of axes is expected, as [{{seed: [0, 1]}}]")
+    return blocks
+
+
+def _expand_own_grid(one: Composed) -> list[Composed]:
+    blocks = own_grid(one.values)
+    if not blocks:
+        return [one]
     overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
     return [Composed(compose("train", cell), cell) for cell in overrides]
 

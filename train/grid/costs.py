@@ -1,11 +1,12 @@
 """What the runs of a grid cost, and tables for people."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from train.plan import Plan
 
-_FORMS: dict[str, tuple[str, Callable[[Any], str]]] = {
+Row = Mapping[str, str | float]  # the name of a run as ``cell``, and numbers
+
+_FORMS: dict[str, tuple[str, Callable[[float], str]]] = {
     "cell": ("cell", str),
     "parameters": ("parameters", "{:,}".format),
     "flops": ("FLOPs", "{:.3e}".format),
@@ -15,27 +16,24 @@ _FORMS: dict[str, tuple[str, Callable[[Any], str]]] = {
 }
 
 
-def list_costs(
-    plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, float]] | None = None
-) -> list[dict[str, Any]]:
-    """Return a row for each run and one of totals: cell, parameters, FLOPs (6ND) and disk in bytes.
-
-    Args:
-        measure: gives further columns of a run: ``hours`` of training and ``scoring_hours``.
-    """
-    rows: list[dict[str, Any]] = []
+def list_costs(plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, float]] | None = None) -> list[Row]:
+    """Return a row for each run, with FLOPs (6ND), disk in bytes and what is measured of it, and one of totals."""
+    costs: list[dict[str, float]] = []
     for plan in plans:
-        row = {
-            "cell": plan.settings.run_name,
+        known = {
             "parameters": plan.parameters.total,
             "flops": plan.flops(plan.tokens),
             "disk_bytes": plan.disk_bytes,
         }
-        rows.append(row | dict(measure(plan) if measure is not None else {}))
-    totals = {key: sum(row[key] for row in rows) for key in rows[0] if key != "cell"}
-    return [*rows, {"cell": "total", **totals}]
+        costs.append(known | dict(measure(plan) if measure is not None else {}))
+    totals = {key: sum(one[key] for one in costs) for key in costs[0]}
+    names = [*(plan.settings.run_name for plan in plans), "total"]
+    return [{"cell": name, **numbers} for name, numbers in zip(names, [*costs, totals], strict=True)]
 
 
-def format_costs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def format_costs(rows: Sequence[Row]) -> list[dict[str, str]]:
     """Return the rows of ``list_costs`` in the words of a table for people."""
-    return [{_FORMS[key][0]: _FORMS[key][1](value) for key, value in row.items()} for row in rows]
+    return [
+        {_FORMS[key][0]: value if isinstance(value, str) else _FORMS[key][1](value) for key, value in row.items()}
+        for row in rows
+    ]

@@ -14,19 +14,13 @@ from ucurve.storage.files import read_json_or_empty, write_json, write_text
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that failed.
-
-    Attributes:
-        log: the file that has the traceback.
-        process: host and process id of the worker.
-        attempt: tells this failure from an earlier or later one of the same cell.
-    """
+    """A cell that failed."""
 
     error: str
-    log: str
-    process: str
+    log: str  # the file that has the traceback
+    process: str  # host and process id of the worker
     time: str
-    attempt: str
+    attempt: str  # differs between the failures of one cell
 
     @property
     def reason(self) -> str:

@@ -21,31 +21,21 @@ from ucurve.progress import say
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
 
+# Skipped cells were finished before, running ones are in another process, not started after a signal to this worker.
 Status = Literal["done", "skipped", "failed", "running", "not started"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The status of a cell when this worker ends.
-
-    Attributes:
-        cell: the name of its run.
-        status: ``done`` by this worker, ``skipped`` because it was finished, ``failed``, ``running`` in another
-            process, or ``not started`` because this worker was stopped.
-        reason: one line; for a failure with the file of the traceback.
-    """
+    """The status of a cell when this worker ends."""
 
     cell: str
     status: Status
-    reason: str = ""
+    reason: str = ""  # one line; for a failure with the file of the traceback
 
 
 class GridRun:
-    """One worker on one grid.
-
-    Args:
-        train: trains or continues one run; called for finished runs only when there is something to score.
-    """
+    """One worker on one grid; ``train`` is called for finished runs only when there is something to score."""
 
     def __init__(self, cells: Sequence[Cell], train: Callable[[RunRequest], None]) -> None:
         self._cells = list(cells)
@@ -60,10 +50,7 @@ class GridRun:
         return [self._outcomes.get(cell.name, Outcome(cell.name, "not started")) for cell in self._cells]
 
     def work(self) -> None:
-        """Train until every cell is finished, has failed or is claimed by another process.
-
-        What ends the process (``train.engine.signals.Interrupted``, an interrupt) is raised and is not a failure.
-        """
+        """Train until every cell is finished, has failed or is claimed by another process; signals are no failures."""
         waiting = self._cells
         with contextlib.ExitStack() as stack:
             for place in {cell.settings.paths.runs for cell in self._cells}:
@@ -75,18 +62,18 @@ class GridRun:
                 waiting = busy
 
     def _attempt(self, cell: Cell) -> bool:
-        """Try one cell; return whether it is settled, that is, not running in another process."""
+        """Try one cell; return whether no other process runs it."""
         claims = self._claims[cell.settings.paths.runs]
         if not claims.take(cell.name):
             self._outcomes[cell.name] = Outcome(cell.name, "running", "in another process")
             return False
         try:
-            self._outcomes[cell.name] = self._settle(cell)
+            self._outcomes[cell.name] = self._train_claimed(cell)
         finally:
             claims.give(cell.name)
         return self._outcomes[cell.name].status != "running"
 
-    def _settle(self, cell: Cell) -> Outcome:
+    def _train_claimed(self, cell: Cell) -> Outcome:
         failure = read_failure(cell.settings.folder)
         if failure is not None and failure != self._old_failures[cell.name]:
             return _failed(cell, failure)  # another worker has tried it meanwhile

@@ -24,11 +24,7 @@ HiddenStates = Callable[["PreTrainedModel", torch.Tensor], torch.Tensor]
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:
-    """Return the function from a model and token ids, shape [sequences, length], to its last hidden states.
-
-    Args:
-        compiled: whether ``torch.compile`` compiles it, for each shape of the ids once. The model stays as it is.
-    """
+    """Return the function from a model and token ids, shape [sequences, length], to its last hidden states."""
     function = _in_bfloat16 if precision == "bfloat16" else _in_float32
     if not compiled:
         return function

@@ -124,7 +124,6 @@ def summed_loss(
     Args:
         inputs: token ids, shape [sequences, length].
         targets: the ids one position on, same shape.
-        hidden_states: computes what the output layer reads; its type is that of the products.
     """
     hidden = hidden_states(model, inputs)
     return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten())

@@ -45,7 +45,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         vocabulary: rows of the embedding and of the output layer, which are not tied.
         context: longest input in tokens; the rotary positions beyond it would be untrained.
         document_token: id of the token that precedes every document.
-        seed: seed of the initial weights; the global generators are left alone.
+        seed: of the initial weights; the global generators are not changed.
     """
     import torch
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM

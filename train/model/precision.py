@@ -12,12 +12,9 @@ _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/kfd"), Path("/dev/dxg"))
 
 
 def choose_precision(device: str) -> Precision:
-    """Return bfloat16 where the device computes in it, otherwise float32.
-
-    Torch, whose import takes seconds, is asked only on a machine that may have an accelerator.
-    """
+    """Return bfloat16 where the device computes in it, otherwise float32."""
     if device == "cpu" or not _may_have_accelerator():
-        return "float32"
+        return "float32"  # without importing torch, which takes seconds
     import torch
 
     fits = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -25,7 +22,7 @@ def choose_precision(device: str) -> Precision:
 
 
 def describe_precision(precision: Precision) -> str:
-    """Say in words what is computed in which precision."""
+    """Describe what is computed in which precision."""
     return precision if precision == "float32" else f"products in {precision}; weights, moments and loss in float32"
 
 

@@ -5,20 +5,13 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Parameters:
-    """Number of parameters by group.
-
-    Attributes:
-        attention: query, key, value and output projections with biases.
-        mlp: both projections of the feed-forward layers with biases.
-        layer_norm: scales and offsets of all layer norms.
-        output: the output layer, V d; untied and without bias in Pythia.
-    """
+    """Number of parameters by group."""
 
     embedding: int
-    attention: int
-    mlp: int
-    layer_norm: int
-    output: int
+    attention: int  # query, key, value and output projections with biases
+    mlp: int  # both projections of the feed-forward layers with biases
+    layer_norm: int  # scales and offsets of all layer norms
+    output: int  # the output layer, V d; untied and without bias in Pythia
 
     @property
     def total(self) -> int:
@@ -47,10 +40,6 @@ class Shape:
 
 
 def flops_6nd(parameters: int, tokens: int) -> float:
-    """Training FLOPs by the rule ``C = 6ND`` (Liu et al., ZhoBLiMP, 5.2, after Hoffmann et al. 2022).
-
-    Args:
-        parameters: N; the paper does not say whether embeddings count.
-        tokens: D, training tokens.
-    """
+    """Training FLOPs by the rule ``C = 6ND`` (Liu et al., ZhoBLiMP, 5.2, after Hoffmann et al. 2022)."""
+    # The paper does not say whether embeddings count as parameters.
     return 6.0 * parameters * tokens

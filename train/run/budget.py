@@ -18,14 +18,14 @@ from ucurve.storage.facts import WordBudget
 from ucurve.token_stream.store import StreamSize, TokenStore
 
 
-def settle_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
+def resolve_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
     """Count the words of the corpus and find the tokens of a budget in words; a budget in tokens stays as it is."""
     if isinstance(request, RunSettings):
         return request, None
     words, counter = request.counted_words
     counted = count_words(Corpus(request.data), counter, Path(request.paths.cache))
     _check_passes(request, words, counted)
-    epoch = epoch_tokens(store, request.batch.length, f"data={request.data.run_name}")
+    epoch = epoch_tokens(store.length, request.batch.length, f"data={request.data.run_name}")
     facts = WordBudget(
         asked=words,
         in_corpus=counted.words,
@@ -33,19 +33,11 @@ def settle_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, 
         counter=counted.counter,
         version=counted.version,
     )
-    return request.settle(words * epoch // counted.words), facts
+    return request.with_tokens(words * epoch // counted.words), facts
 
 
 def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSettings, str]:
-    """Find the tokens of a budget in words for a plan, writing and fetching nothing, or estimate them.
-
-    Args:
-        request: with the commits of what comes from the hub, as far as they are known.
-        stream: the size of the token stream, where the cache has it.
-
-    Returns:
-        The settings with a number of tokens, and a note on it: empty for a budget in tokens.
-    """
+    """Find or estimate the tokens of a budget in words without writing or fetching anything, with a note on them."""
     if isinstance(request, RunSettings):
         return request, ""
     words, counter = request.counted_words
@@ -59,13 +51,13 @@ def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSe
     if counted is not None and stream is not None:
         epoch = epoch_tokens(stream.length, request.batch.length, f"data={request.data.run_name}")
         note = f"for {words:,} words, {epoch / counted.words:.4g} a word ({counted.by}, of the whole corpus)"
-        return request.settle(words * epoch // counted.words), note
+        return request.with_tokens(words * epoch // counted.words), note
     most, source = most_tokens_per_word(corpus, counter)
     note = (
         f"at most, for {words:,} words ({counter}) at {most:.3g} a word, one for each character "
         f"({source}); known when the corpus is counted and tokenized"
     )
-    return request.settle(math.ceil(words * most)), note
+    return request.with_tokens(math.ceil(words * most)), note
 
 
 def _check_passes(settings: RunRequest, words: int, counted: CountedWords) -> None:

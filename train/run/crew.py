@@ -1,4 +1,4 @@
-"""The processes of a run as a crew that scores its checkpoints together."""
+"""The processes of a run score its checkpoints together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +10,7 @@ from train.engine.signals import StopSignals
 
 @dataclass(frozen=True, kw_only=True)
 class RunCrew(Processes):
-    """A ``Crew``: all processes of a run.
-
-    A signal ends the work between two batches, never in the middle of what the processes exchange.
-    """
+    """All processes of a run; a signal ends their work between two batches, never in the middle of an exchange."""
 
     signals: StopSignals
     note: str
@@ -30,15 +27,7 @@ def score_in_all(
     score: Callable[[Crew | None], None],
     note: str = "the same command goes on",
 ) -> None:
-    """Score in all processes, each of which calls this.
-
-    Args:
-        score: what scores, with the crew, or without one in a single process.
-        note: what is kept when a signal ends the work.
-
-    Raises:
-        Interrupted: on a signal, in every process.
-    """
+    """Score in all processes, each of which calls this; a signal to one raises ``Interrupted`` in every process."""
     if processes.size == 1:
         with signals.at_once(note):
             score(None)

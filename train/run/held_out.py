@@ -15,13 +15,7 @@ from train.run_folder.records import RunRecord
 from ucurve.huggingface.pretrained import load_model
 from ucurve.progress import say
 from ucurve.storage.facts import own_faults, read_run_facts
-from ucurve.storage.run_folder import (
-    HELD_OUT,
-    HELD_OUT_COLUMNS,
-    MANIFEST,
-    checkpoint_folder,
-    refuse_faults,
-)
+from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, MANIFEST, checkpoint_folder, refuse_faults
 
 _POSITIONS = 512  # in one forward pass; their logits are in memory at once
 
@@ -29,24 +23,17 @@ _POSITIONS = 512  # in one forward pass; their logits are in memory at once
 class HeldOutLog:
     """Measures the loss of checkpoints on the held-out text and writes it to ``held_out.csv``; rank 0 alone uses it.
 
-    The loss is computed from the checkpoint's folder, so it belongs to exactly the weights that are stored. A line that
-    is missing or was changed is computed again in this way.
-
-    Args:
-        device: where the model is computed.
+    The loss is computed from the checkpoint's folder, so it is the loss of exactly the weights that are stored. A line
+    that is missing or was changed is computed again in this way.
     """
 
     def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device) -> None:
         self._run, self._record, self._device = run, record, device
 
     def measure(self, step: int) -> dict[str, float]:
-        """Measure the checkpoint of ``step``, write its line, and return ``loss`` and ``bits_per_byte``.
+        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text.
 
-        Lines of later steps, which a resumed run is going to repeat, are dropped. Without held-out text nothing is
-        written, and the result is empty.
-
-        Raises:
-            DamagedError: when the line of an earlier step is missing and its checkpoint is not what was written.
+        Lines of later steps, which a resumed run is going to repeat, are dropped.
         """
         if self._run.store.held_out is None:
             return {}
@@ -71,7 +58,7 @@ class HeldOutLog:
         return lines
 
     def _read_lines(self) -> dict[int, str]:
-        """Return the lines of the file by step; none where it is missing or not what was written."""
+        """Return the lines of the file by step; empty where it is missing or not what was written."""
         run = self._run.folder
         if not (run / HELD_OUT).is_file():
             return {}
@@ -96,7 +83,8 @@ class HeldOutLog:
 
 def measure_folder(checkpoint: Path, ids: NDArray[np.int64], length: int, device: torch.device) -> float:
     """Load a checkpoint in float32 and return its summed loss; see ``sum_loss``."""
-    model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0].to(device)
+    model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
+    torch.nn.Module.to(model, device)
     return sum_loss(model, ids, length)
 
 
@@ -104,11 +92,8 @@ def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> flo
     """Return the negative log-likelihood of all ids but the first in nats, each predicted once.
 
     The ids are cut into windows as the training stream is: ``length`` inputs and the same shifted by one as targets;
-    the last window is shorter. The log-softmax is computed in float32 and the sum in float64.
-
-    Args:
-        model: in float32 and without dropout.
-        ids: shape [tokens].
+    the last window is shorter. The log-softmax is computed in float32 and the sum in float64. The model is in float32
+    and without dropout.
     """
     targets = len(ids) - 1
     whole, at_once = targets // length * length, max(1, _POSITIONS // length) * length

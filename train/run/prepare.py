@@ -10,7 +10,7 @@ from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
 from train.data.store import build_token_store, check_budget, find_stream_size, save_unigram_counts
 from train.plan import Plan, describe_plan, make_plan
-from train.run.budget import expect_budget, settle_budget
+from train.run.budget import expect_budget, resolve_budget
 from train.run.tracking import check_tracker
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
@@ -27,18 +27,13 @@ from ucurve.token_stream.store import StreamSize, TokenStore
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """What a run is trained from.
-
-    Attributes:
-        document_token: id of the token that precedes every document.
-        words: how a budget in words became one in tokens; None for a budget in tokens.
-    """
+    """What a run is trained from."""
 
     plan: Plan
     tokenizer: Path
     store: TokenStore
-    document_token: int
-    words: WordBudget | None = None
+    document_token: int  # id of the token that precedes every document
+    words: WordBudget | None = None  # None for a budget in tokens
 
     @property
     def folder(self) -> Path:
@@ -60,16 +55,10 @@ class PreparedRun:
 
 @dataclass(frozen=True)
 class ExpectedRun:
-    """What is known of a run before anything is built or fetched.
-
-    Attributes:
-        stream: None for a corpus that is not tokenized yet.
-        vocabulary_note: where the size of the vocabulary is from.
-        tokens_note: where the tokens of a budget in words are from.
-    """
+    """What is known of a run before anything is built or fetched; the notes say where the numbers are from."""
 
     plan: Plan
-    stream: StreamSize | None
+    stream: StreamSize | None  # None for a corpus that is not tokenized yet
     vocabulary_note: str
     tokens_note: str
 
@@ -106,13 +95,8 @@ def check_inputs(settings: RunRequest) -> RunRequest:
 
 
 def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
-    """Return the settings with the commits of corpus and tokenizer.
-
-    A run that goes on keeps those it began with, wherever their branches are by then, and does not ask the hub.
-
-    Args:
-        online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-    """
+    """Return the settings with the commits of corpus and tokenizer; offline, those unknown to the cache stay None."""
+    # A run that goes on keeps those it began with, also when their branches have moved, and does not ask the hub.
     if (settings.folder / CONFIGURATION).exists():
         before = read_configuration(settings.folder)
         data = replace(settings.data, commit=before["data"].get("commit"))
@@ -123,23 +107,19 @@ def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
 
 
 def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
-    """Build the tokenizer and the token shards where they are missing, and check everything that depends on them.
-
-    Args:
-        reads_shards: whether this process checks the bytes of the token shards, unless the run is finished.
-    """
+    """Build the tokenizer and the token shards where they are missing, and check everything that depends on them."""
     cache, facts = Path(request.paths.cache), read_run_facts(request.folder)
     recall_hashes(cache)
     own = _find_own_tokenizer(request, facts)
     folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
     tokenizer = load_tokenizer(folder)
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
-    read_all = reads_shards and not (facts is not None and facts.finished)
+    read_all = reads_shards and not (facts is not None and facts.finished)  # a finished run trains on nothing
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
-    settings, words = settle_budget(request, store)
+    settings, words = resolve_budget(request, store)
     plan = make_plan(settings, vocabulary_size(tokenizer))
-    check_budget(store, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
+    check_budget(store.length, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
     check_text_has_bytes(store, where)
     if own is None:
         save_unigram_counts(store, folder)
@@ -147,10 +127,8 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
 
 
 def _find_own_tokenizer(settings: RunRequest, facts: RunFacts | None) -> Path | None:
-    """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus.
-
-    Other versions of libraries may build another one from the same settings, with which the run could not go on.
-    """
+    """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus."""
+    # Other versions of libraries may build another one from the same settings, with which the run could not go on.
     if settings.tokenizer.path is not None or facts is None:
         return None
     return None if own_faults(settings.folder, facts, [TOKENIZER]) else settings.folder / TOKENIZER

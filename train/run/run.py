@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from train import evaluation
-from train.config import RunRequest, RunSettings, config_sha256, without_seeds
+from train.config import RunRequest, config_sha256, without_seeds
 from train.corpus.corpus import Corpus
 from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
@@ -23,7 +23,7 @@ from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import say
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.facts import CorpusFacts, EngineFacts, HeldOutFacts, RunFacts, Seeds, Status
+from ucurve.storage.facts import CorpusFacts, EngineFacts, RunFacts, Seeds, Status
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
@@ -64,11 +64,7 @@ def train_run(settings: RunRequest) -> None:
 
 
 def _check(settings: RunRequest, processes: Processes, signals: StopSignals) -> tuple[Execution, RunRequest]:
-    """Check what the user gave and choose the engine; one process imports torch only for inputs that are right.
-
-    Returns:
-        The engine, and the settings with the commits of what comes from the hub.
-    """
+    """Choose the engine, and return the settings with the commits of what comes from the hub once they are checked."""
 
     def check() -> RunRequest:
         with signals.at_once():
@@ -78,7 +74,7 @@ def _check(settings: RunRequest, processes: Processes, signals: StopSignals) -> 
             return checked
 
     if processes.size == 1:
-        pinned = check()
+        pinned = check()  # before torch is imported
         return choose_execution(settings, processes), pinned
     execution = choose_execution(settings, processes)
     # They are connected now, so that a mistake found by one ends all. All take the commits that rank 0 found.
@@ -130,6 +126,8 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
 
 def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
     plan, settings, store = run.plan, run.plan.settings, run.store
+    # Runs that read other commits of the hub are other lines of a figure.
+    commits = {"commits": settings.commits} if settings.commits else {}
     return RunFacts(
         name=settings.run_name,
         model=settings.model.name,
@@ -145,10 +143,10 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             tokens=store.length,
             start_tokens_seen=count_start_tokens(plan, store.size),
         ),
-        held_out=HeldOutFacts.model_validate(store.held_out.facts) if store.held_out else None,
+        held_out=store.held_out.facts if store.held_out else None,
         seeds=Seeds(init=settings.seeds.init, data=settings.seeds.data),
         config_sha256=plan.config_sha256,
-        cell_sha256=config_sha256(without_seeds(settings.identity()) | _list_sources(settings)),
+        cell_sha256=config_sha256(without_seeds(settings.identity()) | commits),
         parameters=plan.parameters.as_dict(),
         checkpoint_steps=plan.checkpoint_steps,
         code_revision=code_revision(),
@@ -162,11 +160,6 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
         ),
         commits=settings.commits or None,
     )
-
-
-def _list_sources(settings: RunSettings) -> dict[str, object]:
-    """Return what the run reads from the hub; runs that read other commits are other lines of a figure."""
-    return {"commits": settings.commits} if settings.commits else {}
 
 
 def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:

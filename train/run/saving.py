@@ -32,7 +32,7 @@ class Saver:
 
     Args:
         copied: what the thread writes; None in processes other than rank 0, and where all is written at once.
-        use_checkpoint: what is to be done with the checkpoint of a step when it is whole; every process calls it.
+        use_checkpoint: called in every process with the step of a checkpoint that is whole.
     """
 
     def __init__(
@@ -62,26 +62,22 @@ class Saver:
         """Whether it is time for a state; rank 0 knows."""
         return self._processes.is_rank0 and self._due.passed
 
-    def settle(self) -> None:
-        """Wait until everything is written, and use the checkpoint that is then whole.
-
-        Raises:
-            OSError, RunError: what writing raised, in every process.
-        """
+    def wait(self) -> None:
+        """Wait until everything is written, and use the checkpoint that is then whole; raise the writer's error."""
         if self._writing:
             self._processes.run_on_rank0(self._writer.wait)
         step, self._unused, self._writing = self._unused, None, False
         if step is not None:
             self._use_checkpoint(step)
 
-    def settle_if_written(self) -> None:
-        """Do the same as ``settle``, unless something is still being written."""
+    def poll(self) -> None:
+        """Do the same as ``wait``, unless something is still being written."""
         if self._writing and not any(self._processes.any_rank(not self._writer.idle)):
-            self.settle()
+            self.wait()
 
     def save_state(self, step: int, metrics: "MetricsLog | None") -> None:
         """Save the state after ``step``, which is the current one; rank 0 has the lines of the steps so far."""
-        self.settle()
+        self.wait()
         began = time.monotonic()
         state = self._engine.state()  # gathered from all processes
         self._processes.run_on_rank0(lambda: self._start_state(step, state, metrics, began))
@@ -89,7 +85,7 @@ class Saver:
 
     def save_checkpoint(self, step: int) -> None:
         """Write the checkpoint of ``step``, which is the current one."""
-        self.settle()
+        self.wait()
         self._processes.run_on_rank0(lambda: self._start_checkpoint(step))
         self._writing, self._unused = True, step
 
@@ -114,10 +110,7 @@ class Saver:
         self._writer.start(lambda: self._write_checkpoint(step, held))
 
     def _write_checkpoint(self, step: int, model: PreTrainedModel) -> None:
-        """Write a checkpoint, unless it is there whole and with the same weights.
-
-        A resumed run may find the checkpoint of a step that it repeats.
-        """
+        """Write a checkpoint, unless a resumed run finds it whole and with the same weights."""
         run = self._run
         folder = checkpoint_folder(run.folder, step)
         if folder.exists():

@@ -5,12 +5,16 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from train import evaluation
 from train.config import RunRequest, TrackerSettings
 from ucurve.config import plain
 from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    import trackio
+    import wandb
 
 _AT_CHECKPOINTS = ("accuracy/*", "held_out/*")
 _CHECKPOINT = "checkpoint"  # the step of the checkpoint that values belong to
@@ -19,7 +23,7 @@ _CHECKPOINT = "checkpoint"  # the step of the checkpoint that values belong to
 class Tracker:
     """The run of a tracker that belongs to a run folder; a run that goes on is the same run there."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: "wandb.Run | trackio.Run") -> None:
         self._run = run
 
     def log_step(self, step: int, values: Mapping[str, float]) -> None:
@@ -38,8 +42,8 @@ class Tracker:
 class WandbTracker(Tracker):
     """A run of Weights & Biases, found again by its id. It is offline unless the settings say otherwise.
 
-    Every run folder has a run of its own, also where one process trains several. Weights & Biases drops what is sent
-    for a step before its last one; values of checkpoints are therefore drawn over a step of their own.
+    Every run folder has its own run, also where one process trains several. Weights & Biases drops what is sent for a
+    step before its last one; values of checkpoints are therefore drawn over their own steps.
     """
 
     def __init__(self, settings: RunRequest, run: Path) -> None:

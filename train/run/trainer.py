@@ -4,7 +4,6 @@ import contextlib
 import math
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +29,7 @@ from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, say
 from ucurve.storage.facts import RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import (
-    HELD_OUT,
-    MANIFEST,
-    METRICS,
-    checkpoint_folder,
-    refuse_faults,
-)
+from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
 
 
 class Trainer:
@@ -57,7 +50,6 @@ class Trainer:
         Raises:
             DivergedError: when a loss is not finite, with the state of the last good step saved.
             Interrupted: on a signal or Ctrl-C, with the state of the last step saved.
-            RunError: when the run cannot continue.
         """
         scheduled = set(self._plan.checkpoint_steps)
         done = self._restore()
@@ -80,22 +72,22 @@ class Trainer:
                     result = self._engine.step(batch.share, rate, step)
                 except DivergedError:
                     saver.save_state(step - 1, metrics)
-                    saver.settle()
+                    saver.wait()
                     raise
                 if log is not None:
                     log.write(step, batch.windows, result, rate, time.monotonic() - started)
                 if step in scheduled:
                     saver.save_checkpoint(step)
-                saver.settle_if_written()
+                saver.poll()
                 save, stop = self._processes.any_rank(saver.state_due, self._signals.requested)
                 if save or stop:
                     saver.save_state(step, metrics)
                 if stop and step < self._plan.steps:
-                    saver.settle()
+                    saver.wait()
                     (by_hand,) = self._processes.any_rank(self._signals.by_hand)
                     note = f"the state after step {step} is kept, the same command goes on"
                     raise self._signals.interruption(note, by_hand)
-            saver.settle()
+            saver.wait()
             self._processes.run_on_rank0(lambda: self._finish(log))
 
     def _build_model(self) -> PreTrainedModel:
@@ -164,7 +156,7 @@ class StepLog:
         self._bar.__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.__exit__(*error)
         with contextlib.suppress(OSError):  # a full disk must not keep the tracker from being closed
             self.metrics.close()
@@ -191,12 +183,7 @@ class StepLog:
 
 
 def check_logs(run: Path, facts: RunFacts) -> None:
-    """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``.
-
-    Raises:
-        RunError: naming the file.
-        DamagedError: likewise.
-    """
+    """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``."""
     path, advice = run / METRICS, "restore it from a copy"
     if not (path.is_file() and sha256_file(path) == facts.metrics_sha256):
         raise RunError(f"{path}: not what was written; {advice}")
@@ -204,12 +191,7 @@ def check_logs(run: Path, facts: RunFacts) -> None:
 
 
 def check_checkpoints(run: Path, plan: Plan) -> None:
-    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again.
-
-    Raises:
-        RunError: naming the checkpoints.
-        DamagedError: naming a manifest that is not what was written.
-    """
+    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again."""
     folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:

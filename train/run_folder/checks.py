@@ -81,7 +81,7 @@ def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -
         UserError: giving both hashes.
     """
     folder = settings.folder
-    held_out = store.held_out.facts["sha256"] if store.held_out else ""
+    held_out = store.held_out.facts.sha256 if store.held_out else ""
     then_and_now = {
         "was trained on other data: data_sha256": (facts.data_sha256, store.sha256),
         "has another held-out text: held_out.sha256": (facts.held_out.sha256 if facts.held_out else None, held_out),

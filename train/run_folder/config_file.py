@@ -89,7 +89,7 @@ def recall_settings(request: RunRequest) -> RunSettings | None:
         return None
     before = read_configuration(request.folder)
     tokens = before.get("tokens")
-    return request.settle(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
+    return request.with_tokens(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
 
 
 def _with_paths(values: Configuration, change: Callable[[str], str]) -> Configuration:

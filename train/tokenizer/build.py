@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
@@ -19,25 +19,23 @@ from ucurve.progress import say
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class TokenizerSettings:
-    """Which tokenizer.
+    """Which tokenizer: ``char``, ``word`` and ``bpe`` are trained on the corpus, ``hub`` is one that exists.
 
     Attributes:
-        kind: ``char``, ``word`` and ``bpe`` are trained on the corpus; ``hub`` is one that exists.
-        name: the tokenizer in the names of runs.
         vocab_size: tokens at most for ``word`` and ``bpe``. For ``char``, and ``hub`` with an id on the hub, only the
             size that a dry run expects of a tokenizer not built yet.
-        coverage: for ``char`` and ``word``: the commonest characters that make this share of the text are tokens;
-            None for every character seen at least twice. All others are unknown.
-        path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub.
-        revision: branch, tag or commit of that id; None for the newest.
-        commit: the one that ``pin_tokenizer`` found for an id on the hub; no key of conf/tokenizer/. None for a folder,
-            and for a run folder written before commits were recorded.
+        coverage: for ``char`` and ``word``: see ``Survey.choose_characters``.
+        path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub, of which ``revision`` is a branch,
+            tag or commit, and ``commit``, no key of conf/tokenizer/, what ``pin_tokenizer`` found.
     """
 
     kind: Literal["char", "word", "bpe", "hub"]
@@ -64,11 +62,10 @@ class TokenizerSettings:
 
 
 def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
-    """Build a tokenizer unless it is there already.
+    """Build a tokenizer unless it is there already; the name of its folder has a hash of settings and corpus.
 
-    The folder is ``<folder_root>/<name>-<data name>-<8 hex digits>``; the digits come from the settings and the
-    content of the corpus. It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Processes
-    that need the same tokenizer build it once.
+    It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Processes that need the same
+    tokenizer build it once.
     """
     corpus = Corpus(corpus_settings)
     folder = _folder(settings, corpus, folder_root)
@@ -90,11 +87,7 @@ def check_tokenizer(settings: TokenizerSettings) -> None:
 
 
 def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> TokenizerSettings:
-    """Find the commit of a tokenizer of the hub and fetch its files; other tokenizers have none.
-
-    Args:
-        online: whether the hub may be asked; without it a commit that its cache does not know stays None.
-    """
+    """Find the commit of a tokenizer of the hub and fetch its files; offline, an unknown commit stays None."""
     if settings.path is None:
         return settings
     if isinstance(_source(settings), dict):
@@ -111,11 +104,7 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
 
 
 def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tuple[int, str]:
-    """Return the size of a vocabulary without building or fetching anything, and a note on where it comes from.
-
-    Args:
-        folder: as ``find_tokenizer`` returns it.
-    """
+    """Return the size of a vocabulary, of the folder that ``find_tokenizer`` found or else expected, with a note."""
     if folder is not None:
         return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
     if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
@@ -139,16 +128,16 @@ def find_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings,
 
 def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
     size = settings.vocab_size if settings.kind in ("word", "bpe") else None
-    parts = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
-    if settings.kind in _CHARACTER_KINDS:  # a folder named without it has every character, by an older rule
+    parts: list[object] = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
+    if settings.kind in _CHARACTER_KINDS:
         parts.append({"coverage": settings.coverage})
-    if settings.kind == "hub":  # a folder named without it may have the ids of another class
+    if settings.kind == "hub":  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
         parts.append({"ids": TOKENIZER})
     key = sha256_json(parts)
     return root / f"{settings.name}-{corpus.settings.run_name}-{key[:8]}"
 
 
-def _source(settings: TokenizerSettings) -> Any:
+def _source(settings: TokenizerSettings) -> str | list[str] | dict[str, str] | None:
     """Identify a tokenizer that is not trained here: a folder by its content, another by id and commit on the hub."""
     if settings.path is None:
         return None
@@ -180,13 +169,18 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
     statistics = tokenizer_statistics(load_tokenizer(folder), found)
     if settings.kind in _CHARACTER_KINDS:
         statistics["unknown"] = asdict(_count_unknown(tokenizer, found))
-    facts = {"kind": settings.kind, "name": settings.name, "data": corpus.settings.run_name, "source": settings.path}
+    facts: dict[str, object] = {
+        "kind": settings.kind,
+        "name": settings.name,
+        "data": corpus.settings.run_name,
+        "source": settings.path,
+    }
     if settings.commit is not None:
         facts["commit"] = settings.commit
     write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})
 
 
-def _count_unknown(tokenizer: Any, found: Survey) -> UnknownCharacters:
+def _count_unknown(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> UnknownCharacters:
     """Count the characters that have no token, and log them."""
     unknown = found.count_unknown(tokenizer.get_vocab())
     if unknown.kinds:

@@ -25,24 +25,18 @@ def contains_han(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over a corpus found.
-
-    Attributes:
-        counts: how often each character occurs, the commonest first, equally common ones by code point.
-        sample: documents spread evenly over the corpus, in order.
-    """
+    """What one pass over a corpus found."""
 
     documents: int
     characters: int
-    counts: dict[str, int]
-    sample: tuple[str, ...]
+    counts: dict[str, int]  # of each character, the commonest first, equally common ones by code point
+    sample: tuple[str, ...]  # documents spread evenly over the corpus, in order
 
     def choose_characters(self, coverage: float | None) -> list[str]:
         """Return the characters that become tokens, the commonest first.
 
-        Args:
-            coverage: None for every character seen at least twice; otherwise the fewest characters that together
-                make at least this share of the text, so that 1 is every character.
+        These are the fewest that together make at least the share ``coverage`` of the text, so that 1 is every
+        character; without a coverage, every character seen at least twice.
         """
         if coverage is None:
             return [character for character, count in self.counts.items() if count >= _LEAST_COUNT]
@@ -63,26 +57,17 @@ class Survey:
 
 @dataclass(frozen=True)
 class UnknownCharacters:
-    """Characters of a corpus that a tokenizer does not know.
-
-    Attributes:
-        kinds: different characters.
-        characters: how often they occur together.
-        share: of all characters of the corpus.
-    """
+    """Characters of a corpus that a tokenizer does not know: different ones, and how often they occur together."""
 
     kinds: int
     characters: int
-    share: float
+    share: float  # of all characters of the corpus
 
 
 def survey(documents: Iterable[str], sample_characters: int) -> Survey:
     """Count the characters of a corpus and keep a sample, in memory that does not grow with the corpus.
 
-    Args:
-        documents: the documents, or parts of long ones, read once.
-        sample_characters: size of the sample at most (a document of any size is kept). The sample is all of them when
-            they fit, else every second, every fourth and so on.
+    The sample has at most so many characters, or one document: every document, every second, every fourth and so on.
     """
     counts = np.zeros(CODE_POINTS, dtype=np.int64)
     kept: list[str] = []

@@ -1,18 +1,21 @@
 """A tokenizer's folder: the files that count, its report, and the token that separates documents."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import fetch, load_tokenizer
 from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER_FILES, UNIGRAM_COUNTS
 from ucurve.storage.files import is_leftover, read_json_or_empty, sha256_file
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 HUB_PATTERNS = ("*.json", *TOKENIZER_FILES)  # what is fetched of a tokenizer on the hub
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 
 
-def end_of_document(tokenizer: Any) -> int:
+def end_of_document(tokenizer: "PreTrainedTokenizerBase") -> int:
     """Return the id of the token that precedes every document: eos, else bos, else sep, else cls."""
     for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
         if number is not None:
@@ -35,12 +38,8 @@ def read_statistics(folder: Path) -> dict[str, Any]:
     return read_json_or_empty(folder / STATISTICS)
 
 
-def load_foreign(path: str, revision: str | None = None) -> Any:
-    """Load a tokenizer that exists, changed in one thing only: text is never read as a special token.
-
-    Args:
-        path: a local folder, or ``owner/name`` on the hub.
-    """
+def load_foreign(path: str, revision: str | None = None) -> "PreTrainedTokenizerBase":
+    """Load a tokenizer of a local folder or of the hub, so that text is never read as a special token."""
     folder = Path(path).expanduser()
     tokenizer = load_tokenizer(folder if folder.is_dir() else _fetch(path, revision), split_special_tokens=True)
     end_of_document(tokenizer)

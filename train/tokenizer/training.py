@@ -6,13 +6,16 @@ special token is ever added to it: the end-of-document token ``<eos>`` (id 0) is
 
 import threading
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from train.tokenizer.characters import HAN, Survey
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"
 _BYTES = 256
@@ -31,11 +34,7 @@ _PIECES = f"[{HAN}]+|[\\p{{L}}\\p{{M}}&&[^{HAN}]]+|[\\p{{N}}&&[^{HAN}]]+|[^\\p{{
 
 
 def train(kind: str, found: Survey, vocab_size: int | None, coverage: float | None = None) -> Tokenizer:
-    """Train the tokenizer of a kind (``char``, ``word`` or ``bpe``) on what a survey of the corpus found.
-
-    Args:
-        coverage: which characters are tokens of ``char`` and ``word`` (see ``Survey.choose_characters``).
-    """
+    """Train the tokenizer of a kind (``char``, ``word`` or ``bpe``) on what a survey of the corpus found."""
     if kind == "char":
         return train_char(found, coverage)
     assert vocab_size is not None, "settings require a size for kinds that merge"
@@ -109,7 +108,7 @@ def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
     return tokenizer
 
 
-def as_transformers(tokenizer: Tokenizer) -> Any:
+def as_transformers(tokenizer: Tokenizer) -> "PreTrainedTokenizerFast":
     """Wrap a trained tokenizer as the class that ``AutoTokenizer`` loads."""
     from transformers import PreTrainedTokenizerFast
 
@@ -124,7 +123,7 @@ def as_transformers(tokenizer: Tokenizer) -> Any:
     )
 
 
-def _learn(tokenizer: Tokenizer, found: Survey, trainer: Any) -> None:
+def _learn(tokenizer: Tokenizer, found: Survey, trainer: trainers.Trainer) -> None:
     """Train on a survey's sample, in a thread, so that the main one can answer a signal within the minute it takes."""
     done: Future[None] = Future()
 
@@ -140,7 +139,7 @@ def _learn(tokenizer: Tokenizer, found: Survey, trainer: Any) -> None:
     done.result()
 
 
-def _trainer(vocab_size: int, special_tokens: list[str], alphabet: list[str], **more: Any) -> Any:
+def _trainer(vocab_size: int, special_tokens: list[str], alphabet: list[str], **more: Any) -> trainers.BpeTrainer:
     return trainers.BpeTrainer(
         vocab_size=vocab_size,
         min_frequency=_LEAST_PAIR_COUNT,

@@ -1,50 +1,50 @@
-"""The bytes that the tokens of a vocabulary stand for, and the counts of ZhoBLiMP's Table 4."""
+"""The bytes of each token of a vocabulary, and the counts of ZhoBLiMP's Table 4."""
 
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from train.tokenizer.characters import contains_han
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _SPACE_MARK = "\u2581"
 
 
-def vocabulary_size(tokenizer: Any) -> int:
+def vocabulary_size(tokenizer: "PreTrainedTokenizerBase") -> int:
     """Return how many rows an embedding needs: one more than the largest token id."""
     ids: list[int] = list(tokenizer.get_vocab().values())
     return max(len(tokenizer), max(ids) + 1)
 
 
-def token_bytes(tokenizer: Any) -> NDArray[np.int32]:
-    """Return the UTF-8 bytes that each token stands for, shape [vocabulary].
+def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
+    """Return how many UTF-8 bytes of text each token is, shape [vocabulary].
 
     A byte token and a SentencePiece space mark have 1 byte; special and unknown tokens and unused ids have 0.
     """
     return np.array([len(content or b"") for content in token_contents(tokenizer)], dtype=np.int32)
 
 
-def count_tokens(tokenizer: Any) -> dict[str, int]:
+def count_tokens(tokenizer: "PreTrainedTokenizerBase") -> dict[str, int]:
     """Count the tokens of a vocabulary as Table 4 of ZhoBLiMP does.
 
-    A space at a token's edge is not counted as a character of it, and a token that is not complete UTF-8 text contains
-    no Chinese character.
-
-    Returns:
-        ``all``; ``single_character``, those that are one Chinese character; ``multi_character``, longer ones that
-        contain one.
+    ``single_character`` are those that are one Chinese character, ``multi_character`` longer ones that contain one. A
+    space at a token's edge is not counted as a character of it, and a token that is not complete UTF-8 text contains no
+    Chinese character.
     """
     lengths = [_han_length(content) for content in token_contents(tokenizer)]
     single, multi = sum(n == 1 for n in lengths), sum(n > 1 for n in lengths)
     return {"all": len(lengths), "single_character": single, "multi_character": multi}
 
 
-def token_contents(tokenizer: Any) -> list[bytes | None]:
-    """Return, by token id, the bytes each token stands for; None for special and unknown tokens and for unused ids."""
+def token_contents(tokenizer: "PreTrainedTokenizerBase") -> list[bytes | None]:
+    """Return the bytes of text of each token, by id; None for special and unknown tokens and for unused ids."""
     contents: list[bytes | None] = [None] * vocabulary_size(tokenizer)
     decode = _choose_decoder(tokenizer)
     added = dict(tokenizer.added_tokens_decoder)
@@ -64,7 +64,7 @@ def _han_length(content: bytes | None) -> int:
     return len(text) if contains_han(text) else 0
 
 
-def _choose_decoder(tokenizer: Any) -> Callable[[str], bytes]:
+def _choose_decoder(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], bytes]:
     kinds, marks = _decoder_kinds(tokenizer), _byte_marks()
     if "ByteLevel" in kinds:
         return lambda token: bytes(marks[mark] for mark in token)
@@ -82,7 +82,7 @@ def _sentence_piece(token: str) -> bytes:
     return bytes([int(byte[1], 16)]) if byte else token.replace(_SPACE_MARK, " ").encode()
 
 
-def _decoder_kinds(tokenizer: Any) -> set[str]:
+def _decoder_kinds(tokenizer: "PreTrainedTokenizerBase") -> set[str]:
     if tokenizer.is_fast:
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
         return {part["type"] for part in decoder.get("decoders", [decoder]) if part}
@@ -96,7 +96,7 @@ def _decoder_kinds(tokenizer: Any) -> set[str]:
 
 
 def _byte_marks() -> dict[str, int]:
-    """Map the stand-ins of byte-level BPE to bytes: printable Latin-1 is itself, the others follow from U+0100."""
+    """Map the characters that byte-level BPE uses to bytes: printable Latin-1 to itself, the others from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}

@@ -1,7 +1,7 @@
-"""The tokenizer of ``tokenizer.json``, whatever class the folder names.
+"""The tokenizer of ``tokenizer.json``, independent of the class that the folder names.
 
-From version 5 on, transformers builds a class that ``tokenizer_config.json`` or ``config.json`` names anew: it takes
-the vocabulary of the file and has a normalizer and a pre-tokenizer of its own, so that texts get other ids than those
+From version 5 on, transformers builds the class that ``tokenizer_config.json`` or ``config.json`` names: it takes the
+vocabulary of the file and has a normalizer and a pre-tokenizer of its own, so that texts get other ids than those
 the model was trained with (issues 45812 and 45920 of transformers). Here text is encoded by the tokenizer of the file
 itself, and only what the file does not hold is taken from elsewhere: which tokens begin and end a text, the chat
 template, and so on.
@@ -9,23 +9,23 @@ template, and so on.
 
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ucurve.errors import UserError
 from ucurve.huggingface.foreign_code import configuration, tokenizer_class, tokenizer_settings
 from ucurve.huggingface.tokenizer_files import TOKENIZER
 from ucurve.storage.files import read_json_or_empty
 
-_PLACEHOLDERS = {
-    "RoFormerTokenizer": "BertPreTokenizer"
-}  # a class that splits words by Python code: what its files have
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+# A class that splits words by Python code, which the file cannot hold: the splitter that its files have instead.
+_PLACEHOLDERS = {"RoFormerTokenizer": "BertPreTokenizer"}
 
 
 def is_whole(folder: Path) -> bool:
-    """Tell whether a folder has a ``tokenizer.json`` that is all of its tokenizer.
-
-    RoFormer's words come from a program, which the file cannot hold; another is saved in its place.
-    """
+    """Tell whether a folder has a ``tokenizer.json`` that is all of its tokenizer."""
     path, placeholder = folder / TOKENIZER, _PLACEHOLDERS.get(_class_name(folder).removesuffix("Fast"))
     if not path.is_file() or placeholder is None:
         return path.is_file()
@@ -33,28 +33,26 @@ def is_whole(folder: Path) -> bool:
     return not isinstance(splitter, dict) or splitter.get("type") != placeholder
 
 
-def usual_special_tokens(folder: Path, backend: Any) -> dict[str, str]:
+def usual_special_tokens(folder: Path, backend: "Tokenizer") -> dict[str, str]:
     """Return the special tokens that a class has where no file names them, as far as they are in the vocabulary.
 
-    Older folders, such as those of GPT-2 and BERT, name a class or a type of model and no special token.
-
-    Args:
-        backend: the ``tokenizers.Tokenizer`` of the file.
-
-    Returns:
-        By key of ``tokenizer_config.json``, such as ``bos_token``. A key that is null there is not among them.
+    Older folders, such as those of GPT-2 and BERT, name a class or a type of model and no special token. The keys are
+    those of ``tokenizer_config.json``, such as ``bos_token``; one that is null there is left out.
     """
+    from transformers import PreTrainedTokenizerBase
+
+    roles = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
     found, settings = tokenizer_class(_class_name(folder)), tokenizer_settings(folder)
     usual = inspect.signature(found).parameters if isinstance(found, type) else {}
     named = set(settings)
     if "added_tokens_decoder" not in settings:  # otherwise transformers reads this older file no more
         named |= set(read_json_or_empty(folder / "special_tokens_map.json"))
-    tokens = {key: str(usual[key].default) for key in _roles() if key in usual and key not in named}
+    tokens = {key: str(usual[key].default) for key in roles if key in usual and key not in named}
     return {key: token for key, token in tokens.items() if backend.token_to_id(token) is not None}
 
 
-def stand_in(backend: Any) -> Any:
-    """Return a ``tokenizers.Tokenizer`` without tokens, which a class can be made with before ``encode_by``.
+def stand_in(backend: "Tokenizer") -> "Tokenizer":
+    """Return a tokenizer without tokens, which a class can be made with before ``encode_by``.
 
     The class takes its padding token from it where no file names one; it copies what it is made with.
     """
@@ -68,13 +66,13 @@ def stand_in(backend: Any) -> Any:
     return empty
 
 
-def encode_by(tokenizer: Any, backend: Any, folder: Path) -> None:
+def encode_by(tokenizer: "PreTrainedTokenizerFast", backend: "Tokenizer", folder: Path) -> None:
     """Let a tokenizer encode and decode by the one of the file, extended by the special tokens that it lacks.
 
     Args:
-        tokenizer: a ``PreTrainedTokenizerFast`` with the ``stand_in``, which has the tokens that the folder's other
-            files name. What they say about tokens that are in the file as well is without effect.
-        backend: the ``tokenizers.Tokenizer`` of the file.
+        tokenizer: with the ``stand_in``; it has the tokens that the folder's other files name. What they say about
+            tokens that are in the file as well is without effect.
+        backend: the tokenizer of the file.
     """
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]
@@ -96,9 +94,3 @@ def _class_name(folder: Path) -> str:
     config = configuration(folder)
     named = tokenizer_settings(folder).get("tokenizer_class") or config.get("tokenizer_class")
     return str(named or TOKENIZER_MAPPING_NAMES.get(str(config.get("model_type"))))
-
-
-def _roles() -> list[str]:
-    from transformers import PreTrainedTokenizerBase
-
-    return list(PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES)

@@ -5,10 +5,10 @@ broken passes: loading says what is wrong with it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ucurve.errors import UserError
 from ucurve.huggingface.model_files import refuse_adapter, refuse_more_layers, refuse_pointers
@@ -49,11 +49,7 @@ def check_tokenizer(folder: Path) -> None:
 
 
 def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors") -> None:
-    """Refuse a model that transformers does not have, and weights in another form than asked for or with fewer layers.
-
-    Args:
-        auto_class: the class that is to load it, such as ``AutoModelForCausalLM``.
-    """
+    """Refuse a model that transformers lacks, and weights of another form than asked for or with fewer layers."""
     config = configuration(folder)
     _check_weights(folder, config, weights)
     refuse_more_layers(folder, config, folder.glob(WEIGHT_FILES[weights]))
@@ -72,7 +68,7 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
         )
 
 
-def _check_class(path: Path, name: Any) -> None:
+def _check_class(path: Path, name: object) -> None:
     from transformers import PreTrainedTokenizerBase
 
     found = tokenizer_class(name)
@@ -81,7 +77,7 @@ def _check_class(path: Path, name: Any) -> None:
         raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 
 
-def tokenizer_class(name: Any) -> Any:
+def tokenizer_class(name: object) -> object:
     """Return what transformers has under the name of a tokenizer class, or None."""
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
@@ -89,13 +85,13 @@ def tokenizer_class(name: Any) -> Any:
         return tokenizer_class_from_name(name) if isinstance(name, str) else None
 
 
-def _has_tokenizer(name: Any, model_type: Any) -> bool:
+def _has_tokenizer(name: object, model_type: object) -> bool:
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
     return tokenizer_class(name) is not None if name else model_type in TOKENIZER_MAPPING_NAMES
 
 
-def _lacking(config: dict[str, Any], auto_class: str) -> str | None:
+def _lacking(config: Mapping[str, object], auto_class: str) -> str | None:
     """Say what transformers does not have of a model whose folder brings code, or nothing when it has all."""
     import transformers
     from transformers.models.auto import modeling_auto
@@ -108,12 +104,14 @@ def _lacking(config: dict[str, Any], auto_class: str) -> str | None:
     kind, known = kinds.get(auto_class, ("", (model_type,)))
     if model_type not in known:
         return f"{kind} model of model_type {model_type!r}"
-    unknown = [name for name in config.get("architectures") or [] if name not in dir(transformers)]
+    architectures = config.get("architectures")
+    named = architectures if isinstance(architectures, list) else []
+    unknown = [name for name in named if name not in dir(transformers)]
     return f"architecture {_names(unknown)}" if unknown else None
 
 
-def _check_weights(folder: Path, config: dict[str, Any], weights: Weights) -> None:
-    """Refuse weights that lie elsewhere or in other files: neither would be what the hash of the weights is of."""
+def _check_weights(folder: Path, config: Mapping[str, object], weights: Weights) -> None:
+    """Refuse weights outside the folder or in other files, which the hash of the weights would not cover."""
     named = config.get("transformers_weights")
     if named is not None and not (weights == "safetensors" and _WEIGHTS_OR_INDEX.fullmatch(str(named))):
         raise UserError(
@@ -132,8 +130,8 @@ def _shards(index: Path) -> list[str]:
     return sorted({str(name) for name in files.values()}) if isinstance(files, dict) else []
 
 
-def _kernels(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield, from all depths of a configuration, the keys whose value names a kernel of the hub (``owner/name``)."""
+def _kernels(value: object) -> Iterator[tuple[str, str]]:
+    """Yield the keys at any depth of a configuration whose value names a kernel of the hub (``owner/name``)."""
     if isinstance(value, list):
         for inner in value:
             yield from _kernels(inner)
@@ -144,17 +142,17 @@ def _kernels(value: Any) -> Iterator[tuple[str, str]]:
             yield from _kernels(inner)
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [str(text) for text in (value.values() if isinstance(value, dict) else [value])]
 
 
-def _names(auto_map: Any) -> str:
+def _names(auto_map: object) -> str:
     values = auto_map.values() if isinstance(auto_map, dict) else auto_map if isinstance(auto_map, list) else [auto_map]
     flat = [name for value in values for name in (value if isinstance(value, list) else [value]) if name]
     return ", ".join(dict.fromkeys(map(str, flat)))
 
 
-def configuration(folder: Path) -> dict[str, Any]:
+def configuration(folder: Path) -> dict[str, object]:
     """Return ``config.json`` as transformers reads it, empty where it is missing or broken."""
     from transformers import PreTrainedConfig
 
@@ -164,7 +162,7 @@ def configuration(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def tokenizer_settings(folder: Path) -> dict[str, Any]:
+def tokenizer_settings(folder: Path) -> dict[str, object]:
     """Return ``tokenizer_config.json`` as transformers reads it, empty where it is missing or broken."""
     from transformers.models.auto.tokenization_auto import get_tokenizer_config
 

@@ -1,10 +1,9 @@
-"""Folders that look like a model and are none, told by their files before anything is built or loaded."""
+"""Refuses folders that look like a model but hold none, by their files, before anything is built or loaded."""
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from ucurve.errors import UserError
 from ucurve.storage.files import read_json_or_empty
@@ -44,13 +43,8 @@ def only_gguf(folder: Path) -> str:
     )
 
 
-def refuse_more_layers(folder: Path, config: dict[str, Any], files: Iterable[Path]) -> None:
-    """Refuse a number of layers that the weights cannot have, before as many layers are built.
-
-    Args:
-        config: content of ``config.json``.
-        files: the weights.
-    """
+def refuse_more_layers(folder: Path, config: Mapping[str, object], files: Iterable[Path]) -> None:
+    """Refuse a number of layers in ``config.json`` that the weights cannot have, before as many layers are built."""
     tensors = [_count_tensors(file) for file in files]
     held = sum(number or 0 for number in tensors)
     for key, layers in _integers(config) if tensors and None not in tensors else ():
@@ -67,7 +61,7 @@ def _is_pointer(file: Path) -> bool:
     return file.read_bytes().startswith(_POINTER)
 
 
-def _integers(value: Any) -> Iterator[tuple[str, int]]:
+def _integers(value: object) -> Iterator[tuple[str, int]]:
     """Yield the whole numbers of a configuration and of its parts, such as ``text_config``, with their keys."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if isinstance(inner, int):

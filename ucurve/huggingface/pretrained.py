@@ -1,7 +1,7 @@
 """The one place where anything in a form of Hugging Face is loaded: tokenizers, models, data sets, files of the hub.
 
 No code that comes with them ever runs, and nobody is asked whether it may. Every call that could run such code or
-unpickle a file stands here; ``tests/test_foreign_code.py`` finds calls anywhere else. ``trust_remote_code=False`` is
+unpickle a file is here; ``tests/test_foreign_code.py`` finds calls anywhere else. ``trust_remote_code=False`` is
 passed each time, ``ucurve.huggingface.foreign_code`` refuses before what that argument does not reach. Two things need
 no check: a chat template is rendered by transformers in a sandbox of Jinja, which has neither files nor modules, and
 ``datasets`` refuses data sets with a script of their own.
@@ -9,10 +9,10 @@ no check: a chat template is rendered by transformers in a sandbox of Jinja, whi
 The libraries are imported when they are needed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ucurve.errors import UserError
 from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
@@ -26,6 +26,9 @@ from ucurve.huggingface.tokenizer_files import (
 )
 from ucurve.storage.files import read_json_or_empty
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 ModelClass = Literal["AutoModelForCausalLM", "AutoModelForMaskedLM", "GPTNeoXForCausalLM"]
 
 
@@ -36,18 +39,9 @@ def fetch(
     kind: Literal["model", "dataset"] = "model",
     online: bool = True,
 ) -> Path:
-    """Fetch files of a repository of the hub, or find them in its cache; nothing is loaded from them.
+    """Fetch files of a repository of the hub (``owner/name``) and return their folder, which is named after the commit.
 
-    Args:
-        name: ``owner/name``.
-        revision: branch, tag or commit; None for the newest.
-        online: whether the hub may be asked; otherwise only its cache is.
-
-    Returns:
-        The folder they are in, which is named after the commit.
-
-    Raises:
-        Exception: an error of the hub's client, when it does not have them.
+    The revision is a branch, tag or commit; None is the newest. Errors are those of several libraries.
     """
     from huggingface_hub import snapshot_download
 
@@ -57,14 +51,10 @@ def fetch(
     return Path(folder)
 
 
-def load_tokenizer(folder: Path, **options: bool) -> Any:
+def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
     """Load the tokenizer of a local folder; its ids are those of ``tokenizer.json`` where there is one.
 
-    Args:
-        options: of the tokenizer, such as ``split_special_tokens``.
-
-    Returns:
-        A ``PreTrainedTokenizerBase``; what it saves names no code, even where the folder did.
+    What it saves names no code, even where the folder did.
     """
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
@@ -81,25 +71,25 @@ def load_tokenizer(folder: Path, **options: bool) -> Any:
     return tokenizer
 
 
-def _load_file(folder: Path, **options: Any) -> Any:
-    """Load the tokenizer of ``tokenizer.json``, whatever class the folder names."""
+def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
+    """Load the tokenizer of ``tokenizer.json``, which may be another than the class that the folder names builds."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
     backend = Tokenizer.from_file(str(folder / TOKENIZER))
     options |= usual_special_tokens(folder, backend)
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(
+    tokenizer: PreTrainedTokenizerFast = PreTrainedTokenizerFast.from_pretrained(
         folder, local_files_only=True, trust_remote_code=False, tokenizer_object=stand_in(backend), **options
     )
     encode_by(tokenizer, backend, folder)
     return tokenizer
 
 
-def _load_class(folder: Path, **options: Any) -> Any:
+def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
     """Load a tokenizer by the class that its folder names."""
     from transformers import AutoTokenizer, LlamaTokenizer
 
-    loader: Any = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer
+    loader = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer
     tokenizer = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
     names = tokenizer.vocab_files_names.values()
     if names and not any((folder / name).is_file() for name in (*VOCABULARY_FILES, *names)):
@@ -134,16 +124,11 @@ def _is_bare_sentencepiece(folder: Path) -> bool:
 
 
 def load_model(
-    folder: Path, model_class: ModelClass, weights: Weights = "safetensors", **options: Any
-) -> tuple[Any, dict[str, Any]]:
-    """Load a model from the files of a local folder.
+    folder: Path, model_class: ModelClass, weights: Weights = "safetensors", **options: object
+) -> tuple["PreTrainedModel", dict[str, Collection[str]]]:
+    """Load a model of a local folder; return it with what transformers reports of keys that are missing or left over.
 
-    Args:
-        weights: the form they are read from; of ``bin`` files, torch unpickles nothing but tensors.
-        options: of its ``from_pretrained``.
-
-    Returns:
-        A ``PreTrainedModel``, and what transformers reports of keys that are missing or left over.
+    Of ``bin`` files, torch unpickles nothing but tensors. The options are those of ``from_pretrained``.
     """
     import transformers
 
@@ -161,29 +146,18 @@ def load_model(
 
 def load_rows(
     source: str, part: str | None, split: str, streaming: bool = False, revision: str | None = None
-) -> Iterable[Any]:
-    """Load the rows of a data set of the hub.
-
-    Args:
-        revision: branch, tag or commit; None for the newest.
-
-    Raises:
-        Exception: an error of ``datasets`` or of its transports, when the data set cannot be read, or has a script.
-    """
+) -> Iterable[dict[str, Any]]:
+    """Load the rows of a data set of the hub; a script in it is refused. Errors are those of several libraries."""
     import datasets
 
-    rows: Iterable[Any] = datasets.load_dataset(
+    rows: Iterable[dict[str, Any]] = datasets.load_dataset(
         source, part, split=split, streaming=streaming, revision=revision, trust_remote_code=False
     )
     return rows
 
 
 def data_set_parts(source: str, revision: str | None = None) -> list[str]:
-    """Return the names of the parts of a hub data set (its configurations), sorted.
-
-    Raises:
-        Exception: an error of ``datasets``, when the data set cannot be read, or has a script.
-    """
+    """Return the names of the parts of a hub data set (its configurations), sorted; errors as for ``load_rows``."""
     import datasets
 
     return sorted(datasets.get_dataset_config_names(source, revision=revision))
@@ -191,10 +165,8 @@ def data_set_parts(source: str, revision: str | None = None) -> list[str]:
 
 @contextmanager
 def _never_asking() -> Iterator[None]:
-    """Let transformers refuse at once where it would ask on the terminal.
-
-    It does not pass ``trust_remote_code`` on to the parts of a composite model, and would ask again for each.
-    """
+    """Let transformers refuse at once where it would ask on the terminal."""
+    # It does not pass ``trust_remote_code`` on to the parts of a composite model, and would ask again for each.
     from transformers import dynamic_module_utils as dynamic
 
     before = dynamic.TIME_OUT_REMOTE_CODE

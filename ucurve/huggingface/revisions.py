@@ -17,17 +17,10 @@ def find_commit(
     patterns: Sequence[str] = ("README.md", ".gitattributes"),  # every repository has one of them
     online: bool = True,
 ) -> str:
-    """Return the commit that a revision is, and fetch some files of it.
+    """Return the commit that a revision of ``owner/name`` is, and fetch some files of it; None is ``main``.
 
     Where the hub is out of reach, its cache answers: with the commit that the revision was when those files were last
     fetched. A process asks once, so that all runs of a grid read the same commit.
-
-    Args:
-        name: ``owner/name``.
-        revision: branch, tag or commit; None for ``main``.
-
-    Raises:
-        Exception: an error of the hub's client, when neither the hub nor its cache knows the revision.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError

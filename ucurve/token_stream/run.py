@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import NonNegativeInt, PositiveInt
-from pydantic.dataclasses import dataclass as checked
+from typing import Any
 
 from ucurve.errors import UserError, missing_folder
 from ucurve.storage.facts import own_faults, read_run_facts
@@ -15,70 +13,31 @@ from ucurve.token_stream.store import INDEX, TokenStore, is_complete_store, open
 from ucurve.yaml_files import read_yaml
 
 
-@checked(frozen=True)
-class _Batch:
-    sequences: PositiveInt
-    length: PositiveInt
-
-
-@checked(frozen=True)
-class _Seeds:
-    data: NonNegativeInt
-
-
-@checked(frozen=True)
-class _Paths:
-    cache: str
-
-
-@checked(frozen=True)
-class _Configuration:
-    """The keys of ``config.yaml`` that decide on the order of the tokens and on where they lie."""
-
-    tokens: PositiveInt
-    batch: _Batch
-    seeds: _Seeds
-    paths: _Paths
-
-
 @dataclass(frozen=True)
 class RunTokens:
-    """What a run folder says of the tokens that the run is trained on.
-
-    Attributes:
-        data_sha256: of the token stream.
-        seed: of the order.
-        length: tokens of a training sequence.
-        sequences: in a global batch.
-        tokens: the budget of the run.
-        cache: the run's own folder of token streams.
-    """
+    """What a run folder says of the tokens that the run is trained on."""
 
     run: Path
     data_sha256: str
-    seed: int
-    length: int
-    sequences: int
-    tokens: int
-    cache: Path
+    seed: int  # of the order
+    length: int  # tokens of a training sequence
+    sequences: int  # in a global batch
+    tokens: int  # the budget of the run
+    cache: Path  # the run's own folder of token streams
 
     @staticmethod
     def of(run: Path) -> "RunTokens":
-        """Read what the folder of a run says.
-
-        Raises:
-            UserError: when there is no such folder, or it holds no run.
-            DamagedError: when its configuration or tokenizer is not what was written.
-        """
+        """Read what the folder of a run says, if its configuration and tokenizer are what was written."""
         if not run.is_dir():
             raise missing_folder("run", run)
         facts = read_run_facts(run)
         if facts is None:
             raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
         refuse_faults(own_faults(run, facts, [CONFIGURATION, TOKENIZER]), "restore it from a copy")
-        found = read_yaml(run / CONFIGURATION, _Configuration)
-        batch, cache = found.batch, Path(found.paths.cache).expanduser()
-        return RunTokens(run, facts.data_sha256, found.seeds.data, batch.length, batch.sequences, found.tokens, cache)
+        configuration = read_yaml(run / CONFIGURATION, dict[str, Any])  # as it was written
+        batch, cache = configuration["batch"], Path(configuration["paths"]["cache"]).expanduser()
+        length, sequences = batch["length"], batch["sequences"]
+        return RunTokens(run, facts.data_sha256, facts.seeds.data, length, sequences, configuration["tokens"], cache)
 
     @property
     def steps(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.storage.facts import HeldOutFacts
 from ucurve.storage.files import read_json_object, read_json_or_empty, sha256_file, sha256_json
 
 INDEX, TOKEN_BYTES, HELD_OUT_TOKENS, DOCUMENTS = "index.json", "token_bytes.npy", "held_out.npy", "documents.bin"
@@ -17,11 +18,7 @@ _READ_AT_ONCE = 2**24
 
 @dataclass(frozen=True)
 class StreamSize:
-    """The size of a token stream.
-
-    Attributes:
-        length: tokens in the stream.
-    """
+    """The size of a token stream: its documents, and its length in tokens."""
 
     documents: int
     length: int
@@ -29,38 +26,23 @@ class StreamSize:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutTokens:
-    """The held-out text as tokens, every document preceded by the end-of-document token.
+    """The held-out text as tokens, every document preceded by the end-of-document token."""
 
-    Attributes:
-        ids: shape [tokens].
-        facts: ``source`` of the text, its ``documents``, ``bytes`` and ``tokens``, the ``sha256`` of the ids' file, and
-            ``left_out``: documents that were not taken because they stand in the training text too.
-    """
-
-    ids: NDArray[np.int64]
-    facts: dict[str, Any]
+    ids: NDArray[np.int64]  # shape [tokens]
+    facts: HeldOutFacts
 
 
 @dataclass(frozen=True, eq=False)
 class TokenStore:
-    """A token stream on disk. Every document is preceded by the end-of-document token.
+    """A token stream on disk. Every document is preceded by the end-of-document token."""
 
-    Attributes:
-        length: tokens in the stream.
-        sha256: hex SHA-256 of the stream: all ids as little-endian integers of 2 bytes, or 4 when the vocabulary has
-            more than 65,536 tokens.
-        token_bytes: UTF-8 bytes that each token stands for, 0 for special tokens; shape [vocabulary].
-        unigram_counts: how often each token occurs in the stream; shape [vocabulary].
-        held_out: text that is not in the stream; None where none is held out.
-    """
-
-    length: int
+    length: int  # tokens in the stream
     documents: int
-    sha256: str
-    token_bytes: NDArray[np.int32]
-    unigram_counts: NDArray[np.int64]
+    sha256: str  # of all ids as little-endian integers of 2 bytes, or 4 for a vocabulary of more than 65,536 tokens
+    token_bytes: NDArray[np.int32]  # UTF-8 bytes of text of each token, 0 for special tokens; shape [vocabulary]
+    unigram_counts: NDArray[np.int64]  # of each token in the stream; shape [vocabulary]
     held_out: HeldOutTokens | None
-    _shards: tuple[NDArray[Any], ...]
+    _shards: tuple[NDArray[np.generic], ...]
     _document_starts: NDArray[np.int64]
 
     @property
@@ -69,11 +51,7 @@ class TokenStore:
         return StreamSize(self.documents, self.length)
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-        """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards.
-
-        Raises:
-            IndexError: when a window does not lie within the stream.
-        """
+        """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""
         positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
         if positions.size and (positions.min() < 0 or positions.max() >= self.length):
             raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")
@@ -87,11 +65,7 @@ class TokenStore:
         return gathered
 
     def find_document(self, position: int) -> int:
-        """Return the 0-based index of the document that holds the token at ``position``.
-
-        Raises:
-            IndexError: when the position is not in the stream.
-        """
+        """Return the 0-based index of the document that holds the token at ``position``."""
         if not 0 <= position < self.length:
             raise IndexError(f"position {position} is not in the stream of {self.length} tokens")
         return int(np.searchsorted(self._document_starts, position, side="right")) - 1
@@ -119,11 +93,7 @@ def looks_complete(folder: Path, key: str) -> bool:
 
 
 def _read_index(folder: Path, key: str) -> dict[str, Any]:
-    """Read the index of the stream of ``key``.
-
-    Raises:
-        ValueError: when it is not as it was written, or of another stream.
-    """
+    """Read the index of the stream of ``key``; ``ValueError`` for one that is damaged or of another stream."""
     index = read_json_or_empty(folder / INDEX)
     if index.pop("index_sha256", None) != sha256_json(index) or index["key"] != key:
         raise ValueError(f"{folder / INDEX} is not the index of {key}")
@@ -142,14 +112,17 @@ def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
 def open_store(folder: Path) -> TokenStore:
     """Open the token store that a complete folder holds."""
     index = read_json_object(folder / INDEX)
-    facts = index.get("held_out")
+    held_out = None
+    if "held_out" in index:
+        ids = np.load(folder / HELD_OUT_TOKENS).astype(np.int64)
+        held_out = HeldOutTokens(ids, HeldOutFacts.model_validate(index["held_out"]))
     return TokenStore(
         length=index["length"],
         documents=index["documents"],
         sha256=index["sha256"],
         token_bytes=np.load(folder / TOKEN_BYTES),
         unigram_counts=np.load(folder / UNIGRAM_COUNTS),
-        held_out=facts and HeldOutTokens(np.load(folder / HELD_OUT_TOKENS).astype(np.int64), facts),
+        held_out=held_out,
         _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
         _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
     )

@@ -256,9 +256,9 @@ class TestBudget:
 
     def test_of_a_store(self, sharded):
         whole = (sharded.length - 1) // 4 * 4
-        check_budget(sharded, 4, whole, 1, "data=x")
+        check_budget(sharded.length, 4, whole, 1, "data=x")
         with pytest.raises(UserError, match=r"data\.max_epochs=1 allows"):
-            check_budget(sharded, 4, whole + 1, 1, "data=x")
+            check_budget(sharded.length, 4, whole + 1, 1, "data=x")
 
     @pytest.mark.parametrize("length", [0, 1, 64])
     def test_of_a_stream_without_a_whole_sequence(self, length):

@@ -76,7 +76,7 @@ def test_no_held_out_document_is_in_the_token_shards(settings_of):
     assert held_out
     assert set(held_out).isdisjoint(trained)
     assert len(trained) + len(held_out) == 200, "the corpus of the tests has 200 different documents"
-    assert run.store.held_out.facts["documents"] == len(held_out)
+    assert run.store.held_out.facts.documents == len(held_out)
 
 
 def test_training_is_the_same_with_validation_files_and_with_nothing_held_out(settings_of, corpus):
