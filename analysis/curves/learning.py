@@ -1,6 +1,6 @@
 """Learning curves: accuracy against training tokens, overall and per phenomenon (ZhoBLiMP, section 5.3, Figure 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from analysis.data.frames import with_gaps
 from analysis.data.runs import Run
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles
+from analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 OVER_PAIRS = "95 % interval over pairs"
 _CURVE = ["group", "phenomenon", "step"]
@@ -71,12 +71,23 @@ def draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group].sort_values("tokens")
-            x = axis.places(line["tokens"])
-            draw_line(axes, style, x, line["accuracy"], (line["low"], line["high"]))
-            for whole, face in ((True, style.color), (False, "white")):
-                points = line["accuracy"].where(line["whole"] == whole)
-                axes.plot(x, points, "o", color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6)
+        draw_lines(axes, rows, axis, styles, size)
 
     return draw_over_tokens(table, panels, draw, band_note(table), line_legend(styles, table))
+
+
+def draw_lines(
+    axes: Axes, rows: pd.DataFrame, axis: TokenAxis, styles: Mapping[str, LineStyle], size: float, lines: str = "group"
+) -> None:
+    """Draw lines with bands, and points of a size in points; open ones stand for only some of a line's runs.
+
+    Args:
+        lines: the column of ``rows`` with the names of the lines.
+    """
+    for name, style in styles.items():
+        line = rows[rows[lines] == name].sort_values("tokens")
+        x = axis.places(line["tokens"])
+        draw_line(axes, style, x, line["accuracy"], (line["low"], line["high"]))
+        for whole, face in ((True, style.color), (False, "white")):
+            points = line["accuracy"].where(line["whole"] == whole)
+            axes.plot(x, points, "o", color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6)

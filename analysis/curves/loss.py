@@ -1,5 +1,7 @@
 """Training curves: bits per byte against training tokens, the axis that runs of different tokenizers share."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -7,7 +9,7 @@ from matplotlib.axes import Axes
 from analysis.data.frames import BINS_PER_DECADE
 from analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import line_styles, log_axis, token_label
+from analysis.plotting.style import LineStyle, line_styles, log_axis, token_label
 
 
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -69,12 +71,17 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
     styles = line_styles(table["group"])
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for group, style in styles.items():
-            line, dots = (rows[(rows["group"] == group) & (rows["loss"] == loss)] for loss in ("training", "held-out"))
-            axes.plot(dots["tokens"], dots["bits_per_byte"], "o", color=style.color, markersize=1.8)
-            draw_line(axes, style, line["tokens"], line["bits_per_byte"], (line["low"], line["high"]))
-        log_axis(axes, rows["tokens"], token_label, most_ticks=7, minor=True)
+        draw_losses(axes, rows, styles, most_ticks=7)
 
     labels = ("Training tokens (log scale)", "Loss (bits per byte)" if held_out else "Training loss (bits per byte)")
     figure = draw_panels([("", table)], draw, labels, f"{dots}{band}", line_legend(styles, table))
     return Drawing(name, "Training curves", note, figure, table)
+
+
+def draw_losses(axes: Axes, rows: pd.DataFrame, styles: Mapping[str, LineStyle], most_ticks: int) -> None:
+    """Draw the rows of ``loss_table`` into a panel and set its axis of tokens."""
+    for group, style in styles.items():
+        line, dots = (rows[(rows["group"] == group) & (rows["loss"] == loss)] for loss in ("training", "held-out"))
+        axes.plot(dots["tokens"], dots["bits_per_byte"], "o", color=style.color, markersize=1.8)
+        draw_line(axes, style, line["tokens"], line["bits_per_byte"], (line["low"], line["high"]))
+    log_axis(axes, rows["tokens"], token_label, most_ticks, minor=True)

@@ -11,7 +11,7 @@ from analysis.items.histories import History, read_histories
 from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import item_summary, item_table
 from analysis.items.variance import PARTS, seed_components, why_not_crossed
-from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
+from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import TokenAxis, line_styles, readable
 from analysis.report.html import Column, ReportSection, TableView
@@ -134,20 +134,17 @@ def _heading(what: str, scored: BenchmarkScores) -> str:
 
 
 def _draw_kappa(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, axis, single = line_styles(table["group"]), TokenAxis(table["tokens"]), len(panels) == 1
+    styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
     lowest = min(0.0, float(table["kappa_low"].min()))
 
-    def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        axis.apply(axes, most_ticks=7 if single else 3, minor=single)
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         axes.axhline(0, color="0.6", linewidth=0.6)
         for group, style in styles.items():
             line = rows[rows["group"] == group]
             x = axis.places(line["tokens"])
             draw_line(axes, style, x, line["kappa"], (line["kappa_low"], line["kappa_high"]))
-            axes.plot(x, line["kappa"], "o", color=style.color, markersize=2.2 if single else 1.2, markeredgewidth=0.6)
+            axes.plot(x, line["kappa"], "o", color=style.color, markersize=size, markeredgewidth=0.6)
         axes.set_ylim(lowest - 0.03, 1.03)
 
-    labels = ("Training tokens (log scale, 0 set apart)", "Cohen's kappa")
-    return draw_panels(
-        panels, draw, labels, "Band: from the lowest to the highest of two runs.", line_legend(styles, table)
-    )
+    note = "Band: from the lowest to the highest of two runs."
+    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table), "Cohen's kappa")

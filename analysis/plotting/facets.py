@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import (
@@ -27,10 +28,11 @@ from analysis.plotting.style import (
 Panels = Sequence[tuple[str, pd.DataFrame]]  # the title and the rows of each panel
 OVER_RUNS = "1 sample sd over runs"
 
-# The layout is fixed in inches rather than solved for: it never overlaps, repeats exactly, and draws in a quarter of
-# the time of a layout engine.
+# The layout is computed in inches rather than solved for: it repeats exactly, and draws in a quarter of the time of a
+# layout engine. Only the room for the labels of vertical ticks depends on what is drawn.
 _ACROSS = 4
-_LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16
+_LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16  # on the left at least, which is enough for percents
+_TICK, _GAP = 7 / 72, 0.015  # a tick with its padding; between tick labels and the label of the axis
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
 _UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
 _LEGEND_CHARACTERS, _NOTE_CHARACTERS = 17, 20  # per inch, at their sizes
@@ -71,21 +73,25 @@ def draw_over_tokens(
     draw: Callable[[Axes, pd.DataFrame, TokenAxis], None],
     note: str,
     legend: Mapping[str, Artist],
+    label: str | None = None,
 ) -> Figure:
-    """Draw accuracies against training tokens.
+    """Draw something against training tokens.
 
     Args:
-        table: the rows of all panels: ``tokens``, ``accuracy`` and ``low`` set the axes that the panels share.
+        table: the rows of all panels: ``tokens``, for accuracies also ``accuracy`` and ``low``, set the axes that the
+            panels share.
+        label: of the vertical axis, whose limits ``draw`` then sets; None for accuracies in percent.
     """
     axis, single = TokenAxis(table["tokens"]), len(panels) == 1
-    lowest = lowest_of(table)
 
     def draw_panel(axes: Axes, rows: pd.DataFrame) -> None:
         axis.apply(axes, most_ticks=7 if single else 3, minor=single)
         draw(axes, rows, axis)
-        percent_axis(axes, lowest)
+        if label is None:
+            percent_axis(axes, lowest_of(table))
 
-    return draw_panels(panels, draw_panel, ("Training tokens (log scale, 0 set apart)", "Accuracy (%)"), note, legend)
+    labels = ("Training tokens (log scale, 0 set apart)", label or "Accuracy (%)")
+    return draw_panels(panels, draw_panel, labels, note, legend)
 
 
 def draw_line(axes: Axes, style: LineStyle, x: Any, y: Any, band: tuple[Any, Any], **options: Any) -> None:
@@ -154,30 +160,31 @@ class Sheet:
         width = ONE_COLUMN if panels == 1 else TWO_COLUMNS
         self._note = textwrap.wrap(note, int(_NOTE_CHARACTERS * width))
         self._per_row = max(1, int(_LEGEND_CHARACTERS * width / (7 + max(map(len, legend), default=0))))
-        panel = (width - _LEFT - _RIGHT - (across - 1) * _BETWEEN_COLUMNS) / across
-        height = min(2.0, 0.68 * panel)
+        height = min(2.0, 0.68 * _panel_width(width, across, _LEFT))
         bottom = self._legend_height + _NOTE_LINE * len(self._note) + _UNDER_PANELS
         top = _TOP + (_TITLE if panels > 1 else 0)
         total = bottom + self._rows * height + (self._rows - 1) * _BETWEEN_ROWS + top
         self.figure = Figure(figsize=(width, total))
         FigureCanvasAgg(self.figure)
         self.figure.subplots_adjust(
-            _LEFT / width, bottom / total, 1 - _RIGHT / width, 1 - top / total,
-            _BETWEEN_COLUMNS / panel, _BETWEEN_ROWS / height,
-        )  # fmt: skip
+            bottom=bottom / total, right=1 - _RIGHT / width, top=1 - top / total, hspace=_BETWEEN_ROWS / height
+        )
         self.panels = self._make_panels(panels, across)
 
     def finish(self, x_label: str, y_label: str) -> Figure:
         """Add labels, note and legend, and return the figure."""
         width, height = self.figure.get_size_inches()
         base = self._legend_height / height
-        middle = (_LEFT + width - _RIGHT) / 2 / width
+        center = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
+        label = self.figure.text(_EDGE / width, center, y_label, rotation=90, ha="left", va="center")
+        left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + self._tick_labels_wide() + _TICK)
+        across = min(len(self.panels), _ACROSS)
+        self.figure.subplots_adjust(left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, across, left))
+        middle = (left + width - _RIGHT) / 2 / width
         above_note = base + (_NOTE_LINE * len(self._note) + 0.03) / height
         self.figure.text(middle, above_note, x_label, ha="center", va="bottom")
         note = "\n".join(self._note)
         self.figure.text(0.5, base, note, ha="center", va="bottom", fontsize=6, color="0.25", linespacing=1.1)
-        center = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
-        self.figure.text(_EDGE / width, center, y_label, rotation=90, ha="left", va="center")
         if self._legend:
             legend = self.figure.legend(
                 list(self._legend.values()), list(self._legend), loc="lower center", ncols=self._per_row,
@@ -186,6 +193,16 @@ class Sheet:
             for text in legend.get_texts():
                 text.set_parse_math(False)
         return self.figure
+
+    def _tick_labels_wide(self) -> float:
+        """Return the inches of the widest label of the vertical axis, which all panels share."""
+        axis = self.panels[0].yaxis
+        low, high = sorted(axis.get_view_interval())
+        ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        return max((self._inches_wide(label) for place, label in ticks if low <= place <= high), default=0.0)
+
+    def _inches_wide(self, text: Text) -> float:
+        return text.get_window_extent().width / self.figure.dpi
 
     @property
     def _legend_height(self) -> float:
@@ -199,3 +216,7 @@ class Sheet:
         for axes in panels[max(0, count - across) : count]:  # with nothing below them
             axes.xaxis.set_tick_params(labelbottom=True)
         return panels[:count]
+
+
+def _panel_width(width: float, across: int, left: float) -> float:
+    return (width - left - _RIGHT - (across - 1) * _BETWEEN_COLUMNS) / across

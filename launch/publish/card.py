@@ -1,32 +1,34 @@
 """The model card of a published run: its checkpoints, its provenance and a figure of its learning curves."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.curves.learning import curve_table, draw_lines
+from analysis.curves.loss import draw_losses, loss_table
+from analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame
+from analysis.data.runs import Run, find_runs
+from analysis.plotting.facets import line_legend
 from analysis.plotting.style import (
     TWO_COLUMNS,
     TokenAxis,
     drawing_style,
     line_styles,
-    log_axis,
+    lowest_of,
     percent_axis,
     readable,
-    token_label,
 )
-from eval.store.tables import ACCURACY, read_table
 from train.model.architectures import ARCHITECTURES
 from train.run_folder.config_file import load_settings
 from ucurve.fields import format_count
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import write_text
-from ucurve.storage.run_folder import METRICS, checkpoints
+from ucurve.storage.run_folder import checkpoints
 
 README, CURVE = "README.md", "learning_curve.png"
 _TEMPLATES = Environment(
@@ -47,9 +49,9 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
         UserError: when the table of accuracies is broken.
     """
     settings = load_settings(run)
-    metrics = pd.read_json(run / METRICS, lines=True)
-    accuracy = overall_accuracies(read_table(ACCURACY, ACCURACY.path(run)))
-    draw_curves(folder / CURVE, metrics, accuracy)
+    (read,) = find_runs([str(run)])
+    metrics, accuracy = metric_frame([read]), overall_accuracies(read)
+    draw_curves(folder / CURVE, loss_table(metrics, held_out_frame([read])), curves_by_linking(accuracy, read))
     text = _TEMPLATES.get_template("card.md").render(
         repo=repo or f"USER/{run.resolve().name}",
         settings=settings,
@@ -63,16 +65,28 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
     write_text(folder / README, text)
 
 
-def overall_accuracies(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracies over all pairs of each benchmark, under one rule for ties: half, else wrong, else right."""
-    rows = table[(table[["phenomenon", "paradigm", "split"]] == "all").all(axis=1)]
-    rules = [rule for rule in _TIES if (rows["ties_rule"] == rule).any()]
-    return rows[rows["ties_rule"] == rules[0]].sort_values("step") if rules else rows
+def overall_accuracies(run: Run) -> pd.DataFrame:
+    """Return the rows of ``score_frame`` over all pairs, of each benchmark and scorer those of one rule for ties."""
+    rows = score_frame([run], AGGREGATES)
+    overall = (rows[["phenomenon", "split"]] == "all").all(axis=1) & (rows["step"] >= 0)
+    return one_ties_rule(rows[overall]).sort_values("step")
 
 
-def _tabulate_accuracies(accuracy: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def curves_by_linking(accuracy: pd.DataFrame, run: Run) -> dict[tuple[str, str], pd.DataFrame]:
+    """Return ``curve_table`` for each benchmark and scorer, with the linking function in a column ``linking``."""
+    names = ["benchmark", "scorer"]
+    return {
+        (str(benchmark), str(scorer)): pd.concat([
+            curve_table(rows[rows["linking"] == linking], [run]).assign(linking=linking)
+            for linking in dict.fromkeys(rows["linking"])
+        ])
+        for (benchmark, scorer), rows in accuracy.groupby(names, sort=True, observed=True)
+    }  # fmt: skip
+
+
+def _tabulate_accuracies(accuracy: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield a table for each benchmark and way to score: a row for each checkpoint, a column for each linking."""
-    for (benchmark, scorer), rows in accuracy.groupby(["benchmark", "scorer"], sort=True):
+    for (benchmark, scorer), rows in accuracy.groupby(["benchmark", "scorer"], sort=True, observed=True):
         linkings = list(dict.fromkeys(rows["linking"]))
         values = rows.pivot_table("accuracy", "step", "linking", sort=False)[linkings]
         lines = zip(values.index, values.to_numpy(), strict=True)
@@ -86,35 +100,28 @@ def _tabulate_accuracies(accuracy: pd.DataFrame) -> Iterator[dict[str, Any]]:
 _COLUMNS, _PANEL_HEIGHT, _DPI = 2, 2.1, 150  # the height in inches
 
 
-def draw_curves(path: Path, metrics: pd.DataFrame, accuracy: pd.DataFrame) -> None:
-    """Draw the learning curve of a run into a PNG file.
-
-    Args:
-        accuracy: rows of ``eval/accuracy.csv``, one for each step, benchmark, scorer and linking function.
-    """
-    benchmarks = list(accuracy.groupby(["benchmark", "scorer"], sort=True))
-    rows = math.ceil((1 + len(benchmarks)) / _COLUMNS)
+def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str], pd.DataFrame]) -> None:
+    """Draw the rows of ``loss_table``, and the curves of each benchmark and scorer, into a PNG file."""
+    rows = math.ceil((1 + len(curves)) / _COLUMNS)
     with drawing_style():
         figure = Figure(figsize=(TWO_COLUMNS, _PANEL_HEIGHT * rows), layout="constrained")
         panels = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
-        panels[0].plot(metrics["tokens"], metrics["bits_per_byte"], linewidth=0.8)
-        panels[0].set(title="Training loss", xlabel="Training tokens", ylabel="Bits per byte")
-        log_axis(panels[0], metrics["tokens"], token_label, most_ticks=4, minor=True)
-        for axes, ((benchmark, scorer), table) in zip(panels[1:], benchmarks, strict=False):
-            _draw_accuracy(axes, table, f"{readable(str(benchmark))} ({scorer})")
-        for axes in panels[1 + len(benchmarks) :]:
+        draw_losses(panels[0], losses, line_styles(losses["group"]), most_ticks=4)
+        title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
+        panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
+        for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):
+            _draw_accuracy(axes, table, f"{readable(benchmark)} ({scorer})")
+        for axes in panels[1 + len(curves) :]:
             axes.set_axis_off()
         figure.savefig(path, dpi=_DPI, metadata={"Software": None})
 
 
 def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
-    axis = TokenAxis(table["tokens"])
-    for linking, style in line_styles(table["linking"]).items():
-        rows = table[table["linking"] == linking].sort_values("tokens")
-        look = {"color": style.color, "linestyle": style.dashes, "marker": "o", "markersize": 2}
-        axes.plot(axis.places(rows["tokens"]), rows["accuracy"], label=linking, **look)
+    axis, styles = TokenAxis(table["tokens"]), line_styles(table["linking"])
+    draw_lines(axes, table, axis, styles, size=2, lines="linking")
     axis.apply(axes, most_ticks=4, minor=True)
-    percent_axis(axes, float(table["accuracy"].min()))
+    percent_axis(axes, lowest_of(table))
     axes.set_title(title, parse_math=False)
     axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
-    axes.legend()
+    legend = line_legend(styles)
+    axes.legend(list(legend.values()), list(legend))

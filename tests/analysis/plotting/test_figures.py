@@ -1,11 +1,14 @@
 import io
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.image
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from analysis.plotting.facets import Sheet
 from analysis.plotting.figures import Drawing, render, write_drawing
@@ -65,3 +68,23 @@ def test_without_such_a_font_labels_are_boxes_and_nothing_is_said_twice() -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert render(Drawing("n", "t", "n", figure, pd.DataFrame()), "png")
+
+
+@pytest.mark.parametrize("form", ["{:.2f}", "{:,.0f}", "{:.0%} of all the pairs"])
+@pytest.mark.parametrize("panels", [1, 5])
+def test_the_label_of_the_axis_stands_beside_the_labels_of_its_ticks(form: str, panels: int) -> None:
+    with drawing_style():
+        sheet = Sheet(panels, {}, "How to read it.")
+        for axes in sheet.panels:
+            axes.plot([1, 2], [900_000, 1_100_000])
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: form.format(value)))
+        figure = sheet.finish("Training tokens", "Pairs")
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        (label,) = (text for text in figure.texts if text.get_text() == "Pairs")
+        ticks = [tick.get_window_extent(renderer) for tick in sheet.panels[0].get_yticklabels()]
+    box = label.get_window_extent(renderer)
+    assert box.x0 > 0
+    assert min(tick.x0 for tick in ticks) > box.x1
+    boxes = [axes.get_position() for axes in sheet.panels[:4]]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert boxes[-1].x1 < 1

@@ -12,10 +12,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from analysis.data.runs import find_runs
 from eval.api import score
 from eval.store.tables import ACCURACY, read_table
 from launch.publish.card import overall_accuracies
 from launch.publish.publish import publish_command, revisions
+from tests.analysis.synthetic import run_maker, score_row
 from tests.facts import change_run
 from train.run.run import train_run
 from ucurve.cli import run as run_command
@@ -139,7 +141,7 @@ def test_the_card_says_what_made_it(scored, tmp_path):
     assert 'from_pretrained("me/suite", revision="step3")' in card
     assert str(tmp_path) not in card
     assert "| 1 | `a` | 2 |\n| 6 | `b` | 2 |" in card
-    overall = overall_accuracies(read_table(ACCURACY, ACCURACY.path(scored)))
+    overall = overall_accuracies(*find_runs([str(scored)]))
     row = overall[overall["step"] == 3].set_index("linking")["accuracy"]
     assert "| `step3` | " + " | ".join(f"{100 * value:.1f}" for value in row) + " |" in card
     bits = [json.loads(line)["bits_per_byte"] for line in (scored / "metrics.jsonl").read_text().splitlines()]
@@ -148,19 +150,22 @@ def test_the_card_says_what_made_it(scored, tmp_path):
     assert (tmp_path / "published" / "main" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_ties_are_counted_by_one_rule():
+def test_the_ties_of_a_benchmark_are_counted_by_one_rule(tmp_path):
+    make_run, steps, rules = run_maker(tmp_path), (8, 0), ("wrong", "half")
     rows = [
-        (step, "zhoblimp", paradigm, split, rule)
-        for rule in ("wrong", "half")
-        for step in (8, 0)
+        score_row(step, 0.5, split=split, paradigm=paradigm) | {"ties_rule": rule, "benchmark": name}
+        for name, own in (("both", rules), ("strict", rules[:1]))
+        for rule in own
+        for step in steps
         for paradigm in ("all", "macro", "a")
         for split in ("all", "equal")
     ]
-    table = pd.DataFrame(rows, columns=["step", "benchmark", "paradigm", "split", "ties_rule"]).assign(phenomenon="all")
-    assert overall_accuracies(table)[["step", "ties_rule"]].values.tolist() == [[0, "half"], [8, "half"]]
-    strict = table[table["ties_rule"] == "wrong"]
-    assert overall_accuracies(strict)[["step", "ties_rule"]].values.tolist() == [[0, "wrong"], [8, "wrong"]]
-    assert overall_accuracies(table.head(0)).empty
+    overall = overall_accuracies(*find_runs([str(make_run(rows))]))
+    found = overall.sort_values(["benchmark", "step"])[["benchmark", "step", "ties_rule"]]
+    assert found.astype(str).values.tolist() == [
+        ["both", "0", "half"], ["both", "8", "half"], ["strict", "0", "wrong"], ["strict", "8", "wrong"],
+    ]  # fmt: skip
+    assert overall_accuracies(*find_runs([str(make_run(None, seed=1))])).empty
 
 
 class Hub:
