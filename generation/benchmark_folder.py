@@ -21,13 +21,7 @@ _COLUMNS = {"paradigm": "UID"}
 def write_benchmark(
     folder: Path, name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, object]
 ) -> None:
-    """Write a benchmark into an empty folder, and check that it can be read.
-
-    Args:
-        name: of the benchmark.
-        outcomes: of all paradigms, of which some has a pair.
-        how: source, settings and seed, for the card.
-    """
+    """Write a benchmark into an empty folder, and check that it can be read; ``how`` is for card and report."""
     for outcome in outcomes:
         if outcome.pairs:
             paradigm = outcome.paradigm

@@ -1,6 +1,6 @@
 """The checks of a benchmark folder, made here or published: what ``generate.py check=DIR`` prints."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -10,18 +10,17 @@ from eval.benchmarks.datacheck import data_report
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import find_in_folder
 from eval.templates.pair import Value
+from generation.maker import CheckOf
 from generation.makers import MAKERS, import_part, makers
 from ucurve.text_table import format_table
 
-CheckOf = Callable[[pd.DataFrame], pd.Series]
 _SHOWN = 3
 
 
 def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
     """Check every pair in a benchmark folder and return what was found, as text.
 
-    Args:
-        keys: the settings of the source, for checks that read what a folder was made from.
+    ``keys`` are the settings of the source, for checks that read what a folder was made from.
     """
     cards, root = find_in_folder(folder)
     parts = []
@@ -42,8 +41,7 @@ def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Value]
     """Apply the checks of all pairs and those of a maker to a pair table.
 
     Returns:
-        A row for each check: ``check, broken`` (the number of pairs that break it), ``of`` (all pairs), ``where``
-        (paradigms and numbers of the first).
+        A row for each check: ``check, broken`` (the number of pairs), ``of`` (all pairs), ``where`` (the first).
     """
     own: Mapping[str, CheckOf] = {} if maker is None else import_part(maker, "check").CHECKS
     return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(own)).items()]
@@ -71,14 +69,6 @@ def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Value]:
     return {"check": name, "broken": len(found), "of": len(pairs), "where": ", ".join([*shown, *more, *first]) or None}
 
 
-def _equal(pairs: pd.DataFrame) -> pd.Series:
-    return pairs["good"] == pairs["bad"]
-
-
-def _repeated_good(pairs: pd.DataFrame) -> pd.Series:
-    return pairs[["phenomenon", "paradigm", "good"]].duplicated()
-
-
 def _elsewhere(pairs: pd.DataFrame) -> pd.Series:
     return pairs[["good", "bad"]].duplicated() & ~pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
 
@@ -89,8 +79,8 @@ def _bad_is_good(pairs: pd.DataFrame) -> pd.Series:
 
 
 _ALL: dict[str, CheckOf] = {
-    "the two sentences differ": _equal,
-    "a good sentence stands once in its paradigm": _repeated_good,
+    "the two sentences differ": lambda pairs: pairs["good"] == pairs["bad"],
+    "a good sentence stands once in its paradigm": lambda pairs: pairs[["phenomenon", "paradigm", "good"]].duplicated(),
     "a pair stands in one paradigm": _elsewhere,
     "no bad sentence is a good one of its paradigm": _bad_is_good,
 }

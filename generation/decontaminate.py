@@ -1,15 +1,13 @@
 """Decontamination: of each paradigm, the pairs that no model seems to have seen (RuBLiMP, section 2.4)."""
 
-import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
-from eval.templates.pair import Pair
 from generation.maker import Drawn, Listed, Made, Outcome
 from ucurve.errors import UserError, missing_folder
 from ucurve.fields import STRICT
@@ -20,50 +18,34 @@ SCORERS = ("mink", "pll_mink")
 
 @checked(frozen=True, config=STRICT, kw_only=True)
 class FilterSettings:
-    """Which stored scores decide.
-
-    Attributes:
-        scores: run folders, or folders that models were scored into, each with scores of the scorer ``mink`` (causal)
-            or ``pll_mink`` (masked); of a run, its last checkpoint counts.
-        percent: K of MIN-K% PROB.
-    """
+    """Which stored scores decide; conf/generate.yaml describes the keys. Of a run, its last checkpoint counts."""
 
     scores: tuple[Path, ...] = ()
     percent: int = Field(default=60, ge=1, le=100)
 
 
-@dataclass(frozen=True)
-class Familiarity:
-    """By good sentence, the highest MIN-K% PROB that a model gives it."""
-
-    highest: Mapping[str, float]
-
-    def order(self, candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
-        """Order candidates from the least to the most familiar; those that are equal keep their order."""
-        del rng
-        return sorted(candidates, key=lambda candidate: self.highest[candidate.good])
-
-    def threshold(self, outcome: Outcome) -> float:
-        """Return the t of a paradigm: for every model, the pairs that were kept have a value of at most t."""
-        return max(self.highest[pair.good] for pair in outcome.pairs)
+Familiarity = Mapping[str, float]
+"""By good sentence, the highest MIN-K% PROB that a model gives it."""
 
 
 def read_familiarity(settings: FilterSettings) -> Familiarity:
-    """Read the stored scores of all models.
-
-    A sentence counts only where every model has scored it.
-    """
+    """Read the stored scores of all models; a sentence counts only where every model has scored it."""
     from eval.metrics.familiarity import most_familiar
 
     tables = [pd.concat(_read(folder, settings.percent)) for folder in settings.scores]
     models = pd.DataFrame({number: table.groupby(level=0).max() for number, table in enumerate(tables)})
     highest = most_familiar(models.dropna())
-    return Familiarity({str(good): float(value) for good, value in highest.items()})
+    return {str(good): float(value) for good, value in highest.items()}
 
 
 def filtered(made: Made, familiarity: Familiarity) -> Made:
-    """Return what a maker gave, with candidates taken from the least familiar one on."""
+    """Return what a maker gave, with candidates taken from the least familiar one on; equal ones keep their order."""
     return replace(made, paradigms=[_ordered(paradigm, familiarity) for paradigm in made.paradigms])
+
+
+def threshold(outcome: Outcome, familiarity: Familiarity) -> float | None:
+    """Return the t of a paradigm: for every model, the pairs that were kept have a value of at most t."""
+    return max((familiarity[pair.good] for pair in outcome.pairs), default=None)
 
 
 def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
@@ -72,13 +54,13 @@ def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
             f"filter.scores: the pairs of {paradigm.name} are drawn and not chosen from a list; make a benchmark, "
             "score it with scorer=mink, and filter it by source=folder benchmark=DIR"
         )
-    without = [candidate.good for candidate in paradigm.candidates if candidate.good not in familiarity.highest]
+    without = [candidate.good for candidate in paradigm.candidates if candidate.good not in familiarity]
     if without:
         raise UserError(
             f"filter.scores: {len(without)} of {len(paradigm.candidates)} candidates of {paradigm.name} are not scored "
             f"by every model, such as {without[0]!r}; make the candidates with pairs=all, score them, then filter"
         )
-    return replace(paradigm, order=familiarity.order)
+    return replace(paradigm, order=lambda pairs, _rng: sorted(pairs, key=lambda pair: familiarity[pair.good]))
 
 
 def _read(folder: Path, percent: int) -> list[pd.Series]:

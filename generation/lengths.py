@@ -16,19 +16,12 @@ LOPSIDED: Final = 0.6
 
 @dataclass(frozen=True)
 class Lengths:
-    """How sentences are measured, and which pairs are left out for their lengths.
+    """How sentences are measured, and which pairs are left out for their lengths."""
 
-    Attributes:
-        longest: the most that the longer member of a pair may have; None for no limit.
-        balanced: whether there are as many pairs with a longer good member as with a longer bad one.
-        measure: returns the length of a sentence.
-        unit: what it counts.
-    """
-
-    longest: int | None = None
-    balanced: bool = False
+    longest: int | None = None  # the most that the longer member of a pair may have; None for no limit
+    balanced: bool = False  # whether there are as many pairs with a longer good member as with a longer bad one
     measure: Callable[[str], int] = len
-    unit: str = "characters"
+    unit: str = "characters"  # what ``measure`` counts
 
     @property
     def too_long(self) -> str:
@@ -68,13 +61,10 @@ class Balance:
 
     Pairs of equally long members pass. Another waits until one comes whose longer member is the other; the first that
     waits goes with it.
-
-    Attributes:
-        held: how many pairs have not been admitted.
     """
 
     difference: Callable[[Pair], int]
-    held: int = 0
+    held: int = 0  # how many pairs have not been admitted
     _waiting: dict[bool, deque[Pair]] = field(default_factory=lambda: {True: deque(), False: deque()})
     _equal: bool = False
 
@@ -85,9 +75,7 @@ class Balance:
     def admit(self, pair: Pair, room: int | None, taken: Set[str]) -> list[Pair]:
         """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
 
-        Args:
-            room: how many more pairs are wanted; None for no end.
-            taken: the good sentences of the pairs that were taken.
+        ``room`` is how many more pairs are wanted (None for no end), ``taken`` the good sentences of those taken.
         """
         difference = self.difference(pair)
         if difference == 0:

@@ -23,20 +23,11 @@ def shuffled(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
     return _by_key(candidates, [rng.random() for _ in candidates])
 
 
-def as_given(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
-    """Keep the order."""
-    del rng
-    return list(candidates)
-
-
 def weighted(weights_of: Callable[[Sequence[Pair]], Sequence[float]]) -> Order:
-    """Return the order in which candidates come when they are drawn one by one in proportion to weights.
+    """Return the order in which candidates come when they are drawn one by one in proportion to positive weights.
 
     The first n are a sample of n without replacement. Source: Efraimidis and Spirakis 2006, Weighted random sampling
     with a reservoir, algorithm A.
-
-    Args:
-        weights_of: returns the weights, all positive; they need not add up to 1.
     """
 
     def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
@@ -48,8 +39,7 @@ def weighted(weights_of: Callable[[Sequence[Pair]], Sequence[float]]) -> Order:
 def stratified(columns: Sequence[str]) -> Order:
     """Return an order of which every beginning holds each stratum about in proportion to its size.
 
-    Args:
-        columns: whose values together name the stratum of a candidate; one that has no such column has None in it.
+    The values of the columns together are the stratum of a candidate, None for a column that it does not have.
     """
 
     def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:

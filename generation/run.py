@@ -14,7 +14,7 @@ from eval.benchmarks.registry import CARDS
 from eval.templates.pair import Reason
 from generation.benchmark_folder import REPORT_FILE, write_benchmark
 from generation.check import check_folder
-from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
+from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
 from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
 from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
 from generation.makers import import_part
@@ -40,18 +40,7 @@ def _number_or_all(value: object) -> object:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class GenerateSettings:
-    """What every source takes.
-
-    Attributes:
-        source: the maker, and the file of conf/source that has its settings.
-        out: the folder to make; it must not exist, or be empty. Its name is that of the benchmark.
-        pairs: how many to make of each paradigm; ``all`` for every candidate; None for the usual number of the source.
-        longest: the most that the longer sentence of a pair may have, in characters or tokens of ``tokenizer``.
-        lengths: ``balanced`` takes as many pairs with a longer good sentence as with a longer bad one.
-        tokenizer: the folder of the tokenizer in whose tokens sentences are measured; None for characters.
-        seed: the same seed and input give the same pairs.
-        check: instead of all others, a benchmark folder to check.
-    """
+    """What every source takes; conf/generate.yaml describes every key."""
 
     source: str | None = None
     out: Path | None = None
@@ -94,15 +83,11 @@ def build_benchmark(
     lengths: Lengths | None = None,
     familiarity: Familiarity | None = None,
 ) -> list[Outcome]:
-    """Choose pairs and write the folder, complete or not at all.
+    """Choose pairs, write the folder, complete or not at all, and return what became of each paradigm.
 
     Args:
         keys: the settings of the source, for the card.
-        lengths: which pairs are left out for their lengths; None for none, measured in characters.
         familiarity: takes the pairs that models seem least to have seen.
-
-    Returns:
-        What became of each paradigm.
     """
     _check_out(settings.out, needed=True)
     assert settings.out is not None
@@ -115,7 +100,7 @@ def build_benchmark(
     for outcome, share in zip(outcomes, found, strict=True):
         outcome.facts.update(share.facts())
         if familiarity is not None:
-            outcome.facts["threshold"] = familiarity.threshold(outcome) if outcome.pairs else None
+            outcome.facts["threshold"] = threshold(outcome, familiarity)
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
     with new_folder(settings.out) as folder:
@@ -179,13 +164,13 @@ def _choose(made: Made, pairs: int | None, seed: int, lengths: Lengths) -> list[
 
 def _named(keys: Mapping[str, object]) -> dict[str, object]:
     """Return settings for a card: of a path only its name, so that the bytes do not tell where the input was."""
-    return {name: _short(value) for name, value in keys.items()}
 
+    def short(value: object) -> object:
+        if isinstance(value, list):
+            return [short(item) for item in value]
+        return Path(value).name if isinstance(value, str) and "/" in value else value
 
-def _short(value: object) -> object:
-    if isinstance(value, list):
-        return [_short(item) for item in value]
-    return Path(value).name if isinstance(value, str) and "/" in value else value
+    return {name: short(value) for name, value in keys.items()}
 
 
 def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> None:
@@ -193,15 +178,9 @@ def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> Non
     fewer = [] if pairs is None else [outcome for outcome in outcomes if len(outcome.pairs) < pairs]
     made = sum(len(outcome.pairs) for outcome in outcomes)
     if fewer:
-        rows = [
-            {
-                "paradigm": outcome.paradigm.name,
-                "pairs": len(outcome.pairs),
-                "candidates": outcome.candidates,
-                "why not more": _why(outcome),
-            }
-            for outcome in fewer
-        ]
+        names = ("paradigm", "pairs", "candidates", "why not more")
+        cells = [(one.paradigm.name, len(one.pairs), one.candidates, _why(one)) for one in fewer]
+        rows = [dict(zip(names, row, strict=True)) for row in cells]
         full = f"{len(outcomes) - len(fewer)} of {len(outcomes)} paradigms have {pairs} pairs"
         say(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
     say(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")

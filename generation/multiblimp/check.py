@@ -1,31 +1,23 @@
 """What every pair of agreement must be, checked on what is made and on the published files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from generation.maker import CheckOf, each_pair
 from generation.multiblimp.languages import language_settings
 from generation.multiblimp.minimality import CHECK, Annotation, check_minimal, files_of
 
-CheckOf = Callable[[pd.DataFrame], pd.Series]
 
-
-def differing_words(good: str, bad: str) -> int:
-    """Count the places at which two sentences have other words; -1 where they have not as many."""
+def _not_one_word(good: str, bad: str) -> bool:
     first, second = good.split(), bad.split()
-    return sum(one != other for one, other in zip(first, second, strict=True)) if len(first) == len(second) else -1
+    return len(first) != len(second) or sum(one != other for one, other in zip(first, second, strict=True)) != 1
 
 
-def _not_one_word(pairs: pd.DataFrame) -> pd.Series:
-    counts = [differing_words(good, bad) for good, bad in zip(pairs["good"], pairs["bad"], strict=True)]
-    return pd.Series(counts, index=pairs.index) != 1
-
-
-def _other_end(pairs: pd.DataFrame) -> pd.Series:
-    """Tell pairs whose first letters are large in one sentence and small in the other."""
-    return pairs["good"].str[0].str.isupper() != pairs["bad"].str[0].str.isupper()
+def _other_capital(good: str, bad: str) -> bool:
+    return good[:1].isupper() != bad[:1].isupper()
 
 
 def _wrong_order(pairs: pd.DataFrame) -> pd.Series:
@@ -35,8 +27,8 @@ def _wrong_order(pairs: pd.DataFrame) -> pd.Series:
 
 
 CHECKS: Mapping[str, CheckOf] = {
-    "the sentences differ in one word": _not_one_word,
-    "both begin with a capital letter, or neither": _other_end,
+    "the sentences differ in one word": each_pair(_not_one_word, "good", "bad"),
+    "both begin with a capital letter, or neither": each_pair(_other_capital, "good", "bad"),
     "the word order is that of the distance": _wrong_order,
 }
 
@@ -44,9 +36,7 @@ CHECKS: Mapping[str, CheckOf] = {
 def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[str, CheckOf | str]:
     """Return the checks of a made folder that need its treebanks, or what to add to the command for them.
 
-    Args:
-        made: of the folder's card.
-        keys: the settings of the source in the command.
+    ``made`` is that of the folder's card, ``keys`` are the settings of the source in the command.
     """
     files = files_of(made, keys)
     if files is None:

@@ -1,43 +1,28 @@
 """What every Russian pair must be, checked on what is made and on the published files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-import pandas as pd
-
-CheckOf = Callable[[pd.DataFrame], pd.Series]
-_YO = ("ё", "Ё")
+from generation.maker import CheckOf, each_pair
 
 
-def _other_length(pairs: pd.DataFrame) -> pd.Series:
-    return _words(pairs["good"]) != _words(pairs["bad"])
+def _has_yo(sentence: str) -> bool:
+    return "ё" in sentence.lower()
 
 
-def _words(sentences: pd.Series) -> pd.Series:
-    return pd.Series([len(sentence.split()) for sentence in sentences], index=sentences.index)
+def _other_length(good: str, bad: str) -> bool:
+    return len(good.split()) != len(bad.split())
 
 
-def _new_yo(pairs: pd.DataFrame) -> pd.Series:
-    """Tell pairs of which only the bad sentence has the letter yo."""
-    found = [
-        any(letter in bad for letter in _YO) and not any(letter in good for letter in _YO)
-        for good, bad in zip(pairs["good"], pairs["bad"], strict=True)
-    ]
-    return pd.Series(found, index=pairs.index)
+def _new_yo(good: str, bad: str) -> bool:
+    return _has_yo(bad) and not _has_yo(good)
 
 
-def _word_missing(pairs: pd.DataFrame) -> pd.Series:
-    """Tell pairs whose changed words do not stand in the sentences."""
-    found = [
-        source not in good or target not in bad
-        for source, good, target, bad in zip(
-            pairs["source_word"].astype(str), pairs["good"], pairs["target_word"].astype(str), pairs["bad"], strict=True
-        )
-    ]
-    return pd.Series(found, index=pairs.index)
+def _word_missing(source: object, good: str, target: object, bad: str) -> bool:
+    return str(source) not in good or str(target) not in bad
 
 
 CHECKS: Mapping[str, CheckOf] = {
-    "the sentences have as many words": _other_length,
-    "the bad sentence brings no letter yo": _new_yo,
-    "the changed words stand in the sentences": _word_missing,
+    "the sentences have as many words": each_pair(_other_length, "good", "bad"),
+    "the bad sentence brings no letter yo": each_pair(_new_yo, "good", "bad"),
+    "the changed words stand in the sentences": each_pair(_word_missing, "source_word", "good", "target_word", "bad"),
 }

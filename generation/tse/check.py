@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from generation.maker import CheckOf, each_pair
 from generation.tse.swahili import Grammar
 from ucurve.yaml_files import read_yaml
 
-CheckOf = Callable[[pd.DataFrame], pd.Series]
 _STOPS = (".", "।")
 _BASQUE = re.compile(r"(?:basque-)?(?P<focus>S|DO|IO)-(?P<order>(?:(?:S|DO|IO)_)+)V_AUX")
 _HINDI = re.compile(r"(?:hindi-)?S_(?P<ne>ne_)?(?P<possessors>PossPRN_(?:PossN_)?)?O_V")
@@ -33,8 +33,8 @@ _PLURAL_MARKS: Mapping[frozenset[str], Mapping[str, str]] = {
 }
 
 
-class Pair(NamedTuple):
-    """The columns that the checks of a single pair read."""
+class Parts(NamedTuple):
+    """The columns of a pair that the checks read."""
 
     paradigm: str
     condition: str
@@ -44,22 +44,21 @@ class Pair(NamedTuple):
     target_bad: str
 
 
-def _each(breaks: Callable[[Pair], bool]) -> CheckOf:
-    """Return the check of all pairs that looks at one at a time."""
-
-    def check(pairs: pd.DataFrame) -> pd.Series:
-        rows = zip(*(pairs[name] for name in Pair._fields), strict=True)
-        return pd.Series([breaks(Pair(*row)) for row in rows], index=pairs.index, dtype=bool)
-
-    return check
+def _each(breaks: Callable[[Parts], bool]) -> CheckOf:
+    return each_pair(lambda *values: breaks(Parts(*values)), *Parts._fields)
 
 
-def _no_condition(pair: Pair) -> bool:
+def _each_of(suites: re.Pattern[str], breaks: Callable[[Parts, re.Match[str]], bool]) -> CheckOf:
+    """Return the check of the pairs of those suites whose names a pattern matches."""
+    return _each(lambda pair: (suite := suites.fullmatch(pair.paradigm)) is not None and breaks(pair, suite))
+
+
+def _no_condition(pair: Parts) -> bool:
     expected = (f"{pair.condition} {pair.target_good}", f"{pair.condition} {pair.target_bad}")
     return (pair.good, pair.bad) != expected
 
 
-def _no_stop(pair: Pair) -> bool:
+def _no_stop(pair: Parts) -> bool:
     return not (pair.target_good.endswith(_STOPS) and pair.target_bad.endswith(_STOPS))
 
 
@@ -67,42 +66,26 @@ def _repeated(pairs: pd.DataFrame) -> pd.Series:
     return pairs[["paradigm", "condition", "target_good", "target_bad"]].duplicated()
 
 
-def _lengths(pair: Pair) -> bool:
-    return pair.target_good.count(" ") != pair.target_bad.count(" ")
-
-
-def _small_initial(pair: Pair) -> bool:
-    return pair.condition[:1] != pair.condition[:1].upper()
-
-
-def _repeated_word(pair: Pair) -> bool:
+def _repeated_word(pair: Parts) -> bool:
     words = [word.lower() for word in pair.condition.split() if len(word) > 3]  # shorter ones are particles
     return len(set(words)) < len(words)
 
 
-class _Numbers(NamedTuple):
-    """Which arguments of a Basque sentence are plural, by its nouns and by its two auxiliaries."""
-
-    focus: str
-    nouns: dict[str, bool]
-    right: dict[str, bool]
-    wrong: dict[str, bool]
-
-
-def _numbers(pair: Pair) -> _Numbers | None:
-    """Read the numbers of a Basque pair; None of other pairs."""
-    found = _BASQUE.fullmatch(pair.paradigm)
-    if found is None:
-        return None
-    order = found["order"].rstrip("_").split("_")
-    marks = _PLURAL_MARKS[frozenset(order)]
-    right, wrong = ({argument: mark in form for argument, mark in marks.items()} for form in pair[4:])
-    return _Numbers(found["focus"], _noun_numbers(pair.condition, order), right, wrong)
+def _basque_auxiliaries(pair: Parts, suite: re.Match[str]) -> list[dict[str, bool]]:
+    """Tell which arguments are plural, by the right and by the wrong auxiliary of a Basque pair."""
+    marks = _PLURAL_MARKS[frozenset(_basque_order(suite))]
+    return [
+        {argument: mark in form for argument, mark in marks.items()} for form in (pair.target_good, pair.target_bad)
+    ]
 
 
-def _noun_numbers(condition: str, order: list[str]) -> dict[str, bool]:
+def _basque_order(suite: re.Match[str]) -> list[str]:
+    return suite["order"].rstrip("_").split("_")
+
+
+def _basque_nouns(pair: Parts, suite: re.Match[str]) -> dict[str, bool]:
     """Tell which arguments are plural: each ends with the first word that has an ending of its case."""
-    words, numbers = iter(condition.split()), {}
+    words, numbers, order = iter(pair.condition.split()), {}, _basque_order(suite)
     for argument in order:
         endings = {"IO": _DATIVE_ENDINGS, "DO": _ABSOLUTIVE_ENDINGS}.get(argument)
         singular, plural = endings or (_ERGATIVE_ENDINGS if "DO" in order else _ABSOLUTIVE_ENDINGS)
@@ -112,64 +95,51 @@ def _noun_numbers(condition: str, order: list[str]) -> dict[str, bool]:
     return numbers
 
 
-def _same_number(pair: Pair) -> bool:
-    numbers = _numbers(pair)
-    if numbers is None:
-        return False
-    others = [plural for argument, plural in numbers.nouns.items() if argument != numbers.focus]
-    return numbers.nouns.get(numbers.focus) in others
+def _same_number(pair: Parts, suite: re.Match[str]) -> bool:
+    nouns = _basque_nouns(pair, suite)
+    return nouns.get(suite["focus"]) in [plural for argument, plural in nouns.items() if argument != suite["focus"]]
 
 
-def _disagrees(pair: Pair) -> bool:
-    numbers = _numbers(pair)
-    return numbers is not None and numbers.nouns != numbers.right
+def _disagrees(pair: Parts, suite: re.Match[str]) -> bool:
+    return _basque_nouns(pair, suite) != _basque_auxiliaries(pair, suite)[0]
 
 
-def _flips_more(pair: Pair) -> bool:
-    numbers = _numbers(pair)
-    if numbers is None:
-        return False
-    flipped = {argument for argument in numbers.right if numbers.right[argument] != numbers.wrong[argument]}
-    past = [target.rstrip(".").endswith("n") for target in pair[4:]]  # all forms of the past end in n, and no others
-    return flipped != {numbers.focus} or past[0] != past[1]
+def _flips_more(pair: Parts, suite: re.Match[str]) -> bool:
+    right, wrong = _basque_auxiliaries(pair, suite)
+    flipped = {argument for argument in right if right[argument] != wrong[argument]}
+    # all forms of the past end in n, and no others
+    past = [target.rstrip(".").endswith("n") for target in (pair.target_good, pair.target_bad)]
+    return flipped != {suite["focus"]} or past[0] != past[1]
 
 
-def _no_aspects(pair: Pair) -> bool:
+def _no_aspects(pair: Parts, suite: re.Match[str]) -> bool:
     """Tell Hindi pairs that do not contrast a habitual with the perfective of the same verb, number and tense."""
-    suite = _HINDI.fullmatch(pair.paradigm)
-    if suite is None:
-        return False
     perfective, habitual = (pair.target_good, pair.target_bad) if suite["ne"] else (pair.target_bad, pair.target_good)
     one, other = _HABITUAL.fullmatch(habitual), _PERFECTIVE.fullmatch(perfective)
     return one is None or other is None or one.groups() != other.groups()
 
 
-def _wrong_ne(pair: Pair) -> bool:
-    suite = _HINDI.fullmatch(pair.paradigm)
-    return suite is not None and (_ERGATIVE in pair.condition.split()) != bool(suite["ne"])
+def _wrong_ne(pair: Parts, suite: re.Match[str]) -> bool:
+    return (_ERGATIVE in pair.condition.split()) != bool(suite["ne"])
 
 
-def _marked_agrees(pair: Pair) -> bool:
+def _marked_agrees(pair: Parts, suite: re.Match[str]) -> bool:
     """Tell Hindi pairs with ne and ko whose verb is not masculine singular."""
-    suite = _HINDI.fullmatch(pair.paradigm)
-    marked = suite is not None and suite["ne"] and pair.condition.split()[-1] == _MARKER
-    return bool(marked) and not pair.target_good.split()[0].endswith("ा")
+    marked = pair.condition.split()[-1] == _MARKER
+    return bool(suite["ne"]) and marked and not pair.target_good.split()[0].endswith("ा")
 
 
-def _wrong_possessive(pair: Pair) -> bool:
-    """Tell Hindi pairs whose word before the object has not its gender, number and case.
+def _wrong_possessive(pair: Parts, suite: re.Match[str]) -> bool:
+    """Tell Hindi pairs in which the word before the object has another gender, number or case than the object.
 
     Before a marked object the form in -a is wrong. After ne, the verb shows what an unmarked object is.
     """
-    suite = _HINDI.fullmatch(pair.paradigm)
-    if suite is None or not suite["possessors"]:
+    if not suite["possessors"]:
         return False
     words = pair.condition.split()
-    marked = words[-1] == _MARKER
-    ending = words[-3 if marked else -2][-1]
-    if marked:
-        return ending == "ा"
-    return bool(suite["ne"]) and ending != pair.target_good.split()[0][-1]
+    if words[-1] == _MARKER:
+        return words[-3][-1] == "ा"
+    return bool(suite["ne"]) and words[-2][-1] != pair.target_good.split()[0][-1]
 
 
 @cache
@@ -177,67 +147,57 @@ def _swahili() -> Grammar:
     return read_yaml(Path(__file__).parent / "swahili.yaml", Grammar)
 
 
-def _splits(target: str) -> set[tuple[str, str]]:
+def _splits(target: str) -> list[tuple[str, str]]:
     """Return the subject prefixes that a verb can have, each with what is left: tense and stem."""
     grammar = _swahili()
-    rests = ((prefix, target.removeprefix(prefix)) for prefix in grammar.subject if target.startswith(prefix))
-    return {(prefix, rest) for prefix, rest in rests if rest.startswith(tuple(grammar.tenses))}
+    rests = {prefix: target.removeprefix(prefix) for prefix in grammar.subject if target.startswith(prefix)}
+    return sorted((prefix, rest) for prefix, rest in rests.items() if rest.startswith(tuple(grammar.tenses)))
 
 
-def _prefixes(pair: Pair) -> tuple[str, str] | None:
+def _prefixes(pair: Parts) -> tuple[str, str] | None:
     """Return the subject prefixes of the right and the wrong verb, which are followed by the same; None without."""
-    for prefix, rest in sorted(_splits(pair.target_good)):
-        for other, left in sorted(_splits(pair.target_bad)):
+    for prefix, rest in _splits(pair.target_good):
+        for other, left in _splits(pair.target_bad):
             if rest == left and prefix != other:
                 return prefix, other
     return None
 
 
-def _not_the_prefix(pair: Pair) -> bool:
-    return _SWAHILI.fullmatch(pair.paradigm) is not None and _prefixes(pair) is None
-
-
-def _of_disagrees(pair: Pair) -> bool:
+def _of_disagrees(pair: Parts, _suite: re.Match[str]) -> bool:
     """Tell Swahili pairs whose right verb is of a class that the word for 'of' is not of."""
-    prefixes = _prefixes(pair) if _SWAHILI.fullmatch(pair.paradigm) else None
+    prefixes, grammar = _prefixes(pair), _swahili()
+    linker = next((word for word in pair.condition.split()[1:] if word in grammar.of), None)
+    return prefixes is not None and (linker, prefixes[0]) not in zip(grammar.of, grammar.subject, strict=True)
+
+
+def _possessor_disagrees(pair: Parts, suite: re.Match[str]) -> bool:
+    """Tell Swahili pairs whose wrong verb is of a class that the possessor's demonstrative is not of."""
+    prefixes = _prefixes(pair) if suite["demonstrative"] else None
     if prefixes is None:
         return False
     grammar = _swahili()
-    linker = next((word for word in pair.condition.split()[1:] if word in grammar.of), None)
-    return (linker, prefixes[0]) not in set(zip(grammar.of, grammar.subject, strict=True))
-
-
-def _possessor_disagrees(pair: Pair) -> bool:
-    """Tell Swahili pairs whose wrong verb is of a class that the possessor's demonstrative is not of."""
-    suite = _SWAHILI.fullmatch(pair.paradigm)
-    prefixes = _prefixes(pair) if suite and suite["demonstrative"] else None
-    if prefixes is None:
-        return False
-    grammar, words = _swahili(), pair.condition.split()
-    fitting = {
-        form
-        for forms in grammar.demonstratives.values()
-        for form, prefix in zip(forms, grammar.subject, strict=True)
-        if prefix == prefixes[1]
-    }
-    return not fitting.intersection(words)
+    of_class = [at for at, prefix in enumerate(grammar.subject) if prefix == prefixes[1]]
+    fitting = {forms[at] for forms in grammar.demonstratives.values() for at in of_class}
+    return fitting.isdisjoint(pair.condition.split())
 
 
 CHECKS: Mapping[str, CheckOf] = {
     "a sentence is its condition, a space and its target": _each(_no_condition),
     "a target ends with a full stop or a danda": _each(_no_stop),
-    "the two targets have as many words": _each(_lengths),
+    "the two targets have as many words": _each(lambda pair: pair.target_good.count(" ") != pair.target_bad.count(" ")),
     "a condition and its targets stand once in a suite": _repeated,
-    "a condition begins with a capital letter": _each(_small_initial),
+    "a condition begins with a capital letter": _each(lambda pair: pair.condition[:1] != pair.condition[:1].upper()),
     "no word of more than three letters stands twice in a condition": _each(_repeated_word),
-    "Basque: other arguments have the other number": _each(_same_number),
-    "Basque: the right auxiliary agrees with every argument": _each(_disagrees),
-    "Basque: the wrong auxiliary differs in the number of the focus alone": _each(_flips_more),
-    "Hindi: one aspect against the other, all else equal": _each(_no_aspects),
-    "Hindi: ne stands in its suites and in no others": _each(_wrong_ne),
-    "Hindi: after ne, a marked object has a verb in the masculine singular": _each(_marked_agrees),
-    "Hindi: the word before the object agrees with it": _each(_wrong_possessive),
-    "Swahili: two verbs differ in the subject prefix alone": _each(_not_the_prefix),
-    "Swahili: the right verb agrees with the word for 'of'": _each(_of_disagrees),
-    "Swahili: the wrong verb agrees with the possessor's demonstrative": _each(_possessor_disagrees),
+    "Basque: other arguments have the other number": _each_of(_BASQUE, _same_number),
+    "Basque: the right auxiliary agrees with every argument": _each_of(_BASQUE, _disagrees),
+    "Basque: the wrong auxiliary differs in the number of the focus alone": _each_of(_BASQUE, _flips_more),
+    "Hindi: one aspect against the other, all else equal": _each_of(_HINDI, _no_aspects),
+    "Hindi: ne stands in its suites and in no others": _each_of(_HINDI, _wrong_ne),
+    "Hindi: after ne, a marked object has a verb in the masculine singular": _each_of(_HINDI, _marked_agrees),
+    "Hindi: the word before the object agrees with it": _each_of(_HINDI, _wrong_possessive),
+    "Swahili: two verbs differ in the subject prefix alone": _each_of(
+        _SWAHILI, lambda pair, _suite: _prefixes(pair) is None
+    ),
+    "Swahili: the right verb agrees with the word for 'of'": _each_of(_SWAHILI, _of_disagrees),
+    "Swahili: the wrong verb agrees with the possessor's demonstrative": _each_of(_SWAHILI, _possessor_disagrees),
 }

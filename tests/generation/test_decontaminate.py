@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eval.store.scores import keep_pairs
 from eval.templates.pair import Pair
-from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity
+from generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
 from generation.maker import Chooser, Drawn, Listed, Made
 from tests.facts import store_scores
 from ucurve import cli
@@ -46,21 +46,21 @@ def listed(goods=GOODS):
 def test_exactly_so_many_pass_the_threshold_for_every_model(values, wanted):
     scores = dict(zip(GOODS, values, strict=False))
     highest = {good: max(models) for good, models in scores.items()}
-    familiarity = Familiarity(highest)
+    familiarity = highest
     [paradigm] = filtered(listed(list(scores)), familiarity).paradigms
     outcome = Chooser(wanted, 0).choose(paradigm)
     kept = {pair.good for pair in outcome.pairs}
-    threshold = familiarity.threshold(outcome)
+    most = threshold(outcome, familiarity)
     assert len(kept) == min(wanted, len(scores))
-    assert all(value <= threshold for good in kept for value in scores[good])
-    assert all(max(scores[good]) >= threshold for good in set(scores) - kept)
+    assert all(value <= most for good in kept for value in scores[good])
+    assert all(max(scores[good]) >= most for good in set(scores) - kept)
 
 
 def test_scores_of_causal_and_masked_models_and_the_last_checkpoint(scored):
     one = scored("one", dict.fromkeys(GOODS, -5.0) | {"good 3": -1.0}, steps=(0, 64))
     two = scored("two", dict.fromkeys(GOODS, -4.0) | {"good 5": -2.0}, scorer="pll_mink")
     found = read_familiarity(FilterSettings(scores=(one, two)))
-    assert found.highest == dict.fromkeys(GOODS, -4.0) | {"good 3": -1.0, "good 5": -2.0}
+    assert found == dict.fromkeys(GOODS, -4.0) | {"good 3": -1.0, "good 5": -2.0}
 
 
 def test_a_sentence_that_a_model_has_not_scored(scored):
@@ -74,7 +74,7 @@ def test_a_sentence_that_a_model_has_not_scored(scored):
 def test_what_cannot_be_filtered(scored, tmp_path):
     drawn = Made(paradigms=[Drawn(name="p", phenomenon="f", draw=lambda rng: Pair("a", "b"))], card={})
     with pytest.raises(UserError, match="the pairs of p are drawn and not chosen from a list"):
-        filtered(drawn, Familiarity({}))
+        filtered(drawn, {})
     with pytest.raises(UserError, match=r"filter.scores: no folder .*nix"):
         read_familiarity(FilterSettings(scores=(tmp_path / "nix",)))
     (tmp_path / "empty").mkdir()

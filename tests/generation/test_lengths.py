@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from eval.templates.pair import Pair
 from generation.lengths import Lengths, shares
 from generation.maker import Chooser, Drawn, Listed
-from generation.order import as_given
 from tests.generation.multiblimp.toy import GOOD, treebank
 from ucurve import cli
 
 BALANCED = Lengths(balanced=True)
+
+
+def as_given(candidates, rng):
+    del rng
+    return list(candidates)
 
 
 def listed(*pairs):
