@@ -22,27 +22,18 @@ _LINE_BYTES, _LINES = 1_000_000, 10_000  # at most, of a line and of a sentence
 
 @dataclass(frozen=True)
 class Word:
-    """A syntactic word of a sentence.
+    """A syntactic word of a sentence."""
 
-    Attributes:
-        id: its number, from 1.
-        feats: features of the word, as ``{"Number": "Sing"}``; a value may be ``A,B``.
-        head: the number of its head, ``ROOT`` for none.
-        misc: what the last column says, as ``{"SpaceAfter": "No"}``.
-        start, end: where it stands in the text of the sentence, in characters; None for a part of a multiword token,
-            which has no text of its own.
-    """
-
-    id: int
+    id: int  # from 1
     form: str
     lemma: str
     upos: str
-    feats: Mapping[str, str] = field(default_factory=dict)
-    head: int = ROOT
+    feats: Mapping[str, str] = field(default_factory=dict)  # as {"Number": "Sing"}; a value may be A,B
+    head: int = ROOT  # the number of its head
     deprel: str = "dep"
-    misc: Mapping[str, str] = field(default_factory=dict)
-    start: int | None = None
-    end: int | None = None
+    misc: Mapping[str, str] = field(default_factory=dict)  # the last column, as {"SpaceAfter": "No"}
+    start: int | None = None  # its place in the text of the sentence, in characters; None for a part of a multiword
+    end: int | None = None  # token, which has no text of its own
 
     @property
     def relation(self) -> str:
@@ -52,22 +43,14 @@ class Word:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its tree.
+    """A sentence and its tree."""
 
-    Attributes:
-        id: of the sentence in its treebank; ``FILE:LINE`` where the file does not say.
-        source: the file's name without its endings.
-        words: in their order; word number n is ``words[n - 1]``.
-        place: file and line, for messages.
-        multiword: whether some token is written as one and analysed as several words.
-    """
-
-    id: str
-    source: str
+    id: str  # in its treebank; FILE:LINE where the file does not say
+    source: str  # the file's name without its endings
     text: str
-    words: Sequence[Word]
-    place: str
-    multiword: bool = False
+    words: Sequence[Word]  # word number n is words[n - 1]
+    place: str  # file and line, for messages
+    multiword: bool = False  # whether some token is written as one and analysed as several words
 
     @cached_property
     def children(self) -> Mapping[int, tuple[Word, ...]]:

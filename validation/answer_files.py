@@ -21,24 +21,15 @@ CHOICES = (GOOD, BAD, NONE)
 
 @dataclass(frozen=True)
 class Answer:
-    """One person's answer to one item.
-
-    Attributes:
-        choice: one of ``CHOICES``.
-        seconds: how long it took; NaN where that is not known.
-        page: of a questionnaire that shows several items at once; "" where that is not known.
-        page_seconds: how long the whole page took; NaN where that is not known.
-        place: file and line, for messages.
-        questionnaire: which one was answered; "" where that is not known.
-    """
+    """One person's answer to one item; numbers that are not known are NaN, texts are empty."""
 
     annotator: str
     item: str
-    choice: str
+    choice: str  # one of CHOICES
     seconds: float
-    page: str
-    page_seconds: float
-    place: str
+    page: str  # of a questionnaire that shows several items at once
+    page_seconds: float  # for the whole page
+    place: str  # file and line, for messages
     questionnaire: str = ""
 
 
@@ -89,19 +80,8 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
 def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
     """Read a table of ratings, a line for each."""
     assert columns.rating is not None
-    ratings = []
-    for line, row in read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True):
-        place = f"{path}:{line}"
-        ratings.append(
-            Rating(
-                full_cell(row, columns.annotator, place),
-                full_cell(row, columns.item, place),
-                _parse_rating(row[columns.rating], place),
-                parse_seconds(row.get(columns.seconds, ""), place),
-                place,
-            )
-        )
-    return ratings
+    rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True)
+    return [_rating(row, columns, columns.rating, f"{path}:{line}") for line, row in rows]
 
 
 def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[str, str, str]]:
@@ -109,11 +89,8 @@ def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[st
     assert columns.paradigm is not None
     for path in paths:
         for line, row in read_rows(path, "answers", (columns.item, columns.paradigm), line_breaks=True):
-            yield (
-                full_cell(row, columns.item, f"{path}:{line}"),
-                full_cell(row, columns.paradigm, f"{path}:{line}"),
-                f"{path}:{line}",
-            )
+            place = f"{path}:{line}"
+            yield full_cell(row, columns.item, place), full_cell(row, columns.paradigm, place), place
 
 
 def parse_seconds(text: str, place: str) -> float:
@@ -134,11 +111,12 @@ def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
     return text
 
 
-def _parse_rating(text: str, place: str) -> float:
-    rating = read_number(text)
+def _rating(row: Mapping[str, str], columns: Columns, column: str, place: str) -> Rating:
+    annotator, item = full_cell(row, columns.annotator, place), full_cell(row, columns.item, place)
+    rating = read_number(row[column])
     if rating is None:
-        raise UserError(f"{place}: the rating {text!r} is not a number")
-    return rating
+        raise UserError(f"{place}: the rating {row[column]!r} is not a number")
+    return Rating(annotator, item, rating, parse_seconds(row.get(columns.seconds, ""), place), place)
 
 
 def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
@@ -161,9 +139,8 @@ def _wide(rows: Rows, columns: Columns, people: Sequence[str], path: Path) -> It
         item = full_cell(row, columns.item, place)
         for person in people:
             if text := row[person].strip():
-                yield Answer(
-                    person, item, columns.read_choice(text, f"{place}: {person}"), math.nan, "", math.nan, place
-                )
+                choice = columns.read_choice(text, f"{place}: {person}")
+                yield Answer(person, item, choice, math.nan, "", math.nan, place)
 
 
 def _matching(names: Sequence[str], pattern: str, path: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """``python -m validation.answers``: what people's answers to a questionnaire say about a benchmark."""
 
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,17 +16,10 @@ from validation.answer_files import BAD, GOOD, Columns
 from validation.items import ITEM
 from validation.judging.exclusion import Exclusion, judge_annotators
 from validation.judging.human_files import human_table, rating_tables
-from validation.judging.paradigms import Rule, find_rule, judge_items, judge_paradigms, people_skills
+from validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
 from validation.judging.raters import judge_raters, rating_file
 from validation.loading import load_answers, load_items, load_ratings
-from validation.tables import (
-    Findings,
-    agreement_summary,
-    choice_lines,
-    rating_lines,
-    rating_summary,
-    write_folder,
-)
+from validation.tables import Findings, agreement_summary, choice_lines, rating_lines, rating_summary, write_folder
 
 
 def _as_list(value: object) -> object:
@@ -77,7 +70,8 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
     annotators = judge_annotators(answers, settings.exclude)
     counted = _counted(answers[answers["kind"] == ITEM], annotators)
     judged = judge_items(counted)
-    rule = _rule(settings)
+    rule = find_rule(settings.rule)
+    rule = rule if settings.limit is None else replace(rule, limit=settings.limit)
     paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
     annotators["skill"] = annotators["annotator"].map(people_skills(counted))
     summary = agreement_summary(judged, paradigms, annotators)
@@ -108,11 +102,6 @@ def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:
         named = "; ".join(f"{row.annotator}: {row.reason}" for row in annotators.itertuples() if row.excluded)
         raise UserError(f"no answers are left: {named or 'nobody answered an item that is judged'}")
     return counted
-
-
-def _rule(settings: AnswerSettings) -> Rule:
-    rule = find_rule(settings.rule)
-    return rule if settings.limit is None else Rule(rule.share, settings.limit, rule.words)
 
 
 if __name__ == "__main__":

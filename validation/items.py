@@ -18,14 +18,9 @@ _OPTIONAL = ("benchmark", "phenomenon", "pair", GOOD, BAD)
 def read_items(path: Path) -> pd.DataFrame:
     """Read the items of a questionnaire, as it writes them: a line for each time that an item is shown in a list.
 
-    Args:
-        path: csv with ``item``, ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged) and, where
-            known, ``benchmark``, ``phenomenon``, ``pair``, ``list``, ``good`` and ``bad``. Other columns are passed
-            over.
-
     Returns:
-        ``item`` (unique), ``kind``, ``paradigm``, ``benchmark``, ``phenomenon``, ``pair`` and the sentences ``good``
-        and ``bad``: texts, empty where the file has none.
+        ``item`` (unique), ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged), ``benchmark``,
+        ``phenomenon``, ``pair`` and the sentences ``good`` and ``bad``: texts, empty where the file has none.
     """
     shown: dict[tuple[str, str], int] = {}
     known: dict[str, tuple[int, dict[str, str]]] = {}
@@ -45,11 +40,7 @@ def read_items(path: Path) -> pd.DataFrame:
 
 
 def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
-    """Make the items from tables of answers that name the paradigm of each line; all are to be judged.
-
-    Args:
-        named: item, paradigm and place, as ``validation.answer_files.read_paradigms`` yields.
-    """
+    """Make the items, all to be judged, from the item, paradigm and place of each line of tables of answers."""
     paradigms: dict[str, str] = {}
     for item, paradigm, place in named:
         if paradigms.setdefault(item, paradigm) != paradigm:
@@ -64,9 +55,8 @@ def _refuse_shared_names(known: dict[str, tuple[int, dict[str, str]]], path: Pat
     for line, facts in known.values():
         name, own = facts["paradigm"], facts["benchmark"]
         if facts["kind"] == ITEM and benchmarks.setdefault(name, own) != own:
-            raise UserError(
-                f"{path}:{line}: the paradigm {name!r} is of {own!r} here and of {benchmarks[name]!r} before"
-            )
+            before = benchmarks[name]
+            raise UserError(f"{path}:{line}: the paradigm {name!r} is of {own!r} here and of {before!r} before")
 
 
 def _facts(row: dict[str, str], place: str) -> dict[str, str]:

@@ -28,11 +28,7 @@ def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) ->
 
 
 def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame) -> pd.DataFrame:
-    """Read all answers, each with the kind and the paradigm of its item.
-
-    Args:
-        source: the file of the items.
-    """
+    """Read all answers, each with the kind and the paradigm of its item; ``source`` is the file of the items."""
     answers = [answer for path in paths for answer in read_answers(path, columns)]
     _refuse_unknown(answers, set(items["item"]), source)
     _refuse_repeated(answers)

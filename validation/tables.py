@@ -22,13 +22,7 @@ Summary = Mapping[str, Any]  # of summary.json: numbers, names, and None for wha
 
 @dataclass(frozen=True)
 class Findings:
-    """What is written and printed.
-
-    Attributes:
-        tables: the csv files, by name.
-        summary: of ``summary.json``.
-        lines: what is printed.
-    """
+    """The csv files by name, what ``summary.json`` says, and the lines that are printed."""
 
     tables: Mapping[str, pd.DataFrame]
     summary: Summary

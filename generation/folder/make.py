@@ -15,11 +15,7 @@ from ucurve.fields import STRICT
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """Which pairs.
-
-    Attributes:
-        benchmark: a folder with a card, or the files of a published benchmark in a folder of its name.
-    """
+    """Which pairs; conf/source/folder.yaml describes the key."""
 
     benchmark: Path
 

@@ -31,16 +31,7 @@ _CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {na
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """What pairs are made from.
-
-    Attributes:
-        treebanks: CoNLL-U files, or patterns of them.
-        unimorph: a file of UniMorph; None takes the forms of the treebanks alone.
-        language: ISO 639-3 code.
-        stage: ``agreement`` ends after the table of agreement.
-        as_published: whether treebanks that the paper leaves out are left out.
-        license: of the treebanks.
-    """
+    """What pairs are made from; conf/source/multiblimp.yaml describes every key."""
 
     treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     language: Annotated[str, Field(pattern="^[a-z]{3}$")]

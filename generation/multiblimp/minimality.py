@@ -1,6 +1,6 @@
-"""Whether a pair changes the feature that it is of and no other, by the treebanks that a folder was made from.
+"""Whether a pair changes its own feature and no other, by the treebanks that a folder was made from.
 
-This reads the annotation anew: it has the words and files of the maker in common with it, but none of its choices.
+The annotation is read by other code than the maker's, so that a fault of the maker is found.
 """
 
 from collections import defaultdict
@@ -23,25 +23,20 @@ _TAGS = {
     "Person": {"1", "2", "3"},
     "Gender": {"MASC", "FEM", "NEUT", "COM"},
 }  # of UniMorph
-_Form = tuple[str, str]
-"""Lemma and form in lower case."""
 
 
 class Annotation:
-    """What treebanks and UniMorph say of forms.
-
-    Args:
-        language: its settings; they say whether diacritics count.
-    """
+    """What treebanks and UniMorph say of forms; the settings of the language say whether diacritics count."""
 
     def __init__(self, treebanks: Sequence[Path], unimorph: Path | None, language: LanguageSettings) -> None:
         self._sentences: dict[tuple[str, str], Sentence] = {}
-        self._features: dict[_Form, list[Mapping[str, str]]] = defaultdict(list)
+        self._features: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)  # by lemma and form
         for sentence in (prepared(sentence, language) for file in treebanks for sentence in read_treebank(file)):
             self._sentences[sentence.source, sentence.id] = sentence
             for word in sentence.words:
-                if word.feats not in self._features[_key(word)]:
-                    self._features[_key(word)].append(word.feats)
+                known = self._features[word.lemma.lower(), word.form.lower()]
+                if word.feats not in known:
+                    known.append(word.feats)
         self._tags: dict[str, dict[str, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
         for line in read_utf8(unimorph).split("\n") if unimorph is not None else ():
             lemma, form, tags = (*line.strip().split("\t"), "", "")[:3]
@@ -83,10 +78,6 @@ def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str]) ->
     return bool(swapped) and not contradict and (one ^ other) - asked <= frozenset().union(*open_to_all)
 
 
-def _key(word: Word) -> _Form:
-    return word.lemma.lower(), word.form.lower()
-
-
 def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     if feature not in one or feature not in other or one[feature] == other[feature]:
         return False
@@ -109,12 +100,7 @@ def check_minimal(pairs: pd.DataFrame, annotation: Annotation) -> pd.Series:
 
 
 def files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Path], Path | None] | None:
-    """Return the treebanks and the file of UniMorph that a folder was made from; None where they are not named.
-
-    Args:
-        made: of the folder's card.
-        keys: the settings ``treebanks`` and ``unimorph`` of the command.
-    """
+    """Return the treebanks and the file of UniMorph that a folder was made from; None where they are not named."""
     given = keys.get("treebanks")
     if not given:
         return None

@@ -50,22 +50,13 @@ Files = Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """What pairs are made from.
-
-    Attributes:
-        treebanks: CoNLL-U files.
-        texts: files of plain text.
-        resources: a folder with the files of the published pipeline.
-        paradigms: which to make; None for all.
-        words_per_place: how many words are tried where any of a list fits, and how many pairs of a sentence are kept.
-        license: of the texts, for the card.
-    """
+    """What pairs are made from; conf/source/rublimp.yaml describes every key."""
 
     treebanks: Files = ()
     texts: Files = ()
     resources: Path | None = None
     paradigms: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
-    words_per_place: PositiveInt = 5
+    words_per_place: PositiveInt = 5  # of a sentence at most so many pairs are kept, too
     license: str = "that of the texts"
 
 

@@ -29,22 +29,14 @@ MINIMUM_IPM: Final = 1.0
 
 @dataclass(frozen=True)
 class Resources:
-    """What rules may use beside the lists that ship with the project; what is not given is empty.
+    """What rules may use beside the lists that ship with the project; what is not given is empty."""
 
-    Attributes:
-        aspect_pairs: the perfective partner of each imperfective verb, the most frequent where there are several.
-        frequencies: occurrences in a million words.
-        past_markers, future_markers: the adjectives of past or future time that go with a noun.
-        suffixes, prefixes: the suffixes and the prefixes that a root stands with.
-        words_per_place: how many words are tried where many fit, drawn by the sentence; None for all.
-    """
-
-    aspect_pairs: Mapping[str, str] = field(default_factory=dict)
-    frequencies: Mapping[Key, float] = field(default_factory=dict)
-    past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aspect_pairs: Mapping[str, str] = field(default_factory=dict)  # the most frequent perfective partner of each verb
+    frequencies: Mapping[Key, float] = field(default_factory=dict)  # occurrences in a million words
+    past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # adjectives of past time by their noun
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    words_per_place: int | None = None
-    suffixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    words_per_place: int | None = None  # how many words are tried where many fit, drawn by the sentence; None for all
+    suffixes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # that a root stands with
     prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property

@@ -20,15 +20,11 @@ _MAP: Final = Path(__file__).with_name("lexicon.yaml")
 
 @dataclass(frozen=True)
 class Entry:
-    """A word in a treebank.
-
-    Attributes:
-        place: file and line where its sentence begins.
-    """
+    """A word in a treebank."""
 
     form: str
     feats: Mapping[str, str]
-    place: str
+    place: str  # file and line where its sentence begins
 
     def has(self, feats: Mapping[str, str]) -> bool:
         """Whether it has all these features."""
@@ -70,11 +66,10 @@ def read_lexicon(treebanks: Iterable[Path]) -> Lexicon:
 
 
 def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
-    """Compare lists with a treebank.
+    """Compare the columns of lists with a treebank that has their features.
 
     Returns:
-        A row for each column that the treebank can speak of: ``list, column, words, confirmed, absent``; absent are
-        those that it does not have with the features of the column.
+        Rows of ``list, column, words, confirmed, absent``; absent are words without these features in the treebank.
     """
     return [
         row

@@ -32,12 +32,7 @@ _CARD: Final[dict[str, object]] = {
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """What pairs are made from.
-
-    Attributes:
-        lists: a folder with lists of the user's own; those that it does not have are the project's.
-        treebanks: CoNLL-U files that genders and forms in the lists are compared with.
-    """
+    """What pairs are made from; conf/source/sweblimp.yaml describes every key."""
 
     lists: Path | None = None
     treebanks: tuple[Path, ...] = ()

@@ -22,21 +22,10 @@ _NOT = "not "
 
 @dataclass(frozen=True, config=STRICT)
 class Pattern:
-    """A paradigm (the form is explained at the head of ``patterns.yaml``).
+    """A paradigm; the head of ``patterns.yaml`` explains every field."""
 
-    Attributes:
-        name: as in the published file.
-        category: the group of paradigms that the paper puts it into.
-        draw: for each slot, in the order in which words are drawn, the conditions on the word by column; ``from`` names
-            the list.
-        good, bad: texts with ``{slot.column}`` for a form of the word, or ``{slot[other.code]}`` for the form whose
-            column is named by a code of another word.
-        edit: regular expression, with lines ignored, that ``good => bad`` must match as a whole.
-        longer: how many words more the bad sentence has.
-    """
-
-    name: str
-    category: str
+    name: str  # as in the published file
+    category: str  # the group of paradigms that the paper puts it into
     draw: dict[str, dict[str, str | list[str]]]
     good: str
     bad: str
@@ -44,11 +33,7 @@ class Pattern:
     longer: int = 0
 
     def candidate(self, lists: WordLists, rng: random.Random) -> Pair:
-        """Draw words and fill them in.
-
-        Raises:
-            DrawFailed: when no word is left for a slot.
-        """
+        """Draw words and fill them in; ``DrawFailed`` where no word is left for a slot."""
         words: dict[str, Row] = {}
         for slot, conditions in self.draw.items():
             fitting = _fitting(conditions, words, lists)

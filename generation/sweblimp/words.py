@@ -21,12 +21,7 @@ Codes = Mapping[str, str | list[str]]
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A word of a list.
-
-    Attributes:
-        cells: by the name of the column.
-        place: file and line.
-    """
+    """A word of a list: its cells by column, and its file and line."""
 
     cells: Mapping[str, str]
     place: str

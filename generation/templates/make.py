@@ -17,14 +17,7 @@ _DEFAULT_PAIRS = 300
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """What pairs are made from.
-
-    Attributes:
-        templates: a folder of ``*.json`` templates.
-        vocabulary: words with properties.
-        phrases: the JSON file of phrases.
-        language: of the sentences, as its ISO 639-3 code.
-    """
+    """What pairs are made from; conf/source/templates.yaml describes every key."""
 
     templates: Path
     vocabulary: Path

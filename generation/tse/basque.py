@@ -27,16 +27,11 @@ class Frame:
 
 @dataclass(frozen=True, config=STRICT)
 class Grammar:
-    """What basque.yaml says.
-
-    Attributes:
-        cases: of each argument, by paradigm.
-        endings: by case and number.
-    """
+    """What basque.yaml says."""
 
     frames: dict[str, Frame]
-    cases: dict[str, dict[str, str]]
-    endings: dict[str, dict[str, str]]
+    cases: dict[str, dict[str, str]]  # of each argument, by paradigm
+    endings: dict[str, dict[str, str]]  # by case and number
     phenomena: dict[str, str]
 
 
@@ -45,12 +40,7 @@ Auxiliaries = Mapping[tuple[str, str, tuple[str, ...]], str]
 
 
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
-    """Return the suites: each frame with each of its arguments in focus.
-
-    Args:
-        as_published: whether arguments may repeat a noun as in the published code, which does not compare the first
-            argument with the last one.
-    """
+    """Return the suites: each frame with each of its arguments in focus."""
     vocabulary = read_vocabulary(folder / "basque.csv", COLUMNS, CATEGORIES)
     auxiliaries = read_auxiliaries(vocabulary)
     for noun in vocabulary.nouns:
@@ -135,6 +125,7 @@ def _suite(
 
     steps = [hidden("verb", verbs), hidden("number", list(_OTHER))]
     for place, argument in enumerate(frame.order):
+        # the published code does not compare the first argument with the last one, so that a noun may be repeated
         before = frame.order[max(0, place - 1) : place] if as_published else frame.order[:place]
         steps.append(nouns(argument, tuple(before)))
     steps.append(Step("participle", lambda state: [Option(state["verb"].word, None)]))

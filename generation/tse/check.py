@@ -167,7 +167,8 @@ def _of_disagrees(pair: Parts, _suite: re.Match[str]) -> bool:
     """Tell Swahili pairs whose right verb is of a class that the word for 'of' is not of."""
     prefixes, grammar = _prefixes(pair), _swahili()
     linker = next((word for word in pair.condition.split()[1:] if word in grammar.of), None)
-    return prefixes is not None and (linker, prefixes[0]) not in zip(grammar.of, grammar.subject, strict=True)
+    agreeing = [prefix for word, prefix in zip(grammar.of, grammar.subject, strict=True) if word == linker]
+    return prefixes is not None and prefixes[0] not in agreeing
 
 
 def _possessor_disagrees(pair: Parts, suite: re.Match[str]) -> bool:

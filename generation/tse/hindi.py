@@ -72,10 +72,8 @@ class Object:
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     """Return the six suites.
 
-    Args:
-        as_published: whether possessive pronouns and genitives have the forms of the published code: the pronoun never
-            that of the direct singular, the genitive by number and never by case; and whether subject and object may
-            be one noun where a possessor stands between them.
+    As published, a possessive pronoun never has the form of the direct singular, a genitive goes by number and never by
+    case, and subject and object may be one noun where a possessor stands between them.
     """
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:
@@ -96,11 +94,7 @@ def form_of(noun: Entry, number: str, oblique: bool) -> str:
 
 
 def conjugate(grammar: Grammar, verb: str, perfective: bool, agreement: str, tense: str) -> str:
-    """Return verb and auxiliary, and the sign that ends the sentence.
-
-    Args:
-        agreement: gender and number, as ``m_sg``.
-    """
+    """Return verb and auxiliary, and the sign that ends the sentence; ``agreement`` is gender and number, as m_sg."""
     glide = grammar.glide if verb.endswith(grammar.long_a) else ""
     stem = verb + (glide if perfective else grammar.habitual)
     return f"{stem}{grammar.participle[agreement]} {grammar.auxiliaries[tense][agreement]}{grammar.stop}"

@@ -26,13 +26,7 @@ _LANGUAGES: dict[str, tuple[str, ModuleType]] = {
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
-    """Which suites are made, and of which words.
-
-    Attributes:
-        vocabulary: the folder of ``basque.csv``, ``hindi.csv`` and ``swahili.csv``.
-        languages: ISO 639-3 codes.
-        as_published: whether the faults of the published code are repeated.
-    """
+    """Which suites are made, and of which words; conf/source/tse.yaml describes every key."""
 
     vocabulary: Path
     languages: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)] = tuple(_LANGUAGES)

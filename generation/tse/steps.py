@@ -15,17 +15,11 @@ State = Mapping[str, Any]
 
 
 class Option(NamedTuple):
-    """One thing that a step can choose.
+    """One thing that a step can choose."""
 
-    Attributes:
-        text: the words that it adds to the condition; empty for none.
-        choice: what later steps read of it.
-        later: words that a later step adds because of it.
-    """
-
-    text: str
-    choice: Any
-    later: str = ""
+    text: str  # the words that it adds to the condition; empty for none
+    choice: Any  # what later steps read of it
+    later: str = ""  # words that a later step adds because of it
 
 
 class Target(NamedTuple):
@@ -46,28 +40,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of sentences of one frame.
+    """A suite of sentences of one frame."""
 
-    Attributes:
-        language: the name of the language in the files, as ``basque``.
-        name: of the suite, without its language.
-        phenomenon: what the suite varies.
-        steps: the choices, in an order in which each depends only on earlier ones.
-        target: makes the target of what was chosen.
-    """
-
-    language: str
-    name: str
+    language: str  # as in the names of files: basque
+    name: str  # without the language
     phenomenon: str
-    steps: Sequence[Step]
+    steps: Sequence[Step]  # in an order in which each depends only on earlier ones
     target: Callable[[State], Target] = field(repr=False)
 
     def draw(self, rng: random.Random) -> Pair:
-        """Draw a sentence.
-
-        Raises:
-            DrawFailed: when nothing fits what was chosen before, or the two targets are equal.
-        """
+        """Draw a sentence; ``DrawFailed`` where nothing fits what was chosen before or the two targets are equal."""
         state: dict[str, Any] = {}
         words = []
         for step in self.steps:

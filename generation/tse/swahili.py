@@ -32,30 +32,21 @@ class Frame:
 
 @dataclass(frozen=True, config=STRICT)
 class Grammar:
-    """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11.
-
-    Attributes:
-        tenses: names of tenses by their prefix.
-        adjective: prefixes, by the first sound of the adjective.
-        nasal: prefixes of classes 9 and 10, by the first letter; none for others.
-        nasal_changed: the same, where the first letter is replaced.
-        exceptions: forms of adjectives by concord class.
-        human_and_animal: the concord class of such nouns with an odd and with an even noun class.
-    """
+    """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11."""
 
     of: ByClass
     demonstratives: dict[str, ByClass]
     subject: ByClass
     relative: ByClass
-    tenses: dict[str, str]
+    tenses: dict[str, str]  # names of tenses by their prefix
     relative_tenses: tuple[str, ...]
     copula: str
-    adjective: dict[str, tuple[str | None, ...]]
-    nasal: dict[str, str]
-    nasal_changed: dict[str, str]
-    exceptions: dict[str, dict[int, str]]
+    adjective: dict[str, tuple[str | None, ...]]  # prefixes, by the first sound of the adjective
+    nasal: dict[str, str]  # prefixes of classes 9 and 10, by the first letter; others have none
+    nasal_changed: dict[str, str]  # the same, where the first letter is replaced
+    exceptions: dict[str, dict[int, str]]  # forms of adjectives by concord class
     exceptions_as_published: dict[str, dict[int, str]]
-    human_and_animal: dict[str, int]
+    human_and_animal: dict[str, int]  # the concord class of such nouns with an odd and with an even noun class
     animate: tuple[str, ...]
     frames: dict[str, Frame]
     phenomena: dict[str, str]
@@ -67,10 +58,8 @@ Exceptions = Mapping[str, Mapping[int, str]]
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     """Return the eight suites.
 
-    Args:
-        as_published: whether sentences are as the published code makes them: *ema* (good) is *njema* in class 5 and
-            *nyema* in 9 and 10, the word of the predicate may stand before it too, and a noun whose form is the same
-            in two classes may be its own possessor.
+    As published, *ema* (good) is *njema* in class 5 and *nyema* in 9 and 10, the word of the predicate may stand before
+    it too, and a noun whose form is the same in two classes may be its own possessor.
     """
     vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.nouns:

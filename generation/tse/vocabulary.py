@@ -14,17 +14,12 @@ ANIMATE = ("person", "animal", "human")
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A line of a vocabulary; two lines are never equal.
-
-    Attributes:
-        place: file and line, for messages.
-        cells: the other columns, as text.
-    """
+    """A line of a vocabulary; two lines are never equal."""
 
     word: str
     category: str
-    place: str
-    cells: dict[str, str]
+    place: str  # file and line, for messages
+    cells: dict[str, str]  # the other columns
 
     def values(self, column: str) -> tuple[str, ...]:
         """Return the values of a cell, none of an empty one."""
@@ -74,12 +69,7 @@ class Vocabulary:
 
 
 def read_vocabulary(path: Path, columns: Sequence[str], categories: Collection[str]) -> Vocabulary:
-    """Read a vocabulary.
-
-    Args:
-        columns: that the table must have besides ``word`` and ``category``.
-        categories: that a word may have.
-    """
+    """Read a vocabulary whose table has these columns besides ``word`` and ``category``."""
     entries = []
     for number, row in read_rows(path, "vocabulary", ("word", "category", *columns)):
         place, cells = f"{path}:{number}", {name: cell.strip() for name, cell in row.items()}

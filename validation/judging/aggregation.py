@@ -47,11 +47,7 @@ def code_votes(answers: pd.DataFrame) -> Votes:
 
 
 def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
-    """Return each label's share of an item's votes, float64[items, labels].
-
-    Args:
-        skills: how much the vote of each person weighs, float64[people]; by default all weigh the same.
-    """
+    """Return each label's share of an item's votes, float64[items, labels], weighted by float64[people]."""
     weights = np.ones(len(votes.item)) if skills is None else skills[votes.person]
     sums = np.zeros((len(votes.items), len(votes.labels)))
     np.add.at(sums, (votes.item, votes.label), weights)

@@ -8,14 +8,10 @@ from eval.metrics.levels import Array
 
 
 def raw_agreement(counts: Array) -> float:
-    """Return the share of equal answers among the pairs of answers to one item, the mean over items.
+    """Return the observed agreement of Fleiss 1971: the share of equal answers among the pairs of answers to an item.
 
-    Args:
-        counts: how many people gave each label, float64[items, labels]; items with one answer say nothing and are left
-            out.
-
-    Returns:
-        The observed agreement of Fleiss 1971; NaN where no item has two answers.
+    ``counts``, here and below, says how many people gave each label, float64[items, labels]; items with one answer say
+    nothing. NaN where no item has two answers.
     """
     given = counts.sum(axis=1)
     counts, given = counts[given >= 2], given[given >= 2]
@@ -28,13 +24,8 @@ def fleiss_kappa(counts: Array) -> float:
     """Return Fleiss' kappa (1971): agreement beyond what the frequencies of the labels give by chance.
 
     Where items have different numbers of answers, the agreement of each item counts the same and the frequencies are
-    those of all answers; with equal numbers this is Fleiss' formula.
-
-    Args:
-        counts: as for ``raw_agreement``.
-
-    Returns:
-        NaN where no item has two answers, or all answers are the same, so that there is nothing to agree about.
+    those of all answers; with equal numbers this is Fleiss' formula. NaN where no item has two answers, or all answers
+    are the same.
     """
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts) or (counts.sum(axis=0) > 0).sum() < 2:
@@ -46,25 +37,15 @@ def fleiss_kappa(counts: Array) -> float:
 def krippendorff_alpha(counts: Array) -> float:
     """Return Krippendorff's alpha for nominal labels (2011, "Computing Krippendorff's Alpha-Reliability", section C).
 
-    It allows different numbers of answers.
-
-    Args:
-        counts: as for ``raw_agreement``.
-
-    Returns:
-        NaN where no item has two answers, or all answers are the same.
+    It allows different numbers of answers. NaN where no item has two answers, or all answers are the same.
     """
     return _alpha(counts, 1 - np.eye(counts.shape[1]))
 
 
 def interval_alpha(numbers: Array) -> float:
-    """Return Krippendorff's alpha for numbers, whose disagreement is the square of their difference.
+    """Return Krippendorff's alpha for float64[items, people], whose disagreement is the square of their difference.
 
-    Args:
-        numbers: float64[items, people], NaN where a person gave none.
-
-    Returns:
-        NaN where no item has two numbers, or all numbers are the same.
+    A person who gave no number has NaN. NaN is returned where no item has two numbers, or all numbers are the same.
     """
     values = np.unique(numbers[~np.isnan(numbers)])
     counts = (numbers[:, :, None] == values).sum(axis=1).astype(np.float64)

@@ -33,9 +33,6 @@ class Exclusion:
 def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
     """Decide for each person whether the answers count.
 
-    Args:
-        answers: ``annotator``, ``item``, ``kind``, ``choice``, ``seconds``, ``page`` and ``page_seconds``.
-
     Returns:
         ``annotator``; ``answers`` (to items that are judged) and ``chose_good`` (share of them); of each kind of test,
         how many were answered (``catch``) and the share that was right (``catch_right``, NaN without any);
@@ -66,7 +63,7 @@ def _facts(name: str, answers: pd.DataFrame) -> dict[str, object]:
 
 def _reasons(facts: dict[str, object], rules: Exclusion) -> list[str]:
     shares = [
-        (f"{facts[f'{kind}_right']:.0%} of {facts[kind]} {kind} items right, not above {limit:.0%}")
+        f"{facts[f'{kind}_right']:.0%} of {facts[kind]} {kind} items right, not above {limit:.0%}"
         for kind in _KINDS
         if (limit := getattr(rules, kind)) is not None and _number(facts[f"{kind}_right"]) <= limit
     ]

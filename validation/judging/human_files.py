@@ -8,15 +8,9 @@ from validation.answer_files import BAD, GOOD, NONE
 
 
 def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
-    """Return the file for ``human=``: a line for each paradigm, also for those that the rule drops.
-
-    Args:
-        paradigms: of ``validation.judging.paradigms.judge_paradigms``.
-    """
-    return pd.DataFrame({
-        "UID": paradigms["paradigm"], "correct": paradigms["correct"], "total": paradigms["total"],
-        "acc": paradigms["accuracy"], "phenomenon": paradigms["phenomenon"],
-    })  # fmt: skip
+    """Return the file for ``human=`` from a row for each paradigm, also for those that the rule drops."""
+    table = paradigms[["paradigm", "correct", "total", "accuracy", "phenomenon"]]
+    return table.rename(columns={"paradigm": "UID", "accuracy": "acc"})
 
 
 def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -24,10 +18,6 @@ def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.Da
 
     A choice rates the chosen sentence 1 and the other 0, so that the mean over raters grows with the share of people
     who chose a sentence. The answer ``none`` rates neither.
-
-    Args:
-        answers: ``item``, ``annotator`` and ``choice``, of the people whose answers count.
-        items: ``item``, and the sentences ``good`` and ``bad``.
     """
     rated = answers[answers["choice"] != NONE]
     sentences = items[items["item"].isin(rated["item"]) & (items[GOOD] != "") & (items[BAD] != "")]

@@ -6,20 +6,12 @@ import numpy as np
 import pandas as pd
 from pydantic.dataclasses import dataclass
 
-from eval.metrics.levels import Array
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT
 from ucurve.yaml_files import read_yaml
 from validation.answer_files import CHOICES, GOOD
-from validation.judging.aggregation import (
-    Votes,
-    code_votes,
-    converged_dawid_skene,
-    dawid_skene,
-    vote_shares,
-    wawa,
-    worker_skills,
-)
+from validation.judging import aggregation
+from validation.judging.aggregation import code_votes
 from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 
 TIE = "tie"
@@ -30,16 +22,11 @@ _RULES = Path(__file__).parent / "rules.yaml"
 
 @dataclass(frozen=True, config=STRICT)
 class Rule:
-    """A rule by which a paradigm is kept: a share is at least a limit.
+    """A rule by which a paradigm is kept: a share is at least a limit."""
 
-    Attributes:
-        share: the column of ``judge_paradigms`` that is compared.
-        words: what the share is, for people.
-    """
-
-    share: str
+    share: str  # the column of ``judge_paradigms`` that is compared
     limit: float
-    words: str
+    words: str  # what the share is, for people
 
 
 def find_rule(name: str) -> Rule:
@@ -56,10 +43,7 @@ def load_rules() -> dict[str, Rule]:
 
 
 def judge_items(answers: pd.DataFrame) -> pd.DataFrame:
-    """Find the label of each item that was judged.
-
-    Args:
-        answers: ``item``, ``annotator`` and ``choice``, of the people whose answers count.
+    """Find the label of each item, from the answers of the people who count.
 
     Returns:
         ``item``; ``good``, ``bad`` and ``none`` (votes); ``majority`` (the choice with the most votes, or ``TIE``);
@@ -68,40 +52,30 @@ def judge_items(answers: pd.DataFrame) -> pd.DataFrame:
         voters' skills).
     """
     votes = code_votes(answers)
-    counts = votes.table(vote_counts(votes)).reindex(columns=list(CHOICES), fill_value=0.0).astype(int)
+    given = aggregation.vote_shares(votes) * np.bincount(votes.item)[:, None]
+    counts = votes.table(given).reindex(columns=list(CHOICES), fill_value=0.0).astype(int)
     most = counts.max(axis=1)
     majority = counts.idxmax(axis=1).where(counts.eq(most, axis=0).sum(axis=1) == 1, TIE)
-    probabilities = votes.table(dawid_skene(votes))
+    probabilities = votes.table(aggregation.dawid_skene(votes))
     return counts.assign(
         majority=majority,
         dawid_skene=probabilities.idxmax(axis=1),
         p_good=_of_good(probabilities),
-        p_good_converged=_of_good(votes.table(converged_dawid_skene(votes))),
-        wawa=votes.table(wawa(votes)).idxmax(axis=1),
+        p_good_converged=_of_good(votes.table(aggregation.converged_dawid_skene(votes))),
+        wawa=votes.table(aggregation.wawa(votes)).idxmax(axis=1),
     ).reset_index()
 
 
 def people_skills(answers: pd.DataFrame) -> pd.Series:
     """Return the WAWA skill of each person whose answers count, by name."""
     votes = code_votes(answers)
-    return pd.Series(worker_skills(votes), index=list(votes.people), name="skill")
-
-
-def vote_counts(votes: Votes) -> Array:
-    """Count the votes, float64[items, labels]."""
-    return vote_shares(votes) * np.bincount(votes.item)[:, None]
+    return pd.Series(aggregation.worker_skills(votes), index=list(votes.people), name="skill")
 
 
 def judge_paradigms(
     answers: pd.DataFrame, judged: pd.DataFrame, items: pd.DataFrame, rule: Rule, seed: int
 ) -> pd.DataFrame:
-    """Summarize the answers of each paradigm and decide whether it is kept.
-
-    Args:
-        answers: ``item``, ``annotator``, ``choice`` and ``paradigm``, of the people whose answers count.
-        judged: of ``judge_items``.
-        items: ``item``, ``paradigm`` and ``phenomenon``.
-        seed: of the resampled intervals.
+    """Summarize the answers that count for each paradigm, and decide whether the rule keeps it.
 
     Returns:
         ``paradigm``, ``phenomenon``, ``items``, ``annotators``, ``correct`` and ``total`` (answers); ``accuracy`` with
@@ -133,9 +107,6 @@ def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
 
     Answers to one item resemble each other, and so do answers of one person; items and people are drawn independently
     of each other (the pigeonhole bootstrap, Owen 2007), which gives rather too wide an interval than too narrow a one.
-
-    Args:
-        answers: ``item``, ``annotator`` and ``choice``.
     """
     right = (answers["choice"] == GOOD).astype(float).rename("right")
     table = pd.concat([answers[["item", "annotator"]], right], axis=1)

@@ -12,11 +12,7 @@ from validation.judging.exclusion import Seconds
 
 
 def judge_raters(ratings: pd.DataFrame, item_seconds: Seconds | None) -> pd.DataFrame:
-    """Decide for each rater whether the ratings count.
-
-    Args:
-        ratings: ``annotator``, ``item`` (the sentence), ``rating`` and ``seconds``.
-        item_seconds: the least median time for a sentence; None for no such rule.
+    """Decide for each rater whether the ratings count, by the least median time for a sentence if there is one.
 
     Returns:
         ``annotator``, ``answers``, ``mean`` and ``spread`` (population standard deviation) of the ratings;
@@ -44,11 +40,7 @@ def rating_matrix(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def rating_file(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return the file for ``ratings=``: ``sentence``, and a column for each rater.
-
-    Args:
-        ratings: of the people whose ratings count.
-    """
+    """Return the file for ``ratings=``: ``sentence``, and a column for each rater."""
     table = rating_matrix(ratings)
     table.columns = pd.Index([f"rater {name}" for name in table.columns])
     return table.rename_axis(SENTENCE).reset_index()

@@ -17,20 +17,13 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Trial:
-    """A question as one list shows it.
-
-    Attributes:
-        list: from 1.
-        page: from 1, the pages of training included.
-        position: in the list, from 1.
-        good_first: whether the good sentence is the first, which is the left or upper one.
-    """
+    """A question as one list shows it; numbers begin with 1."""
 
     question: Question
     list: int
-    page: int
-    position: int
-    good_first: bool
+    page: int  # the pages of training are counted too
+    position: int  # in the list
+    good_first: bool  # whether the good sentence is the left or upper one
 
     @property
     def members(self) -> tuple[str, str]:
@@ -41,19 +34,12 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """How questions are laid out.
+    """How questions are laid out."""
 
-    Attributes:
-        lists: how many there are, a multiple of ``shares``.
-        shares: parts of the items; list ``n`` shows part ``(n - 1) % shares``.
-        pairs_per_page: items and controls on a page.
-        catch_per_page: catch trials on a page, beside them.
-    """
-
-    lists: int
-    shares: int
-    pairs_per_page: int
-    catch_per_page: int
+    lists: int  # a multiple of shares
+    shares: int  # parts of the items; list n shows part (n - 1) % shares
+    pairs_per_page: int  # items and controls
+    catch_per_page: int  # beside them
     seed: int
 
     def catch_trials(self, items: int, controls: int) -> int:

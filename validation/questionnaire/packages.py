@@ -25,19 +25,13 @@ _INSTEAD = "give jspsych=DIR, a folder with the unpacked packages, such as node_
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Package:
-    """A package of the npm registry at one version.
-
-    Attributes:
-        integrity: of the archive, ``sha512-`` and the hash in Base64, as npm writes it.
-        file: the file that is taken, inside the package.
-        sha256: of this file.
-    """
+    """A package of the npm registry at one version."""
 
     name: str
     version: str
-    integrity: str
-    file: str
-    sha256: str
+    integrity: str  # of the archive: sha512- and the hash in Base64, as npm writes it
+    file: str  # the file that is taken, inside the package
+    sha256: str  # of this file
 
     @property
     def archive(self) -> str:
@@ -46,16 +40,7 @@ class Package:
 
 
 def read_scripts(folder: Path | None, cache: Path) -> list[str]:
-    """Return the scripts of a page, in the order of loading.
-
-    Args:
-        folder: with the unpacked packages, each in a folder of its name; None takes them from the cache, which is
-            filled from the npm registry first.
-
-    Raises:
-        UserError: when a file is missing there, or is not the one that is pinned.
-        RunError: when npm is missing or cannot reach its registry.
-    """
+    """Return the scripts of a page, in the order of loading, from unpacked packages or else from the cache."""
     packages = read_yaml(_LISTED, list[Package])
     if folder is not None:
         return [_read_unpacked(package, folder) for package in packages]

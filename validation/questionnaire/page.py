@@ -21,17 +21,12 @@ _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u202
 
 
 def write_page(
-    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], *, name: str,
-    min_seconds: float, post: str | None,
-) -> str:  # fmt: skip
-    """Write the page.
+    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], name: str, min_seconds: float, post: str | None
+) -> str:
+    """Write the page of a questionnaire.
 
-    Args:
-        scripts: of jsPsych, in the order of loading.
-        name: of the questionnaire; answers carry it, and what a browser keeps is kept under it.
-        min_seconds: shortest time on a page.
-        post: address that the answers are sent to; None sends nothing, and the page's policy then forbids every
-            request.
+    Answers have its name, under which a browser keeps them. They are sent to the address ``post``; without one the
+    page's policy forbids every request.
     """
     questions = {trial.question.item: [trial.question.good, trial.question.bad] for trial in trials}
     data = {
@@ -73,9 +68,8 @@ def _file(name: str) -> str:
 
 def _inline(script: str) -> str:
     """Make a script stand in a page: it must not end the element early, nor name a file that is not there."""
-    return (
-        re.sub(r"(?m)^//# sourceMappingURL=.*$", "", script).replace("</script", r"<\/script").replace("<!--", r"<\!--")
-    )
+    script = re.sub(r"(?m)^//# sourceMappingURL=.*$", "", script)
+    return script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
 def _origin(address: str) -> str:

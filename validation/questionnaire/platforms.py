@@ -31,24 +31,12 @@ def farm_table(trials: Sequence[Trial]) -> str:
 
 
 def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
-    """Write the script ``main.js`` of PCIbex Farm.
-
-    Args:
-        training: whether the table has pairs of training.
-        seconds: shortest time on a pair.
-    """
+    """Write the script ``main.js`` of PCIbex Farm; ``seconds`` is the shortest time on a pair."""
     texts = {
-        "title": wording.title,
-        "instructions": wording.paragraphs,
-        "begin": wording.begin,
-        "training": wording.training,
-        "trainingOver": wording.training_over,
-        "next": wording.next,
-        "right": wording.right,
-        "wrong": wording.wrong,
-        "thanks": wording.thanks,
-        "sent": wording.sent,
-    }
+        "title": wording.title, "instructions": wording.paragraphs, "begin": wording.begin,
+        "training": wording.training, "trainingOver": wording.training_over, "next": wording.next,
+        "right": wording.right, "wrong": wording.wrong, "thanks": wording.thanks, "sent": wording.sent,
+    }  # fmt: skip
     return _TEMPLATES.get_template("pcibex.js").render(
         texts=json.dumps(texts, ensure_ascii=False, indent=2),
         milliseconds=round(1000 * seconds),
@@ -58,21 +46,16 @@ def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
 
 def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, object]]:
     """Return the tasks of Label Studio."""
-    return [{"data": _task(trial)} for trial in trials]
-
-
-def _task(trial: Trial) -> dict[str, object]:
-    first, second = trial.members
-    return {
-        "item": trial.question.item,
-        "kind": trial.question.kind,
-        "list": trial.list,
-        "page": trial.page,
-        "position": trial.position,
-        "good_first": trial.good_first,
-        "first": first,
-        "second": second,
-    }
+    return [
+        {
+            "data": {
+                "item": trial.question.item, "kind": trial.question.kind, "list": trial.list, "page": trial.page,
+                "position": trial.position, "good_first": trial.good_first, "first": trial.members[0],
+                "second": trial.members[1],
+            }
+        }
+        for trial in trials
+    ]  # fmt: skip
 
 
 def label_studio_config(wording: Wording) -> str:

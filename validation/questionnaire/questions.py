@@ -20,30 +20,20 @@ Kind = Literal["item", "catch", "control", "training"]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A pair that people are asked about.
+    """A pair that people are asked about."""
 
-    Attributes:
-        item: its name, the same in all lists.
-        pair: its number in the benchmark; None where it is not from there as it stands.
-    """
-
-    item: str
+    item: str  # its name, the same in all lists
     kind: Kind
     good: str
     bad: str
     benchmark: str = ""
     paradigm: str = ""
     phenomenon: str = ""
-    pair: int | None = None
+    pair: int | None = None  # its number in the benchmark; None where it is not from there as it is
 
 
 class Pool:
-    """The pairs of a benchmark that a questionnaire has not taken yet; a good sentence is taken once at most.
-
-    Args:
-        pairs: the pair table without the pairs that may not be asked.
-        seed: the same one takes the same pairs.
-    """
+    """The pairs of a benchmark that a questionnaire has not taken yet; a good sentence is taken once at most."""
 
     def __init__(self, pairs: pd.DataFrame, seed: int) -> None:
         """Put the pairs of each paradigm into a random order; the order depends on the paradigm's name and the seed."""
@@ -72,11 +62,7 @@ class Pool:
         return taken
 
     def take_anywhere(self, count: int, what: str) -> list[Question]:
-        """Take so many pairs, one of each paradigm in turn; the seed draws the order of the paradigms.
-
-        Args:
-            what: they are for, for the message when there are too few.
-        """
+        """Take so many pairs, one of each paradigm in turn; the seed draws the order of the paradigms."""
         turns = random.Random(f"{self._seed}/{len(self._used)}").sample(self.paradigms, len(self.paradigms))  # noqa: S311 - no secret
         taken: list[Question] = []
         while len(taken) < count:
@@ -147,11 +133,7 @@ def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Qu
 
 
 def read_pairs(path: Path, setting: str) -> list[Question]:
-    """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``.
-
-    Args:
-        setting: the key it was given for, for messages.
-    """
+    """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``."""
     if not path.is_file():
         raise UserError(f"{setting}: no file {path}")
     try:

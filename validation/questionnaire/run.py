@@ -64,12 +64,7 @@ class QuestionnaireSettings:
 
 
 def questionnaire_command(given: dict[str, object]) -> None:
-    """Make a questionnaire and say what is in it.
-
-    Raises:
-        UserError: when the folder is there, the benchmark or a file is missing or broken, or there are too few pairs.
-        RunError: when the packages of jsPsych cannot be fetched.
-    """
+    """Make a questionnaire and say what is in it."""
     settings = check(QuestionnaireSettings, given)
     trials = make_questionnaire(settings)
     counts = Counter(trial.question.kind for trial in trials if trial.list == 1)
@@ -84,8 +79,8 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
     """Make a questionnaire, write it into its folder and return its trials.
 
     Raises:
-        UserError: as ``questionnaire_command``.
-        RunError: as ``questionnaire_command``.
+        UserError: when the folder is there, the benchmark or a file is missing or broken, or there are too few pairs.
+        RunError: when the packages of jsPsych cannot be fetched.
     """
     if settings.out.is_file() or (settings.out.is_dir() and any(settings.out.iterdir())):
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
@@ -99,10 +94,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
         write_text(folder / "items.csv", items_table(trials))
         write_json(folder / "questionnaire.json", about)
         if "jspsych" in settings.formats:
-            page = write_page(
-                trials, wording, scripts, name=str(about["id"]),
-                min_seconds=settings.min_seconds, post=settings.post,
-            )  # fmt: skip
+            page = write_page(trials, wording, scripts, str(about["id"]), settings.min_seconds, settings.post)
             write_text(folder / "index.html", page)
         if "pcibex" in settings.formats:
             _write_farm(folder / "pcibex", trials, wording, settings)

@@ -17,17 +17,11 @@ _DEFAULT = "eng"
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Wording:
-    """All texts of a questionnaire in one language; ``{page}`` and the like stand for what the page fills in.
+    """All texts of a questionnaire in one language; ``{page}`` and the like stand for what the page fills in."""
 
-    Attributes:
-        tag: the language as pages name it (BCP 47).
-        instructions: paragraphs with an empty line between two.
-        keep: what to do with the saved answers where the page sends nothing.
-    """
-
-    tag: str
+    tag: str  # the language as pages name it (BCP 47)
     title: str
-    instructions: str
+    instructions: str  # paragraphs with an empty line between two
     begin: str
     training: str
     training_over: str
@@ -38,7 +32,7 @@ class Wording:
     wrong: str
     thanks: str
     download: str
-    keep: str
+    keep: str  # what to do with the saved answers where the page sends nothing
     sending: str
     sent: str
     not_sent: str
@@ -51,11 +45,7 @@ class Wording:
 
 
 def find_wording(language: str, instructions: Path | None = None) -> Wording:
-    """Return the texts for a language, ISO 639-3, or the English ones.
-
-    Args:
-        instructions: a text file with instructions to take instead.
-    """
+    """Return the texts for a language (ISO 639-3) or the English ones, with the instructions of a file if given."""
     wordings = read_yaml(_WORDINGS, dict[str, Wording])
     wording = wordings.get(language, wordings[_DEFAULT])
     if instructions is None:

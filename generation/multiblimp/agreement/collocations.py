@@ -24,19 +24,13 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Collocation:
-    """How often a word has the value of its subject.
-
-    Attributes:
-        same, total: of subjects with the value, those whose verb has it too, and all.
-        p_greater, p_less: of the binomial tests that the probability is above and below ``BASELINE``; None without
-            counts.
-    """
+    """How often a word has the value of its subject."""
 
     key: Key
-    same: int
-    total: int
-    p_greater: float | None
-    p_less: float | None
+    same: int  # subjects with the value whose verb has it too
+    total: int  # all subjects with the value
+    p_greater: float | None  # of the binomial test that the probability is above ``BASELINE``; None without counts
+    p_less: float | None  # the same for below
     mark: Mark
 
     def row(self) -> dict[str, Value]:
@@ -74,9 +68,6 @@ def count_collocations(relations_of: Mapping[str, Iterable[Relation]], lexicon: 
 
     A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
     has no value is not counted.
-
-    Args:
-        relations_of: the relations to look at by feature.
     """
     counts: Counter[tuple[Key, bool]] = Counter()
     for feature, relations in relations_of.items():

@@ -45,11 +45,7 @@ class _Found(NamedTuple):
 
 
 def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[tuple[str, str] | str]:
-    """Yield the best form for each other value, or the reason why there is none or it is dropped.
-
-    Args:
-        feature: without a layer.
-    """
+    """Yield the best form for each other value of a feature, or the reason why there is none or it is dropped."""
     name = relation.name_of(feature)
     subject = features_of(relation.subject).get(feature)
     old = features_of(relation.target).get(name, subject)

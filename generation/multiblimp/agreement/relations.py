@@ -17,21 +17,14 @@ _CLAUSAL = ("expl", "csubj:outer", "nsubj:outer")
 
 @dataclass(frozen=True)
 class Relation:
-    """A subject and a word that may agree with it.
-
-    Attributes:
-        kind: ``SV``, of a finite verb, or ``SP``, of a participle.
-        target: the word that is inflected.
-        role: verb, auxiliary or participle.
-        between: features of the nouns and pronouns between the two.
-    """
+    """A subject and a word that may agree with it."""
 
     sentence: Sentence
-    kind: str
-    role: str
+    kind: str  # SV, of a finite verb, or SP, of a participle
+    role: str  # verb, auxiliary or participle
     subject: Word
-    target: Word
-    between: Sequence[Features]
+    target: Word  # the word that is inflected
+    between: Sequence[Features]  # of the nouns and pronouns between the two
 
     @property
     def order(self) -> str:
@@ -73,8 +66,7 @@ def is_readable(sentence: Sentence) -> bool:
 def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
     """Yield the subjects of a sentence with the words that may agree with them.
 
-    Args:
-        without_agreement_after: lemmas of auxiliaries after which participles do not agree with the subject.
+    After auxiliaries whose lemmas are ``without_agreement_after``, participles do not agree with the subject.
     """
     for subject in sentence.words:
         head = sentence.head_of(subject)

@@ -20,17 +20,11 @@ WORDS = {"NOUN": "NOUN", "VERB": "VERB", "AUX": "VERB", "ADJ": "ADJ", "PRON": "P
 
 @checked(frozen=True, config=STRICT)
 class Agreeing:
-    """A feature that can agree.
+    """A feature that can agree."""
 
-    Attributes:
-        name: in the names of phenomena.
-        subjects: parts of speech of subjects that it is looked at with.
-        values: its values as pairs name them.
-    """
-
-    name: str
-    subjects: tuple[str, ...]
-    values: dict[str, str]
+    name: str  # in the names of phenomena
+    subjects: tuple[str, ...]  # parts of speech of subjects that it is looked at with
+    values: dict[str, str]  # its values as pairs name them
 
 
 @checked(frozen=True, config=STRICT)
@@ -59,22 +53,16 @@ def feature_names() -> FeatureNames:
 
 @dataclass(frozen=True)
 class Entry:
-    """A form of a lemma.
-
-    Attributes:
-        features: with those that treebanks leave out, as ``features_of`` adds them.
-        source: in a treebank a feature that is left out is absent; in UniMorph it is not specified and has any value.
-        annotated: the features as the source has them.
-        count: of the words of a treebank; 0 in UniMorph.
-    """
+    """A form of a lemma."""
 
     lemma: str
     form: str
     part: str
-    features: Features
+    features: Features  # with those that treebanks leave out, as ``features_of`` adds them
+    # In a treebank a feature that is left out is absent; in UniMorph it is not specified and has any value.
     source: Literal["treebank", "unimorph"]
-    annotated: Features
-    count: int = 0
+    annotated: Features  # as the source has them
+    count: int = 0  # of the words of a treebank; 0 in UniMorph
 
 
 def base_of(name: str) -> str:

@@ -3,15 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from generation.multiblimp.words.features import (
-    WORDS,
-    Entry,
-    Features,
-    annotated,
-    base_of,
-    compatible,
-    with_defaults,
-)
+from generation.multiblimp.words.features import WORDS, Entry, Features, annotated, base_of, compatible, with_defaults
 from generation.multiblimp.words.neutralization import Neutralization
 from generation.treebank import Sentence, Word
 
@@ -20,15 +12,11 @@ EDGE_SIGNS = "'’-"  # at the edge of a form that is no word of its own: 've, l
 
 
 class Lexicon:
-    """Entries, found by form and by lemma.
-
-    Args:
-        elided: what is left of words that lose their last letter before a vowel, without the apostrophe.
-    """
+    """Entries, found by form and by lemma."""
 
     def __init__(self, entries: Iterable[Entry], elided: Iterable[str] = ()) -> None:
         entries = tuple(entries)
-        self.elided = frozenset(elided)
+        self.elided = frozenset(elided)  # what is left of words before a vowel, without the apostrophe: l of l'eau
         self.neutralization = Neutralization(entries)
         self.by_form: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         self.by_lemma: dict[tuple[str, str], list[Entry]] = defaultdict(list)
@@ -39,10 +27,8 @@ class Lexicon:
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
         """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.
 
-        A layered feature is left open by no entry of a treebank: other layers, and nominal uses, do without it.
-
-        Args:
-            context: features that entries must not contradict.
+        Entries that contradict the context do not count. An entry of a treebank leaves no layered feature open: other
+        layers, and nominal uses, do without it.
         """
         found: set[str] = set()
         for entry in self.by_form.get((part, form), ()):
@@ -76,11 +62,8 @@ def treebank_entries(sentences: Sequence[Sentence], noise: float) -> list[Entry]
     """Return the entries of a treebank: every form of a lemma with features, in lower case.
 
     Words that do not stand as words of their own are left out: parts of multiword tokens, contracted and elided forms,
-    and forms that are only ever written together with the word before or after them.
-
-    Args:
-        noise: a form is left out that occurs this many times less than the commonest one of its lemma and features
-            (section 3.2).
+    and forms that are only ever written together with the word before or after them. So is a form that occurs ``noise``
+    times less than the commonest one of its lemma and features (section 3.2).
     """
     counts: dict[tuple[str, str, frozenset[tuple[str, frozenset[str]]]], Counter[str]] = defaultdict(Counter)
     apart = _forms_apart(sentences)

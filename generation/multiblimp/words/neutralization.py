@@ -22,12 +22,7 @@ class Neutralization:
         self._counts: dict[str, tuple[Counter[object], Counter[object]]] = {}
 
     def between(self, feature: str, part: str, one: Features, other: Features, name: str) -> bool:
-        """Tell whether a feature that one of two words has and the other lacks is neutralized.
-
-        Args:
-            feature: the one in whose value the two differ.
-            name: of the feature that is missing in one of them.
-        """
+        """Tell whether the feature ``name``, which one word has and the other lacks, is neutralized by ``feature``."""
         having, lacking = (one, other) if name in one else (other, one)
         return (
             base_of(name) in feature_names().neutralizable
