@@ -28,19 +28,13 @@ def make(settings: Settings, seed: int) -> Made:
         names = ", ".join(card.name for card in cards)
         raise UserError(f"benchmark: {settings.benchmark} has several languages ({names}); give a folder of one")
     [card] = cards
-    pairs = load_benchmark(card, root)
-    others = [name for name in pairs.columns if name not in PAIR_COLUMNS]
+    pairs = load_benchmark(card, root).reset_index(drop=True)
+    columns = pairs.drop(columns=list(PAIR_COLUMNS))
+    known = columns.astype(object).where(columns.notna(), None).to_dict("records")  # JSON has no missing value but null
+    members = zip(pairs["good"], pairs["bad"], known, strict=True)
+    candidates = [Pair(good, bad, {str(name): value for name, value in row.items()}) for good, bad, row in members]
     paradigms = [
-        Listed(
-            name=str(paradigm),
-            phenomenon=str(phenomenon),
-            candidates=[
-                Pair(good, bad, dict(zip(others, values, strict=True)))
-                for good, bad, *values in zip(
-                    rows["good"], rows["bad"], *(rows[name].astype(object) for name in others), strict=True
-                )
-            ],
-        )
+        Listed(name=str(paradigm), phenomenon=str(phenomenon), candidates=[candidates[at] for at in rows.index])
         for (phenomenon, paradigm), rows in pairs.groupby(["phenomenon", "paradigm"], sort=False)
     ]
     said = {name: getattr(card, name) for name in ("language", "citation", "license", "scorer", "linking")}

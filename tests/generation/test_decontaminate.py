@@ -1,3 +1,4 @@
+import json
 import sys
 
 import numpy as np
@@ -109,3 +110,22 @@ def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, monkeypatc
     report = pd.read_json(tmp_path / "kept" / "report.json", typ="series")
     assert report["paradigms"][0]["threshold"] == -9
     assert "license: CC0-1.0" in (tmp_path / "kept" / "card.yaml").read_text()
+
+
+def test_pairs_of_a_folder_keep_a_value_that_is_missing(tmp_path, monkeypatch):
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    pairs = [{"UID": "p", "phenomenon": "f", "sentence_good": good, "sentence_bad": "x"} for good in GOODS]
+    lines = [
+        json.dumps(pair | ({"level": None, "note": None} if at else {"level": 3, "note": "first"}))
+        for at, pair in enumerate(pairs)
+    ]
+    (pool / "p.jsonl").write_text("\n".join([*lines, ""]))
+    (pool / "card.yaml").write_text("name: pool\nlanguage: eng\ncolumns: {paradigm: UID, level: level, note: note}\n")
+    argv = ["generate.py", "source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=all"]
+    monkeypatch.setattr(sys, "argv", argv)
+    cli.run("generate")
+    kept = [json.loads(line) for line in (tmp_path / "kept" / "p.jsonl").read_text().splitlines()]
+    assert {row["sentence_good"]: (row["level"], row["note"]) for row in kept} == dict.fromkeys(GOODS, (None, None)) | {
+        GOODS[0]: (3, "first")
+    }
