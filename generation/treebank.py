@@ -76,6 +76,13 @@ class Sentence:
         return "".join([*text, self.text[at:]])
 
 
+def spelled_like(form: str, original: str) -> str:
+    """Return a form with the capitals of another."""
+    if original.isupper() and len(original) > 1:
+        return form.upper()
+    return form[:1].upper() + form[1:] if original[:1].isupper() else form
+
+
 def find_treebanks(patterns: Iterable[str]) -> list[Path]:
     """Return the files that patterns name, each once."""
     found: dict[Path, None] = {}

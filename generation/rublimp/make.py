@@ -6,7 +6,7 @@ Source: Taktasheva and others 2024, RuBLiMP: Russian Benchmark of Linguistic Min
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -27,12 +27,6 @@ from ucurve.fields import STRICT, as_tuple
 PAIRS: Final = 1000
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
 STRATA: Final = ("domain", "length_group", "subtype")
-GROUP: Final = 10  # tokens
-NEEDS: Final = {
-    "Aspect": "aspect pairs",
-    "add_new_suffix": "suffixes of roots",
-    "change_verb_prefixes_order": "prefixes of roots",
-}
 MORE: Final = "more of the same sentence"
 
 _CARD: Final[dict[str, object]] = {
@@ -75,7 +69,7 @@ def make(settings: Settings, seed: int) -> Made:
             made = list(rule.find(sentence, resources))
             pairs = [found for found in made if isinstance(found, Pair)]
             kept = _some(pairs, few, f"{rule.paradigm}:{sentence.id}:{seed}")
-            candidates[rule.paradigm] += [_grouped(pair) for pair in kept]
+            candidates[rule.paradigm] += kept
             dropped[rule.paradigm].update(found for found in made if isinstance(found, str))
             dropped[rule.paradigm][MORE] += len(pairs) - len(kept)
     paradigms = [
@@ -107,13 +101,13 @@ def _some(pairs: list[Pair], most: int, seed: str) -> list[Pair]:
 
 def _lacks(rule: Rule, resources: Resources) -> str:
     """Return what a rule needs and was not given."""
-    what = NEEDS.get(rule.phenomenon, NEEDS.get(rule.paradigm))
-    there = {
-        "aspect pairs": resources.aspect_pairs,
-        "suffixes of roots": resources.suffixes,
-        "prefixes of roots": resources.prefixes,
+    needed = {
+        "Aspect": ("aspect pairs", resources.aspect_pairs),
+        "add_new_suffix": ("suffixes of roots", resources.suffixes),
+        "change_verb_prefixes_order": ("prefixes of roots", resources.prefixes),
     }
-    return "" if what is None or there[what] else f"needs the published {what}: resources=DIR"
+    what, there = needed.get(rule.phenomenon) or needed.get(rule.paradigm) or ("", {})
+    return f"needs the published {what}: resources=DIR" if what and not there else ""
 
 
 def _rules(names: tuple[str, ...] | None) -> list[Rule]:
@@ -125,17 +119,6 @@ def _rules(names: tuple[str, ...] | None) -> list[Rule]:
 
 
 def _sentences(settings: Settings) -> Iterator[Sentence]:
-    for treebank in settings.treebanks:
-        yield from (sentence for sentence in read_treebank(treebank) if _fits(sentence))
-    for text in settings.texts:
-        yield from (sentence for sentence in read_text(text) if _fits(sentence))
-
-
-def _fits(sentence: Sentence) -> bool:
-    return SHORTEST <= len(sentence.words) <= LONGEST
-
-
-def _grouped(candidate: Pair) -> Pair:
-    length = candidate.columns["length"]
-    assert isinstance(length, int)
-    return replace(candidate, columns={**candidate.columns, "length_group": length // GROUP})
+    for sentence in chain(*map(read_treebank, settings.treebanks), *map(read_text, settings.texts)):
+        if SHORTEST <= len(sentence.words) <= LONGEST:
+            yield sentence

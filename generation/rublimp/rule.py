@@ -2,21 +2,27 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from eval.templates.pair import Pair, Value
 from generation.rublimp.grammar.forms import spell
 from generation.rublimp.resources import Resources
 from generation.treebank import Sentence, Word
 
+LENGTH_GROUP: Final = 10  # tokens
+
+Found = Iterator[Pair | str]
+"""What a rule finds in a sentence: pairs, and texts that say why something gives none."""
+
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of a paradigm: ``find`` yields pairs, and texts that say why something that was found gives none."""
+    """The rule of a paradigm."""
 
     paradigm: str
     phenomenon: str
     level: str
-    find: Callable[[Sentence, Resources], Iterator[Pair | str]]
+    find: Callable[[Sentence, Resources], Found]
 
 
 def replace_word(
@@ -53,5 +59,6 @@ def change(
         "domain": sentence.source,
         "sentence_id": sentence.id,
         "length": len(sentence.words),
+        "length_group": len(sentence.words) // LENGTH_GROUP,
     }
     return Pair(sentence.text, sentence.replaced(forms), columns)

@@ -34,14 +34,6 @@ class Agreeing:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Phenomena:
-    """What suites without and with ne vary."""
-
-    without_ne: str
-    with_ne: str
-
-
-@dataclass(frozen=True, config=STRICT)
 class Grammar:
     """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
 
@@ -57,7 +49,7 @@ class Grammar:
     glide: str
     long_a: str
     auxiliaries: dict[str, dict[str, str]]
-    phenomena: Phenomena
+    phenomena: dict[str, str]  # of suites without and with ne
 
 
 @dataclass(frozen=True)
@@ -118,12 +110,9 @@ class _Choices:
         self._as_published = as_published
         animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
         each = [(noun, number) for noun in animate for number in NUMBERS]
-        self._subjects = [Option(form_of(*of, frame.ne), of) for of in each]
+        self.subjects = [Option(form_of(*of, frame.ne), of) for of in each]
         self._possessors = [Option("", of, form_of(*of, True)) for of in each]
         self._objects_of = cache(self._make_objects)
-
-    def subject(self, _state: State) -> list[Option]:
-        return self._subjects
 
     def object(self, state: State) -> list[Option]:
         fitting, subject = self._objects_of(state["verb"]), state["subject"][0].word
@@ -149,9 +138,6 @@ class _Choices:
         genitive = agreeing(self._grammar.genitive, thing.noun, thing.number, oblique)
         return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
 
-    def object_form(self, state: State) -> list[Option]:
-        return [Option(self._text(state["object"]), None)]
-
     def target(self, state: State) -> Target:
         noun, number = state["subject"]
         thing: Object = state["object"]
@@ -164,7 +150,7 @@ class _Choices:
         known = {"tense": tense, "number_S": number, "number_O": thing.number, "object_marked": thing.marked}
         return Target(good, bad, known)
 
-    def _text(self, thing: Object) -> str:
+    def object_text(self, thing: Object) -> str:
         marker = f" {self._grammar.marker}" if thing.marked else ""
         return form_of(thing.noun, thing.number, thing.marked) + marker
 
@@ -178,7 +164,7 @@ class _Choices:
             for number in NUMBERS
             for marked in (True, noun.value("semantic_class") in ANIMATE)
         ]
-        return [Option("", thing, self._text(thing)) for thing in things]
+        return [Option("", thing, self.object_text(thing)) for thing in things]
 
 
 def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
@@ -186,12 +172,11 @@ def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bo
     choices = _Choices(grammar, vocabulary, frame, as_published)
     with_noun = "noun" in frame.possessors
     steps = [hidden("verb", vocabulary.of("v")), hidden("tense", list(grammar.auxiliaries))]
-    steps.append(Step("subject", choices.subject))
+    steps.append(Step("subject", lambda _state: choices.subjects))
     steps += [fixed(grammar.ergative)] if frame.ne else []
     steps.append(Step("object", choices.object))
     steps += [Step("possessor", choices.possessor)] if with_noun else []
     steps += [Step("pronoun", choices.pronoun)] if frame.possessors else []
     steps += [Step("possessor's form", choices.possessor_form)] if with_noun else []
-    steps.append(Step("object's form", choices.object_form))
-    phenomenon = grammar.phenomena.with_ne if frame.ne else grammar.phenomena.without_ne
-    return Suite("hindi", name, phenomenon, steps, choices.target)
+    steps.append(Step("object's form", lambda state: [Option(choices.object_text(state["object"]), None)]))
+    return Suite("hindi", name, grammar.phenomena["with_ne" if frame.ne else "without_ne"], steps, choices.target)

@@ -1,6 +1,5 @@
 """The maker of targeted suites, after Kryvosheieva and Levy (Controlled Evaluation of Syntactic Knowledge)."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -15,7 +14,6 @@ from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, as_tuple
 from ucurve.yaml_files import read_yaml
 
-_HERE = Path(__file__).parent
 _DEFAULT_PAIRS = 1000
 _LANGUAGES: dict[str, tuple[str, ModuleType]] = {
     "eus": ("basque", basque),
@@ -65,9 +63,9 @@ def read_suites(settings: Settings, language: str) -> list[Suite]:
     file = settings.vocabulary / f"{name}.csv"
     if not file.is_file():
         raise UserError(f"vocabulary: no file {file}")
-    grammar = read_yaml(_HERE / f"{name}.yaml", module.Grammar)
-    make_suites: Callable[..., list[Suite]] = module.suites
-    return make_suites(grammar, settings.vocabulary, settings.as_published)
+    grammar = read_yaml(Path(__file__).with_name(f"{name}.yaml"), module.Grammar)
+    made: list[Suite] = module.suites(grammar, settings.vocabulary, settings.as_published)
+    return made
 
 
 def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, object]:

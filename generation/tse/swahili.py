@@ -111,15 +111,9 @@ class _Choices:
             raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
         # What depends on a noun or a form alone is found once.
         self._form = cache(self._make_form)
-        self._fitting = cache(self._make_fitting)
+        self.predicates_of = cache(self._make_predicates)
         self._adjectives_of = cache(self._make_adjectives)
         self._relatives_of = cache(self._make_relatives)
-
-    def noun(self, _state: State) -> list[Option]:
-        return self.heads
-
-    def predicate(self, state: State) -> list[Option]:
-        return self._fitting(state["noun"])
 
     def linker(self, state: State) -> list[Option]:
         return [Option(self._grammar.of[concord(self._grammar, state["noun"]) - 1], None)]
@@ -171,7 +165,7 @@ class _Choices:
             return f"{self._grammar.subject[of - 1]}{tense}{word}"
         return adjective_form(self._grammar, self._exceptions, word, of)
 
-    def _make_fitting(self, noun: Entry) -> list[Option]:
+    def _make_predicates(self, noun: Entry) -> list[Option]:
         return [Option("", word) for word in _fit(self._predicates, noun)]
 
     def _make_adjectives(self, noun: Entry, of: int) -> list[Option]:
@@ -190,14 +184,10 @@ class _Choices:
 def _suite(grammar: Grammar, vocabulary: Vocabulary, name: str, as_published: bool) -> Suite:
     frame = grammar.frames[name]
     choices = _Choices(grammar, vocabulary, frame, as_published)
-    modifiers = {
-        "demonstrative": choices.demonstrative,
-        "adjective": choices.adjective,
-        "relative": choices.relative,
-    }
+    modifiers = {"demonstrative": choices.demonstrative, "adjective": choices.adjective, "relative": choices.relative}
     steps = [
-        Step("noun", choices.noun),
-        Step("predicate", choices.predicate),
+        Step("noun", lambda _state: choices.heads),
+        Step("predicate", lambda state: choices.predicates_of(state["noun"])),
         hidden("tense", list(grammar.tenses) if frame.predicate == "verb" else [""]),
         Step("of", choices.linker),
         Step("possessor", choices.possessor),

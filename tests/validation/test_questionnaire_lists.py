@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validation.questionnaire.lists import Design, Questions, make_lists
+from validation.questionnaire.lists import Design, make_lists
 from validation.questionnaire.questions import Question
 
 
@@ -31,12 +31,12 @@ def studies(draw):
     )
     counts = [shares, *draw(st.lists(st.integers(1, 6), max_size=3))]
     items, controls = questions("item", counts), questions("control", [draw(st.integers(0, 3))])
-    asked = Questions(
-        items=items,
-        controls=controls,
-        training=questions("training", [draw(st.integers(0, 5))]),
-        catch=questions("catch", [design.catch_trials(len(items), len(controls))]),
-    )
+    asked = {
+        "item": items,
+        "control": controls,
+        "training": questions("training", [draw(st.integers(0, 5))]),
+        "catch": questions("catch", [design.catch_trials(len(items), len(controls))]),
+    }
     return asked, design
 
 
@@ -54,7 +54,7 @@ def test_each_item_stands_in_equally_many_lists_and_equally_often_with_the_good_
     trials = [trial for trial in make_lists(asked, design) if trial.question.kind in ("item", "control")]
     shown, first = Counter(t.question.item for t in trials), Counter(t.question.item for t in trials if t.good_first)
     rounds = design.lists // design.shares
-    assert shown == dict.fromkeys((q.item for q in [*asked.items, *asked.controls]), rounds)
+    assert shown == dict.fromkeys((q.item for q in [*asked["item"], *asked["control"]]), rounds)
     for item in shown:
         assert abs(2 * first[item] - rounds) == rounds % 2
 
@@ -69,10 +69,10 @@ def test_every_list_and_every_paradigm_in_it_is_balanced(study):
         for kind in ("item", "control", "catch", "training"):
             first = [t.good_first for t in trials if t.question.kind == kind]
             assert abs(2 * sum(first) - len(first)) <= 1
-        for paradigm in {question.paradigm for question in asked.items}:
+        for paradigm in {question.paradigm for question in asked["item"]}:
             of = [t for t in trials if t.question.kind == "item" and t.question.paradigm == paradigm]
             assert abs(2 * sum(t.good_first for t in of) - len(of)) <= 1
-            count = sum(question.paradigm == paradigm for question in asked.items)
+            count = sum(question.paradigm == paradigm for question in asked["item"])
             assert len(of) in (count // design.shares, -(-count // design.shares))
 
 
@@ -87,7 +87,7 @@ def test_pages_are_full_training_comes_first_and_every_page_of_items_has_its_cat
         for trial in trials:
             pages[trial.page].append(trial.question.kind)
         assert list(pages) == list(range(1, len(pages) + 1))
-        training = -(-len(asked.training) // design.pairs_per_page)
+        training = -(-len(asked["training"]) // design.pairs_per_page)
         assert all(set(pages[page]) == {"training"} for page in range(1, training + 1))
         rest = [kinds for page, kinds in pages.items() if page > training]
         assert all(kinds.count("catch") == design.catch_per_page and "training" not in kinds for kinds in rest)
@@ -96,7 +96,7 @@ def test_pages_are_full_training_comes_first_and_every_page_of_items_has_its_cat
 
 def test_lists_have_orders_of_their_own_that_the_seed_draws():
     design = Design(lists=2, shares=1, pairs_per_page=5, catch_per_page=0, seed=0)
-    asked = Questions(items=questions("item", [20]), controls=[], catch=[], training=[])
+    asked = {"item": questions("item", [20]), "control": [], "catch": [], "training": []}
 
     def orders(seed):
         lists = by_list(make_lists(asked, replace(design, seed=seed)))

@@ -4,10 +4,10 @@ import csv
 import io
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from validation.questionnaire.questions import Question
+from validation.questionnaire.questions import Kind, Question
 
 COLUMNS = (
     "item", "kind", "benchmark", "paradigm", "phenomenon", "pair", "list", "page", "position", "good_first", "good",
@@ -48,14 +48,8 @@ class Design:
         return math.ceil(asked / self.pairs_per_page) * self.catch_per_page
 
 
-@dataclass(frozen=True, kw_only=True)
-class Questions:
-    """All that is asked, by kind; items and controls stand paradigm by paradigm."""
-
-    items: Sequence[Question]
-    controls: Sequence[Question]
-    catch: Sequence[Question]
-    training: Sequence[Question]
+Questions = Mapping[Kind, Sequence[Question]]
+"""All that is asked, by kind; items and controls stand paradigm by paradigm."""
 
 
 def make_lists(questions: Questions, design: Design) -> list[Trial]:
@@ -72,10 +66,11 @@ def make_lists(questions: Questions, design: Design) -> list[Trial]:
 def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
     turn, share = divmod(number - 1, design.shares)
     chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
-    items, controls = ([*of[share :: design.shares]] for of in (questions.items, questions.controls))
-    training = list(questions.training)
-    catch = list(questions.catch)
-    first = _counterbalance([items, controls, training, catch], turn)
+    items, controls = (list(questions[kind][share :: design.shares]) for kind in ("item", "control"))
+    training, catch = questions["training"], questions["catch"]
+    # every other good sentence is first, and in the next turn the others
+    shown = [(place, one) for of in (items, controls, training, catch) for place, one in enumerate(of)]
+    first = {question.item: (place + turn) % 2 == 0 for place, question in shown}
     asked = chance.sample([*items, *controls], len(items) + len(controls))
     pages = _chunks(training, design.pairs_per_page)
     for place, chunk in enumerate(_chunks(asked, design.pairs_per_page)):
@@ -88,16 +83,11 @@ def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]
     ]
 
 
-def _counterbalance(kinds: Sequence[Sequence[Question]], turn: int) -> dict[str, bool]:
-    """Say of each item whether its good sentence is first: every other one, and the others in the next turn."""
-    return {question.item: (place + turn) % 2 == 0 for of in kinds for place, question in enumerate(of)}
-
-
 def _chunks(questions: Sequence[Question], size: int) -> list[list[Question]]:
     return [list(questions[start : start + size]) for start in range(0, len(questions), size)]
 
 
-def _mix(chunk: list[Question], caught: list[Question], chance: random.Random) -> list[Question]:
+def _mix(chunk: list[Question], caught: Sequence[Question], chance: random.Random) -> list[Question]:
     """Put the catch trials of a page at random places in it; the others keep their order."""
     mixed = list(chunk)
     for question in caught:

@@ -18,7 +18,7 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT, Folder, Seed, Texts, as_tuple
 from ucurve.provenance import versions
 from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
-from validation.questionnaire.lists import Design, Questions, Trial, items_table, make_lists
+from validation.questionnaire.lists import Design, Trial, items_table, make_lists
 from validation.questionnaire.packages import read_scripts
 from validation.questionnaire.page import write_page
 from validation.questionnaire.platforms import farm_script, farm_table, label_studio_config, label_studio_tasks
@@ -127,7 +127,7 @@ def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial
         catch_per_page=settings.catch_per_page, seed=settings.seed,
     )  # fmt: skip
     catch = find_catch(pool, settings.catch, design.catch_trials(len(items), len(controls)), settings.seed)
-    return make_lists(Questions(items=items, controls=controls, catch=catch, training=training), design)
+    return make_lists({"item": items, "control": controls, "catch": catch, "training": training}, design)
 
 
 def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list[Trial]) -> dict[str, object]:

@@ -19,7 +19,7 @@ from generation.multiblimp.words.features import (
     features_of,
 )
 from generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
-from generation.treebank import Word
+from generation.treebank import Word, spelled_like
 
 # Why a relation gives no pair.
 NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agreeing", "no form of another value"
@@ -216,13 +216,6 @@ def _first_letter(form: str) -> str:
 def _has_vowel(form: str) -> bool:
     """Tell whether the first letter is one before which words are elided."""
     return _first_letter(form) in _ELIDED_BEFORE
-
-
-def spelled_like(form: str, original: str) -> str:
-    """Write a form with the capitals of the original."""
-    if original.isupper() and len(original) > 1:
-        return form.upper()
-    return form[:1].upper() + form[1:] if original[:1].isupper() else form
 
 
 def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Pair:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, forms_of
 from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.treebank import Word
+from generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})
 AGREEING: Final = frozenset({"ADJF", "PRTF"})
@@ -83,11 +83,16 @@ def modifier_forms(modifier: Parse, case: str, number: str, gender: str | None, 
     return found or forms_of(modifier, wanted)
 
 
-def modifiers_of(children: Sequence[Word]) -> list[Word]:
+def modifiers_of(sentence: Sentence, noun: Word) -> list[Word]:
     """Return the dependents of a noun that agree with it."""
     return [
         child
-        for child in children
+        for child in sentence.children[noun.id]
         if child.relation in ADJECTIVAL
         and (child.upos in ("ADJ", "DET", "NUM") or child.feats.get("VerbForm") == "Part")
     ]
+
+
+def has_preposition(sentence: Sentence, word: Word) -> bool:
+    """Say whether a preposition governs a word."""
+    return any(child.relation == "case" for child in sentence.children[word.id])

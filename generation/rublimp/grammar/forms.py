@@ -3,8 +3,8 @@
 from collections.abc import Set
 from typing import Final
 
-from generation.rublimp.grammar.morphology import Parse, spelled_like
-from generation.treebank import Word
+from generation.rublimp.grammar.morphology import Parse
+from generation.treebank import Word, spelled_like
 
 CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 NUMBERS: Final = ("sing", "plur")

@@ -27,10 +27,3 @@ def analyses(form: str) -> Sequence[Parse]:
 def is_known(form: str) -> bool:
     """Say whether a form is in the dictionary."""
     return bool(_analyzer().word_is_known(form))
-
-
-def spelled_like(form: str, original: str) -> str:
-    """Return a form with the capitals of another."""
-    if original.isupper() and len(original) > 1:
-        return form.upper()
-    return form[:1].upper() + form[1:] if original[:1].isupper() else form

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from generation.rublimp.grammar.forms import MARKED, plain
+from generation.rublimp.grammar.forms import GENDER_OF, MARKED, plain
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.treebank import Sentence, Word
 
@@ -64,39 +64,23 @@ def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
     if lexeme is None:
         return []
     subject = subject_of(sentence, verb)
-    if parse.tag.tense == "past":
-        return _future(parse, lexeme, subject)
-    return _past(parse, lexeme, subject)
-
-
-def _future(parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
     number = parse.tag.number
-    if subject is not None:
-        shown = PERSONS.get(subject.form.lower(), ("3per", number))
-        wanted = [shown]
+    if parse.tag.tense == "past":
+        persons = [(person, number) for person in ("3per", "1per", "2per")]
+        shown = persons if subject is None else [PERSONS.get(subject.form.lower(), persons[0])]
+        wanted = [{"futr", "indc", *values} for values in shown]
     else:
-        wanted = [("3per", number), ("1per", number), ("2per", number)]
-    forms = [verb_form(lexeme, frozenset({"futr", "indc", *values}), "VERB") for values in wanted]
+        wanted = [{"past", number, *gender} for gender in ([()] if number == "plur" else _genders(subject))]
+    forms = [verb_form(lexeme, frozenset(values), "VERB") for values in wanted]
     return [form for form in forms if form is not None]
 
 
-def _past(parse: Parse, lexeme: Parse, subject: Word | None) -> list[str]:
-    if parse.tag.number == "plur":
-        genders: list[str | None] = [None]
-    else:
-        genders = [*_genders(subject)]
-    found = []
-    for gender in genders:
-        wanted = {"past", parse.tag.number} | ({gender} if gender else set())
-        found.append(verb_form(lexeme, frozenset(wanted), "VERB"))
-    return [form for form in found if form is not None]
-
-
-def _genders(subject: Word | None) -> tuple[str, ...]:
-    both = ("masc", "femn")
+def _genders(subject: Word | None) -> list[tuple[str]]:
+    both = [("masc",), ("femn",)]
     if subject is None or subject.form.lower() in PERSONS:
         return both
     for parse in analyses(subject.form):
         if parse.tag.case == "nomn" and parse.tag.number == "sing" and parse.tag.gender in ("masc", "femn", "neut"):
-            return (str(parse.tag.gender),)
-    return {"Masc": ("masc",), "Fem": ("femn",), "Neut": ("neut",)}.get(subject.feats.get("Gender", ""), both)
+            return [(str(parse.tag.gender),)]
+    gender = GENDER_OF.get(subject.feats.get("Gender", ""))
+    return both if gender is None else [(gender,)]

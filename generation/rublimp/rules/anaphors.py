@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, forms_of
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
@@ -72,7 +71,7 @@ def _can_agree(noun: Parse, form: str) -> bool:
 
 def _pronoun_changes(
     sentence: Sentence, pronoun: Word, parse: Parse, noun: Parse, number: str, gender: str | None, feature: str
-) -> Iterator[Pair | str]:
+) -> Found:
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
         if _can_agree(noun, form):
             yield AMBIGUOUS
@@ -82,7 +81,7 @@ def _pronoun_changes(
         yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
 
 
-def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _number(sentence: Sentence, _: Resources) -> Found:
     for pronoun, parse, antecedent, noun in _relatives(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         gender = noun.tag.gender if number == "sing" else None
@@ -90,9 +89,7 @@ def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
         yield from _noun_changes(sentence, pronoun, antecedent, noun, number)
 
 
-def _noun_changes(
-    sentence: Sentence, pronoun: Word, antecedent: Word, noun: Parse, number: str
-) -> Iterator[Pair | str]:
+def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Parse, number: str) -> Found:
     """Yield the sentence with the antecedent in the other number, unless something else agrees with it."""
     tied = antecedent.relation == "nsubj" or any(
         child.relation in ADJECTIVAL and child.id < antecedent.id for child in sentence.children[antecedent.id]
@@ -112,7 +109,7 @@ def _noun_changes(
         yield replace_word(sentence, antecedent, form, "Number", values, "anaphor_agreement_number")
 
 
-def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _gender(sentence: Sentence, _: Resources) -> Found:
     for pronoun, parse, _noun, noun in _relatives(sentence):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):

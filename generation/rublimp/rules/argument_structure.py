@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Final
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.agreement import modifiers_of
+from generation.rublimp.grammar.agreement import has_preposition, modifiers_of
 from generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from generation.rublimp.grammar.verbs import form_like, verb_parses
 from generation.rublimp.resources import VERB, Resources
-from generation.rublimp.rule import Rule, change
+from generation.rublimp.rule import Found, Rule, change
 from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
 from generation.treebank import Sentence, Word
 
@@ -28,15 +27,6 @@ def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]
     for child in sentence.children[verb.id]:
         if child.deprel in relations or child.relation in relations:
             yield child
-
-
-def _has_preposition(sentence: Sentence, word: Word) -> bool:
-    return any(child.relation == "case" for child in sentence.children[word.id])
-
-
-def _is_bare(sentence: Sentence, word: Word) -> bool:
-    """Say whether nothing agrees with a noun."""
-    return not modifiers_of(sentence.children[word.id])
 
 
 def _transitive_verbs(sentence: Sentence) -> Iterator[tuple[Word, Parse]]:
@@ -63,7 +53,7 @@ def _verb_lemmas(resources: Resources) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ours, *resources.common.get(VERB, ())]))
 
 
-def _transitive_verb(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
     verbs = _intransitive(_verb_lemmas(resources))
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
@@ -72,9 +62,7 @@ def _transitive_verb(sentence: Sentence, resources: Resources) -> Iterator[Pair 
         yield from _each(sentence, resources, forms, verb, "Transitivity", "transitive_verb")
 
 
-def _each(
-    sentence: Sentence, resources: Resources, forms: list[str], word: Word, feature: str, subtype: str
-) -> Iterator[Pair | str]:
+def _each(sentence: Sentence, resources: Resources, forms: list[str], word: Word, feature: str, subtype: str) -> Found:
     """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
     if not forms:
         yield UNKNOWN
@@ -92,18 +80,14 @@ def _common(form: str, place: Word) -> str:
     return form[:1].upper() + form[1:] if place.id == 1 and place.form[:1].isupper() else form
 
 
-def _random_noun(
-    sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str
-) -> Iterator[Pair | str]:
+def _random_noun(sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str) -> Found:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
     lemmas = noun_lemmas(resources)
     forms = inanimate_forms(lemmas, argument.gender, argument.case, argument.number)
     yield from _each(sentence, resources, list(forms), word, "Animacy", subtype)
 
 
-def _swapped(
-    sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str
-) -> Iterator[Pair | str]:
+def _swapped(sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Parse], subtype: str) -> Found:
     """Yield the sentence with two nouns of the same gender and number in each other's place and case."""
     first, second = parses[0].tag, parses[1].tag
     if first.number != second.number or first.gender not in (None, second.gender):
@@ -120,26 +104,24 @@ def _swapped(
     yield change(sentence, forms, (one.form, target), "Animacy", ("Anim", "Inan"), subtype)
 
 
-def _subject(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _subject(sentence: Sentence, resources: Resources) -> Found:
     for verb, _ in _transitive_verbs(sentence):
-        objects = [word for word in _relative(sentence, verb, "obj") if not _has_preposition(sentence, word)]
+        objects = [word for word in _relative(sentence, verb, "obj") if not has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
             argument = animate(subject)
-            if argument is None or argument.case != "nomn" or not _is_bare(sentence, subject) or not objects:
+            if argument is None or argument.case != "nomn" or modifiers_of(sentence, subject) or not objects:
                 continue
             yield from _swaps(sentence, subject, argument, objects, "transitive_verb_subject_perm")
             if subject.upos != "PRON":
                 yield from _random_noun(sentence, resources, subject, argument, "transitive_verb_subject_rand")
 
 
-def _swaps(
-    sentence: Sentence, word: Word, argument: Argument, others: list[Word], subtype: str
-) -> Iterator[Pair | str]:
+def _swaps(sentence: Sentence, word: Word, argument: Argument, others: list[Word], subtype: str) -> Found:
     """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
     parse = argument.parse
     for other in others if parse is not None else ():
         second = inanimate(other)
-        if second is None or not _is_bare(sentence, other):
+        if second is None or modifiers_of(sentence, other):
             continue
         if all(_goes_with(sentence, one, noun) for one, noun in ((word, second), (other, parse))):
             yield from _swapped(sentence, word, other, (parse, second), subtype)
@@ -156,10 +138,10 @@ def _goes_with(sentence: Sentence, word: Word, noun: Parse) -> bool:
     return all(may_agree(parse, noun) for parse in shown if parse is not None)
 
 
-def _passive(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _passive(sentence: Sentence, resources: Resources) -> Found:
     for agent in sentence.words:
         verb = _passive_of(sentence, agent)
-        if verb is None or _has_preposition(sentence, agent) or not _is_bare(sentence, agent):
+        if verb is None or has_preposition(sentence, agent) or modifiers_of(sentence, agent):
             continue
         argument = animate(agent)
         if argument is not None and argument.case == "ablt":
@@ -179,22 +161,19 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
     if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
         return None
     active = head.feats.get("Voice") == "Act"  # a first person may be spelled as a participle
-    participle = None if active else _short_participle(head)
+    short = (parse for parse in analyses(head.form) if parse.tag.POS == "PRTS")
+    participle = None if active else next(short, None)
     if agent.deprel == AGENT:
         return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
     predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
     return head if agent.relation in UNMARKED_AGENTS and not predicative else None
 
 
-def _short_participle(word: Word) -> Parse | None:
-    return next((parse for parse in analyses(word.form) if parse.tag.POS == "PRTS"), None)
-
-
-def _object(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _object(sentence: Sentence, resources: Resources) -> Found:
     for verb in sentence.words:
         for word in _relative(sentence, verb, "obj", "iobj"):
             argument = animate(word)
-            if argument is None or argument.case != "accs" or word.upos == "PRON" or _has_preposition(sentence, word):
+            if argument is None or argument.case != "accs" or word.upos == "PRON" or has_preposition(sentence, word):
                 continue
             if _complement_after(sentence, verb, word):
                 yield from _random_noun(sentence, resources, word, argument, "transitive_verb_obj")
@@ -202,12 +181,12 @@ def _object(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
 
 def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
     """Say whether an infinitive or a predicate in the instrumental follows an object, of its verb or of itself."""
-    followers = [*sentence.children[verb.id], *sentence.children[word.id]]
-    return any(other.id > word.id and other.id != verb.id and _is_complement(other) for other in followers)
-
-
-def _is_complement(word: Word) -> bool:
-    return word.relation == "xcomp" or word.feats.get("VerbForm") == "Inf" or word.feats.get("Case") == "Ins"
+    both = [*sentence.children[verb.id], *sentence.children[word.id]]
+    followers = [other for other in both if other.id > word.id and other.id != verb.id]
+    return any(
+        other.relation == "xcomp" or other.feats.get("VerbForm") == "Inf" or other.feats.get("Case") == "Ins"
+        for other in followers
+    )
 
 
 def _verb_above(sentence: Sentence, word: Word) -> Word | None:
@@ -224,15 +203,15 @@ def _is_argument(sentence: Sentence, word: Word) -> bool:
     return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
 
 
-def _indirect_object(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
         if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):
             continue
         argument = animate(word)
-        if argument is None or _has_preposition(sentence, word) or not _is_bare(sentence, word):
+        if argument is None or has_preposition(sentence, word) or modifiers_of(sentence, word):
             continue
-        others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not _has_preposition(sentence, other)]
+        others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not has_preposition(sentence, other)]
         yield from _swaps(sentence, word, argument, others, "transitive_verb_iobj_perm")
         if word.upos != "PRON":
             yield from _random_noun(sentence, resources, word, argument, "transitive_verb_iobj_rand")

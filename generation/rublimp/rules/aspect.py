@@ -1,15 +1,13 @@
 """A perfective verb where only an imperfective one can stand (paradigms 40 to 42)."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses
 from generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
@@ -17,7 +15,7 @@ NO_FORM: Final = "the partner has no such form"
 NOT: Final = "не"
 
 
-def _perfective(sentence: Sentence, resources: Resources, verb: Word, subtype: str) -> Iterator[Pair | str]:
+def _perfective(sentence: Sentence, resources: Resources, verb: Word, subtype: str) -> Found:
     """Yield the sentence with the perfective partner of an imperfective verb, in the same form."""
     parses = verb_parses(verb, "impf")
     if not parses:
@@ -45,7 +43,7 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
     return word if word is not None and word.upos == "VERB" else None
 
 
-def _cued(sentence: Sentence, resources: Resources, cues: list[Word], subtype: str) -> Iterator[Pair | str]:
+def _cued(sentence: Sentence, resources: Resources, cues: list[Word], subtype: str) -> Found:
     done: set[int] = set()
     for cue in cues:
         verb = _verb_of(sentence, cue)
@@ -54,13 +52,13 @@ def _cued(sentence: Sentence, resources: Resources, cues: list[Word], subtype: s
             yield from _perfective(sentence, resources, verb, subtype)
 
 
-def _duration(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _duration(sentence: Sentence, resources: Resources) -> Found:
     adverbs = read_list("aspect")["duration"]
     cues = [word for word in sentence.words if word.form.lower() in adverbs]
     yield from _cued(sentence, resources, cues, "change_duration_aspect")
 
 
-def _repetition(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _repetition(sentence: Sentence, resources: Resources) -> Found:
     adverbs = read_list("aspect")["repetition"]
     cues = [word for word in sentence.words if word.form.lower() in adverbs or _is_period(sentence, word)]
     yield from _cued(sentence, resources, cues, "change_repetition_aspect")
@@ -77,7 +75,7 @@ def _is_period(sentence: Sentence, word: Word) -> bool:
     )
 
 
-def _deontic(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _deontic(sentence: Sentence, resources: Resources) -> Found:
     for particle in sentence.words[:-1]:
         cue = sentence.words[particle.id]
         if particle.form.lower() != NOT or not _is_deontic(cue):

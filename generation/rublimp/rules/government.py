@@ -1,16 +1,15 @@
 """Cases that verbs, prepositions and nouns of actions ask for (paradigms 7 to 11)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.agreement import heads, modifiers_of
+from generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
@@ -22,14 +21,14 @@ _NOMINALIZATIONS: Final = (
 _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 
-def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: str) -> Iterator[Pair | str]:
+def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: str) -> Found:
     """Yield the sentence with a noun or pronoun in each of the cases."""
     for parse in heads(word)[:1]:
         for case in cases:
             yield from _in_case(sentence, word, parse, case, subtype)
 
 
-def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Iterator[Pair | str]:
+def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Found:
     numbers = [parse.tag.number] if parse.tag.number else []
     gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
@@ -55,14 +54,10 @@ def _may_be(form: str, parse: Parse) -> bool:
     return any(other.normal_form == parse.normal_form and other.tag.case == parse.tag.case for other in analyses(form))
 
 
-def _has_modifier(sentence: Sentence, word: Word) -> bool:
-    return bool(modifiers_of(sentence.children[word.id]))
-
-
-def _preposition(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _preposition(sentence: Sentence, _: Resources) -> Found:
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
-        if word.upos not in _NOUNS or _has_modifier(sentence, word):
+        if word.upos not in _NOUNS or modifiers_of(sentence, word):
             continue
         for child in sentence.children[word.id]:
             preposition = child.form.lower()
@@ -71,13 +66,13 @@ def _preposition(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
                 yield from _other_cases(sentence, word, cases, "adp_government_case")
 
 
-def _object(sentence: Sentence, _: Resources, case: str, subtype: str) -> Iterator[Pair | str]:
+def _object(sentence: Sentence, _: Resources, case: str, subtype: str) -> Found:
     for word in sentence.words:
         head = sentence.head_of(word)
         if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
             continue
         allowed = ("obj", "iobj", "obl", "nmod", "xcomp", "advmod") if case == "Ins" else ("obj", "iobj", "obl")
-        if word.relation not in allowed or _has_modifier(sentence, word) or _is_under_preposition(sentence, word):
+        if word.relation not in allowed or modifiers_of(sentence, word) or has_preposition(sentence, word):
             continue
         if word.feats.get("PronType") in ("Int", "Rel"):
             continue
@@ -85,18 +80,14 @@ def _object(sentence: Sentence, _: Resources, case: str, subtype: str) -> Iterat
         yield from _other_cases(sentence, word, others, subtype)
 
 
-def _is_under_preposition(sentence: Sentence, word: Word) -> bool:
-    return any(child.relation == "case" for child in sentence.children[word.id])
-
-
-def _nominalization(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _nominalization(sentence: Sentence, _: Resources) -> Found:
     for word in sentence.words:
         head = sentence.head_of(word)
         if head is None or head.upos != "NOUN" or word.upos not in (*_NOUNS, "DET"):
             continue
         if not head.form.lower().endswith(_NOMINALIZATIONS) or word.relation not in ("nmod", "obl", "obj", "det"):
             continue
-        if _has_modifier(sentence, word) or _is_under_preposition(sentence, word):
+        if modifiers_of(sentence, word) or has_preposition(sentence, word):
             continue
         found = heads(word)
         current = found[0].tag.case if found else None

@@ -1,6 +1,5 @@
 """Endings of another declension or conjugation (paradigms 4 to 6)."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -9,7 +8,7 @@ from generation.rublimp.grammar.agreement import heads, modifiers_of
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.rublimp.rules.word_formation import KNOWN
 from generation.treebank import Sentence, Word
 
@@ -20,10 +19,10 @@ _CONJUGATIONS: Final = {
 _REFLEXIVE: Final = ("ся", "сь")
 
 
-def _declension(sentence: Sentence, _: Resources, modified: bool) -> Iterator[Pair | str]:
+def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
     endings: dict[str, dict[str, list[str]]] = read_list("endings")
     for word in sentence.words:
-        if word.upos != "NOUN" or bool(modifiers_of(sentence.children[word.id])) != modified:
+        if word.upos != "NOUN" or bool(modifiers_of(sentence, word)) != modified:
             continue
         found = heads(word)
         if not found or not is_known(word.form):
@@ -46,7 +45,7 @@ def _nonword(sentence: Sentence, word: Word, form: str, endings: tuple[str, str]
     return replace_word(sentence, word, form, feature, endings, feature)
 
 
-def _conjugation(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _conjugation(sentence: Sentence, _: Resources) -> Found:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":

@@ -6,10 +6,9 @@ from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import spelled_like
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, change, replace_word
-from generation.treebank import Sentence, Word
+from generation.rublimp.rule import Found, Rule, change, replace_word
+from generation.treebank import Sentence, Word, spelled_like
 
 NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})
@@ -56,7 +55,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
     return found
 
 
-def _negative_concord(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _negative_concord(sentence: Sentence, _: Resources) -> Found:
     if not _is_statement(sentence):
         return
     concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
@@ -89,7 +88,7 @@ def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
     return change(sentence, forms, (particle.form, NOT), "Position", values, "negative_concord")
 
 
-def _to_indefinite(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
     for word in sentence.words:
         targets = list(_indefinite(word))
@@ -110,7 +109,7 @@ def _indefinite(word: Word) -> Iterator[str]:
                 yield base + particle
 
 
-def _to_negative(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _to_negative(sentence: Sentence, _: Resources) -> Found:
     content = read_list("pronouns")
     for word in sentence.words:
         base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import (
     agrees_somehow,
     modifier_forms,
@@ -15,7 +14,7 @@ from generation.rublimp.grammar.agreement import (
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASES, GENDERS, NUMBERS, UNKNOWN, forms_of
 from generation.rublimp.grammar.morphology import Parse
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")
@@ -24,7 +23,7 @@ NOUNS: Final = ("NOUN", "PROPN")
 def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield nouns and their only modifiers, with analyses of both that agree."""
     for noun in sentence.words:
-        found = modifiers_of(sentence.children[noun.id])
+        found = modifiers_of(sentence, noun)
         if noun.upos in NOUNS and len(found) == 1 and found[0].id < noun.id:
             both = next(pairs(noun, found[0]), None)
             if both is not None:
@@ -33,7 +32,7 @@ def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
 
 def modifier_change(
     sentence: Sentence, noun: Word, modifier: Word, parse: Parse, values: tuple[str, str, str | None], feature: str
-) -> Iterator[Pair | str]:
+) -> Found:
     """Yield the sentence with forms of a modifier of another case, number and gender; ``feature`` is what differs."""
     case, number, gender = values
     at = ("Case", "Number", "Gender").index(feature)
@@ -49,7 +48,7 @@ def modifier_change(
         yield replace_word(sentence, modifier, form, feature, (str(own), str(new)), feature.lower())
 
 
-def noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Iterator[Pair | str]:
+def noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Found:
     """Yield the sentence with a noun in its other number, unless something else agrees with it or asks for a number."""
     if head.tag.POS != "NOUN" or noun.relation == "nsubj" or is_counted(sentence, noun):
         return
@@ -69,7 +68,7 @@ def is_counted(sentence: Sentence, noun: Word) -> bool:
     return any(child.relation in ("nummod", "acl", "conj") for child in sentence.children[noun.id])
 
 
-def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _number(sentence: Sentence, _: Resources) -> Found:
     for noun, head, modifier, parse in _phrases(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         yield from noun_change(sentence, noun, head, modifier)
@@ -77,7 +76,7 @@ def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
         yield from modifier_change(sentence, noun, modifier, parse, values, "Number")
 
 
-def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _gender(sentence: Sentence, _: Resources) -> Found:
     for noun, head, modifier, parse in _phrases(sentence):
         if noun.upos == "PROPN" and "Fixd" in head.tag:
             yield "the gender of a name that does not inflect is open"
@@ -87,7 +86,7 @@ def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
                 yield from modifier_change(sentence, noun, modifier, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _case(sentence: Sentence, _: Resources) -> Found:
     for noun, _head, modifier, parse in _phrases(sentence):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.agreement import heads
+from generation.rublimp.grammar.agreement import has_preposition, heads
 from generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
@@ -78,9 +77,7 @@ def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
     return [*links, predicate]
 
 
-def _change(
-    sentence: Sentence, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None
-) -> Iterator[Pair | str]:
+def _change(sentence: Sentence, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None) -> Found:
     parse = finite_parse(word)
     if parse is None:
         return
@@ -93,8 +90,8 @@ def _change(
         if plain(form) == plain(word.form.lower()):
             yield AMBIGUOUS
             continue
-        name = feature.lower()
-        yield replace_word(sentence, word, form, feature, (str(getattr(parse.tag, name)), value), subtype)
+        values_of_both = (str(getattr(parse.tag, feature.lower())), value)
+        yield replace_word(sentence, word, form, feature, values_of_both, subtype)
 
 
 def agrees(subject: Word, predicate: Parse) -> bool:
@@ -170,8 +167,7 @@ def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
 
 
 def _is_genitive(sentence: Sentence, word: Word) -> bool:
-    governed = any(child.relation == "case" for child in sentence.children[word.id])
-    return word.upos in _NOUNS and word.feats.get("Case") == "Gen" and not governed
+    return word.upos in _NOUNS and word.feats.get("Case") == "Gen" and not has_preposition(sentence, word)
 
 
 def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
@@ -214,25 +210,22 @@ def _wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     return None
 
 
-def _of_subjects(find: Finder, feature: str, subtype: str, default: bool) -> Callable[..., Iterator[Pair | str]]:
-    def rule(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
-        for predicate, subject in find(sentence):
-            values = _wrong_values(subject, feature) if subject is not None else None
-            if values == ():
-                yield OPEN
+def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str, subtype: str, default: bool) -> Found:
+    for predicate, subject in clauses(sentence):
+        values = _wrong_values(subject, feature) if subject is not None else None
+        if values == ():
+            yield OPEN
+            continue
+        for word in agreeing_words(sentence, predicate):
+            parse = finite_parse(word)
+            if parse is None or (default and not _is_default(parse)):
                 continue
-            for word in agreeing_words(sentence, predicate):
-                parse = finite_parse(word)
-                if parse is None or (default and not _is_default(parse)):
-                    continue
-                if subject is not None and not agrees(subject, parse):
-                    yield DISAGREES
-                elif subject is None and _leaves_out_subject(sentence, find, predicate, parse):
-                    yield OWN_SUBJECT
-                else:
-                    yield from _change(sentence, word, feature, subtype, values)
-
-    return rule
+            if subject is not None and not agrees(subject, parse):
+                yield DISAGREES
+            elif subject is None and _leaves_out_subject(sentence, clauses, predicate, parse):
+                yield OWN_SUBJECT
+            else:
+                yield from _change(sentence, word, feature, subtype, values)
 
 
 def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse: Parse) -> bool:
@@ -247,20 +240,15 @@ def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse
     return not subject and "tran" in parse.tag  # the genitive is its object
 
 
-def _attractor(feature: str, subtype: str) -> Callable[..., Iterator[Pair | str]]:
-    def rule(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
-        for predicate in sentence.words:
-            for word in agreeing_words(sentence, predicate):
-                parse = finite_parse(word)
-                if parse is None:
-                    continue
-                found = _wrong_of_attractors(sentence, predicate, parse, feature)
-                if isinstance(found, str):
-                    yield found
-                elif found:
-                    yield from _change(sentence, word, feature, subtype, found)
-
-    return rule
+def _attractor(sentence: Sentence, _: Resources, feature: str, subtype: str) -> Found:
+    for predicate in sentence.words:
+        for word in agreeing_words(sentence, predicate):
+            parse = finite_parse(word)
+            found = [] if parse is None else _wrong_of_attractors(sentence, predicate, parse, feature)
+            if isinstance(found, str):
+                yield found
+            elif found:
+                yield from _change(sentence, word, feature, subtype, found)
 
 
 def _wrong_of_attractors(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> Sequence[str] | str:
@@ -295,10 +283,11 @@ def _rules() -> Iterator[Rule]:
         name = feature.lower()
         for kind, find in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
             paradigm = f"{kind}_subj_predicate_agreement_{name}"
-            yield make(paradigm=paradigm, find=_of_subjects(find, feature, paradigm, default=kind != "noun"))
+            rule = partial(_of_subjects, clauses=find, feature=feature, subtype=paradigm, default=kind != "noun")
+            yield make(paradigm=paradigm, find=rule)
         if feature != "Person":
             paradigm = f"subj_predicate_agreement_{name}_attractor"
-            yield make(paradigm=paradigm, find=_attractor(feature, paradigm))
+            yield make(paradigm=paradigm, find=partial(_attractor, feature=feature, subtype=paradigm))
 
 
 RULES: Final = tuple(_rules())

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
 from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule
+from generation.rublimp.rule import Found, Rule
 from generation.rublimp.rules.noun_phrases import modifier_change, noun_change
 from generation.treebank import Sentence, Word
 
@@ -93,16 +92,16 @@ def _same_number_and_case(head: Parse, parse: Parse) -> bool:
     )
 
 
-def _number(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _number(sentence: Sentence, _: Resources) -> Found:
     for word, parse, noun, head in _quantified(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
-        if len(modifiers_of(sentence.children[noun.id])) <= 1:
+        if len(modifiers_of(sentence, noun)) <= 1:
             yield from noun_change(sentence, noun, head, word)
         values = (parse.tag.case, number, head.tag.gender or "masc")
         yield from modifier_change(sentence, noun, word, parse, values, "Number")
 
 
-def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _gender(sentence: Sentence, _: Resources) -> Found:
     for word, parse, noun, head in _quantified(sentence):
         if parse.tag.number == "sing" and head.tag.gender is not None:
             for gender in other_values(GENDERS, parse.tag.gender):
@@ -110,7 +109,7 @@ def _gender(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
                 yield from modifier_change(sentence, noun, word, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _case(sentence: Sentence, _: Resources) -> Found:
     for word, parse, noun, _ in _quantified(sentence):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)

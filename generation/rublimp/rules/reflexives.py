@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers_of
-from generation.rublimp.grammar.morphology import spelled_like
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, change
-from generation.treebank import Sentence, Word
+from generation.rublimp.rule import Found, Rule, change
+from generation.treebank import Sentence, Word, spelled_like
 
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
 REFLEXIVE: Final = "себя"
@@ -22,7 +20,7 @@ def _possessors(sentence: Sentence) -> Iterator[Word]:
         if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
             continue
         verb = _verb_after(sentence, noun)
-        if verb is not None and not modifiers_of(sentence.children[noun.id]):
+        if verb is not None and not modifiers_of(sentence, noun):
             yield noun
 
 
@@ -38,7 +36,7 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
     return None
 
 
-def _external_possessor(sentence: Sentence, _: Resources) -> Iterator[Pair | str]:
+def _external_possessor(sentence: Sentence, _: Resources) -> Found:
     for noun in _possessors(sentence):
         if noun.form.lower() == REFLEXIVE:
             yield "the possessor is a reflexive pronoun"

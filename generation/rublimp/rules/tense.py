@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
 from generation.rublimp.grammar.agreement import modifiers
 from generation.rublimp.grammar.forms import forms_of
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.verbs import other_tense, verb_parses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 PAST, FUTURE = "past", "futr"
@@ -111,7 +110,7 @@ def _is_joined(sentence: Sentence, verb: Word, *relations: str) -> bool:
     return any(word.relation in relations and word.upos in ("VERB", "AUX") for word in family)
 
 
-def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool) -> Iterator[Pair | str]:
+def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool) -> Found:
     for marker, verb, parse in _marked(sentence, "perf"):
         # parsers call many conjuncts parataxis
         joined = _is_joined(sentence, verb, "conj", "parataxis") if conjoined else _is_joined(sentence, verb, "conj")
@@ -125,7 +124,7 @@ def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool
             yield replace_word(sentence, verb, form, "Tense", values, f"{paradigm}_{marker.kind}")
 
 
-def _tense_marker(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _tense_marker(sentence: Sentence, resources: Resources) -> Found:
     for marker, _, _ in _marked(sentence):
         for form in _opposites(resources, marker):
             subtype = "tense_marker_simple" if marker.kind == SIMPLE else "tense_marker_expression"

@@ -8,7 +8,7 @@ from eval.templates.pair import Pair
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Rule, replace_word
+from generation.rublimp.rule import Found, Rule, replace_word
 from generation.treebank import Sentence, Word
 
 KNOWN: Final = "the result is a word"
@@ -39,7 +39,7 @@ def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:
                 yield end, root
 
 
-def _add_suffix(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _add_suffix(sentence: Sentence, resources: Resources) -> Found:
     allowed = read_list("affixes")["suffixes"]
     for word in sentence.words:
         form = word.form.lower()
@@ -101,7 +101,7 @@ def _prefixed_twice(resources: Resources, form: str) -> Iterator[tuple[str, str,
                 yield first, second, stem
 
 
-def _add_prefix(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _add_prefix(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in _VERBS or not _is_verb(form):
@@ -116,7 +116,7 @@ def _add_prefix(sentence: Sentence, resources: Resources) -> Iterator[Pair | str
             yield _formed(sentence, word, found, "add_verb_prefix")
 
 
-def _swap_prefixes(sentence: Sentence, resources: Resources) -> Iterator[Pair | str]:
+def _swap_prefixes(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in (*_VERBS, "ADJ") or not _is_verb(form):
