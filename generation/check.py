@@ -10,8 +10,7 @@ from eval.benchmarks.datacheck import data_report
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import find_in_folder
 from eval.templates.pair import Value
-from generation.maker import CheckOf
-from generation.makers import MAKERS, import_part, makers
+from generation.maker import MAKERS, CheckOf, import_part, makers
 from ucurve.text_table import format_table
 
 _SHOWN = 3

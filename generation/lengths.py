@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from eval.templates.pair import Pair, Value
+from eval.templates.pair import Pair
 from ucurve.errors import missing_folder
 
 LOPSIDED: Final = 0.6
@@ -100,37 +100,23 @@ class Balance:
         return partner
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Of the pairs of a paradigm, how many have which longer member."""
+class Shares(NamedTuple):
+    """Of the pairs of a paradigm, how many have which longer member; the names are those of the report."""
 
     good_longer: int
     bad_longer: int
-    equal: int
+    equally_long: int
+    accuracy_of_shorter: float | None  # of taking the shorter member, in percent; a tie counts half; None without pairs
 
     @property
     def lopsided(self) -> bool:
         """Whether the bad member is longer in so many pairs that length alone helps to tell it."""
-        return self.bad_longer > LOPSIDED * (self.good_longer + self.bad_longer + self.equal)
-
-    @property
-    def shorter_wins(self) -> float | None:
-        """Percentage of pairs that taking the shorter member gets right; a tie counts half. None without pairs."""
-        pairs = self.good_longer + self.bad_longer + self.equal
-        return round(100 * (self.bad_longer + self.equal / 2) / pairs, 1) if pairs else None
-
-    def facts(self) -> dict[str, Value]:
-        """Return the columns of the report."""
-        return {
-            "good_longer": self.good_longer,
-            "bad_longer": self.bad_longer,
-            "equally_long": self.equal,
-            "accuracy_of_shorter": self.shorter_wins,
-        }
+        return self.bad_longer > LOPSIDED * (self.good_longer + self.bad_longer + self.equally_long)
 
 
 def shares(pairs: Sequence[Pair], lengths: Lengths) -> Shares:
     """Count which member of each pair is longer."""
     differences = [lengths.difference(pair) for pair in pairs]
     good, bad = sum(one < 0 for one in differences), sum(one > 0 for one in differences)
-    return Shares(good, bad, len(differences) - good - bad)
+    equal = len(pairs) - good - bad
+    return Shares(good, bad, equal, round(100 * (bad + equal / 2) / len(pairs), 1) if pairs else None)

@@ -5,17 +5,21 @@ whose fields are the keys of a file of ``conf/source``; and ``make(settings, see
 ``stage`` that is not ``PAIRS`` asks for tables alone. Its module ``check``, if it has one, has ``CHECKS``.
 """
 
+import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
 from eval.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
 from generation.lengths import Balance, Lengths
 from generation.order import Order, shuffled
+from ucurve.errors import unknown_name
 
+MAKERS = Path(__file__).parent  # each maker is a folder here, with the name of its source
 SURPLUS = "more than asked for"
 PAIRS = "pairs"
 UNBALANCED = "no pair of opposite lengths"
@@ -82,6 +86,18 @@ def each_pair(breaks: Callable[..., bool], *columns: str) -> CheckOf:
         return pd.Series([breaks(*row) for row in rows], index=pairs.index, dtype=bool)
 
     return check
+
+
+def makers() -> list[str]:
+    """Return the names of all makers, sorted."""
+    return sorted(file.parent.name for file in MAKERS.glob("*/make.py"))
+
+
+def import_part(source: str, part: str) -> ModuleType:
+    """Import a module of the maker of a source."""
+    if source not in makers():
+        raise unknown_name("source", source, makers())
+    return importlib.import_module(f"generation.{source}.{part}")
 
 
 class Chooser:

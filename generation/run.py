@@ -16,8 +16,7 @@ from generation.benchmark_folder import REPORT_FILE, write_benchmark
 from generation.check import check_folder
 from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
 from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
-from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome
-from generation.makers import import_part
+from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
 from ucurve.config import CONFIGURATION, check
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
@@ -98,7 +97,7 @@ def build_benchmark(
     outcomes = _choose(made, pairs, settings.seed, lengths)
     found = [shares(outcome.pairs, lengths) for outcome in outcomes]
     for outcome, share in zip(outcomes, found, strict=True):
-        outcome.facts.update(share.facts())
+        outcome.facts.update(share._asdict())
         if familiarity is not None:
             outcome.facts["threshold"] = threshold(outcome, familiarity)
     if not any(outcome.pairs for outcome in outcomes):
@@ -188,7 +187,9 @@ def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> Non
 
 def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:
     """Name the paradigms whose bad members are mostly longer, so that taking the shorter sentence alone does well."""
-    named = [(one.shorter_wins or 0.0, outcome) for one, outcome in zip(found, outcomes, strict=True) if one.lopsided]
+    named = [
+        (one.accuracy_of_shorter or 0.0, outcome) for one, outcome in zip(found, outcomes, strict=True) if one.lopsided
+    ]
     if not named:
         return
     named.sort(key=lambda entry: -entry[0])

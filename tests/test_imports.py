@@ -69,7 +69,7 @@ ORDER = {
         "run",
     ],
     "generation": [
-        "lengths makers order treebank",
+        "lengths order treebank",
         "maker",
         "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
         "run",

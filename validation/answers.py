@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.fields import STRICT, Seed, Share
+from ucurve.fields import STRICT, Seed, Share, as_tuple
 from validation.answer_files import BAD, GOOD, Columns
 from validation.items import ITEM
 from validation.judging.exclusion import Exclusion, judge_annotators
@@ -20,10 +20,6 @@ from validation.judging.paradigms import find_rule, judge_items, judge_paradigms
 from validation.judging.raters import judge_raters, rating_file
 from validation.loading import load_answers, load_items, load_ratings
 from validation.tables import Findings, agreement_summary, choice_lines, rating_lines, rating_summary, write_folder
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 def _known_rule(name: str) -> str:
@@ -38,7 +34,7 @@ def _known_rule(name: str) -> str:
 class AnswerSettings:
     """Which answers to read and how to judge them; conf/answers.yaml describes every key."""
 
-    answers: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
+    answers: Annotated[tuple[Path, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     out: Path
     items: Path | None = None
     rule: Annotated[str, AfterValidator(_known_rule)]

@@ -1,11 +1,11 @@
 """A rule of a paradigm: what it looks for in a sentence and what it makes of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from eval.templates.pair import Pair, Value
-from generation.rublimp.grammar.forms import spell
+from generation.rublimp.grammar.forms import AMBIGUOUS, UNKNOWN, spell
 from generation.rublimp.resources import Resources
 from generation.treebank import Sentence, Word
 
@@ -23,6 +23,27 @@ class Rule:
     phenomenon: str
     level: str
     find: Callable[[Sentence, Resources], Found]
+
+
+def rules(phenomenon: str, level: str, **finders: Callable[[Sentence, Resources], Found]) -> tuple[Rule, ...]:
+    """Return the rules of a phenomenon, by the names of their paradigms."""
+    return tuple(Rule(paradigm, phenomenon, level, find) for paradigm, find in finders.items())
+
+
+def replace_by_each(
+    sentence: Sentence,
+    word: Word,
+    forms: Sequence[str],
+    is_right: Callable[[str], bool],
+    feature: str,
+    values: tuple[str, str],
+    subtype: str,
+) -> Found:
+    """Yield the sentence with each of the forms that a word may be replaced by, but for those that are right too."""
+    if not forms:
+        yield UNKNOWN
+    for form in forms:
+        yield AMBIGUOUS if is_right(form) else replace_word(sentence, word, form, feature, values, subtype)
 
 
 def replace_word(

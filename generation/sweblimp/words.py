@@ -42,7 +42,11 @@ WordLists = Mapping[str, Sequence[Row]]
 def list_files(folder: Path | None) -> dict[str, Path]:
     """Return the file of each list: that of the folder, or the project's where the folder has none."""
     names = list(_columns())
-    own = {} if folder is None else {path.stem: path for path in _tables(folder)}
+    if folder is not None and not folder.is_dir():
+        raise missing_folder("lists", folder)
+    own = {} if folder is None else {path.stem: path for path in sorted(folder.glob("*.tsv"))}
+    if folder is not None and not own:
+        raise UserError(f"lists: {folder} holds no *.tsv; allowed: {', '.join(names)}")
     for name, path in own.items():
         if name not in names:
             raise unknown_name("list", name, names, str(path))
@@ -60,15 +64,6 @@ def read_lists(files: Mapping[str, Path]) -> WordLists:
 
 def _columns() -> Mapping[str, Codes]:
     return read_yaml(LISTS / "columns.yaml", dict[str, dict[str, str | list[str]]])
-
-
-def _tables(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise missing_folder("lists", folder)
-    paths = sorted(folder.glob("*.tsv"))
-    if not paths:
-        raise UserError(f"lists: {folder} holds no *.tsv; allowed: {', '.join(_columns())}")
-    return paths
 
 
 def _header(path: Path) -> list[str]:

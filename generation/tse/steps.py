@@ -62,19 +62,10 @@ class Suite:
         target = self.target(state)
         if target.good == target.bad:
             raise DrawFailed("the two targets are equal")
-        return candidate(condition(words), target)
-
-
-def condition(words: Sequence[str]) -> str:
-    """Join the words of a condition; the first letter becomes a capital where the script has them."""
-    text = " ".join(word for word in words if word)
-    return text[:1].upper() + text[1:]
-
-
-def candidate(text: str, target: Target) -> Pair:
-    """Return the pair of a condition and its targets."""
-    columns = {"condition": text, "target_good": target.good, "target_bad": target.bad, **target.columns}
-    return Pair(f"{text} {target.good}", f"{text} {target.bad}", columns)
+        text = " ".join(word for word in words if word)
+        text = text[:1].upper() + text[1:]
+        columns = {"condition": text, "target_good": target.good, "target_bad": target.bad, **target.columns}
+        return Pair(f"{text} {target.good}", f"{text} {target.bad}", columns)
 
 
 def hidden(name: str, choices: Sequence[object]) -> Step:

@@ -43,7 +43,7 @@ def test_of_unequal_pairs_as_many_have_a_longer_good_member_as_a_longer_bad_one(
     long_good = [(f"good{number}", "b") for number in range(3)]
     equal = [("aa", "bb"), ("cc", "dd")]
     outcome = choose(None, BALANCED, *long_bad, *equal, *long_good)
-    assert shares(outcome.pairs, BALANCED).facts() == {
+    assert shares(outcome.pairs, BALANCED)._asdict() == {
         "good_longer": 3, "bad_longer": 3, "equally_long": 2, "accuracy_of_shorter": 50.0}  # fmt: skip
     assert [pair.good for pair in outcome.pairs] == ["aa", "cc", "0", "good0", "1", "good1", "2", "good2"]
     assert outcome.reasons == {"no pair of opposite lengths": 5}
@@ -55,7 +55,7 @@ def test_a_number_of_pairs_is_kept_to_and_stays_balanced():
     for pairs, kept in ((4, 4), (5, 4)):  # no pair of equal lengths makes up an odd number
         outcome = choose(pairs, BALANCED, *found)
         assert len(outcome.pairs) == kept
-        assert shares(outcome.pairs, BALANCED).shorter_wins == 50
+        assert shares(outcome.pairs, BALANCED).accuracy_of_shorter == 50
 
 
 def test_one_good_sentence_is_no_partner_of_itself():

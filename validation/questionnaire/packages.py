@@ -48,12 +48,7 @@ def read_scripts(folder: Path | None, cache: Path) -> list[str]:
 
 
 def read_archives(packages: Sequence[Package], cache: Path) -> list[str]:
-    """Return the file of each package from its archive in the cache; what is missing there is fetched first.
-
-    Raises:
-        UserError: when an archive in the cache is not the one that is pinned.
-        RunError: when npm is missing or cannot reach its registry.
-    """
+    """Return the file of each package from its archive in the cache; what is missing there is fetched first."""
     missing = [package for package in packages if not (cache / package.archive).is_file()]
     if missing:
         _fetch(missing, cache)

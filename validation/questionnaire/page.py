@@ -13,7 +13,7 @@ from ucurve.storage.files import read_utf8
 from validation.questionnaire.lists import Trial
 from validation.questionnaire.wording import Wording
 
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
     keep_trailing_newline=True,
 )  # fmt: skip
@@ -37,7 +37,7 @@ def write_page(
         "questions": questions,
         "lists": _lists(trials),
     }
-    return _TEMPLATES.get_template("page.html").render(
+    return TEMPLATES.get_template("page.html").render(
         title=wording.title,
         language=wording.tag,
         connect=_origin(post) if post else "'none'",

@@ -5,15 +5,10 @@ import io
 import json
 from collections.abc import Sequence
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from validation.questionnaire.lists import Trial
+from validation.questionnaire.page import TEMPLATES
 from validation.questionnaire.wording import Wording
 
-_TEMPLATES = Environment(
-    loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
-    keep_trailing_newline=True,
-)  # fmt: skip
 _FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
 
 
@@ -37,7 +32,7 @@ def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
         "training": wording.training, "trainingOver": wording.training_over, "next": wording.next,
         "right": wording.right, "wrong": wording.wrong, "thanks": wording.thanks, "sent": wording.sent,
     }  # fmt: skip
-    return _TEMPLATES.get_template("pcibex.js").render(
+    return TEMPLATES.get_template("pcibex.js").render(
         texts=json.dumps(texts, ensure_ascii=False, indent=2),
         milliseconds=round(1000 * seconds),
         training=json.dumps(training),
@@ -60,4 +55,4 @@ def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, object]]:
 
 def label_studio_config(wording: Wording) -> str:
     """Write the labeling interface of Label Studio."""
-    return _TEMPLATES.get_template("labelstudio.xml").render(title=wording.title)
+    return TEMPLATES.get_template("labelstudio.xml").render(title=wording.title)

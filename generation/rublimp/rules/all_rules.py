@@ -18,17 +18,8 @@ from generation.rublimp.rules import (
     word_formation,
 )
 
-RULES: Final[tuple[Rule, ...]] = (
-    *word_formation.RULES,
-    *inflection.RULES,
-    *government.RULES,
-    *predicates.RULES,
-    *anaphors.RULES,
-    *noun_phrases.RULES,
-    *quantifiers.RULES,
-    *reflexives.RULES,
-    *negation.RULES,
-    *argument_structure.RULES,
-    *aspect.RULES,
-    *tense.RULES,
-)
+_MODULES: Final = (
+    word_formation, inflection, government, predicates, anaphors, noun_phrases, quantifiers, reflexives, negation,
+    argument_structure, aspect, tense,
+)  # fmt: skip
+RULES: Final[tuple[Rule, ...]] = tuple(rule for module in _MODULES for rule in module.RULES)

@@ -1,14 +1,13 @@
 """Agreement of a relative pronoun with its antecedent (paradigms 23 and 24)."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from generation.rublimp.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, UNKNOWN, forms_of
+from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, forms_of
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_by_each, replace_word, rules
 from generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
@@ -65,20 +64,16 @@ def _same(noun: Parse, pronoun: Parse) -> bool:
     )
 
 
-def _can_agree(noun: Parse, form: str) -> bool:
-    return any(parse.normal_form == PRONOUN and _same(noun, parse) for parse in analyses(form))
-
-
 def _pronoun_changes(
     sentence: Sentence, pronoun: Word, parse: Parse, noun: Parse, number: str, gender: str | None, feature: str
 ) -> Found:
+    old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
+    subtype = f"anaphor_agreement_{feature.lower()}"
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
-        if _can_agree(noun, form):
+        if any(found.normal_form == PRONOUN and _same(noun, found) for found in analyses(form)):
             yield AMBIGUOUS
-            continue
-        old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
-        subtype = f"anaphor_agreement_{feature.lower()}"
-        yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
+        else:
+            yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
 
 
 def _number(sentence: Sentence, _: Resources) -> Found:
@@ -98,27 +93,25 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
         return
     readings = [parse for parse in modifiers(pronoun) if parse.normal_form == PRONOUN]
     forms = forms_of(noun, {noun.tag.case, number})
-    if not forms:
-        yield UNKNOWN
-    for form in forms:
+
+    def is_right(form: str) -> bool:
         heads_of_form = [p for p in analyses(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case]
-        if form == noun.word or any(_same(head, parse) for head in heads_of_form for parse in readings):
-            yield AMBIGUOUS
-            continue
-        values = (str(noun.tag.number), number)
-        yield replace_word(sentence, antecedent, form, "Number", values, "anaphor_agreement_number")
+        return form == noun.word or any(_same(head, parse) for head in heads_of_form for parse in readings)
+
+    values = (str(noun.tag.number), number)
+    yield from replace_by_each(sentence, antecedent, forms, is_right, "Number", values, "anaphor_agreement_number")
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
-    for pronoun, parse, _noun, noun in _relatives(sentence):
+    for pronoun, parse, _antecedent, noun in _relatives(sentence):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):
                 yield from _pronoun_changes(sentence, pronoun, parse, noun, "sing", gender, "Gender")
 
 
-_rule = partial(Rule, phenomenon="Anaphor Agreement", level="Syntax")
-
-RULES: Final = (
-    _rule(paradigm="anaphor_agreement_number", find=_number),
-    _rule(paradigm="anaphor_agreement_gender", find=_gender),
+RULES: Final = rules(
+    "Anaphor Agreement",
+    "Syntax",
+    anaphor_agreement_number=_number,
+    anaphor_agreement_gender=_gender,
 )

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Final
 
 from generation.rublimp.grammar.agreement import has_preposition, modifiers_of
@@ -12,7 +12,7 @@ from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
 from generation.rublimp.grammar.verbs import form_like, verb_parses
 from generation.rublimp.resources import VERB, Resources
-from generation.rublimp.rule import Found, Rule, change
+from generation.rublimp.rule import Found, change, rules
 from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
 from generation.treebank import Sentence, Word
 
@@ -217,12 +217,12 @@ def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
             yield from _random_noun(sentence, resources, word, argument, "transitive_verb_iobj_rand")
 
 
-_rule = partial(Rule, phenomenon="Argument Structure", level="Semantics")
-
-RULES: Final = (
-    _rule(paradigm="transitive_verb", find=_transitive_verb),
-    _rule(paradigm="transitive_verb_subject", find=_subject),
-    _rule(paradigm="transitive_verb_passive", find=_passive),
-    _rule(paradigm="transitive_verb_object", find=_object),
-    _rule(paradigm="transitive_verb_iobject", find=_indirect_object),
+RULES: Final = rules(
+    "Argument Structure",
+    "Semantics",
+    transitive_verb=_transitive_verb,
+    transitive_verb_subject=_subject,
+    transitive_verb_passive=_passive,
+    transitive_verb_object=_object,
+    transitive_verb_iobject=_indirect_object,
 )

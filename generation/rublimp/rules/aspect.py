@@ -1,13 +1,12 @@
 """A perfective verb where only an imperfective one can stand (paradigms 40 to 42)."""
 
-from functools import partial
 from typing import Final
 
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses
 from generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_word, rules
 from generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
@@ -95,10 +94,10 @@ def _is_deontic(word: Word) -> bool:
     )
 
 
-_rule = partial(Rule, phenomenon="Aspect", level="Semantics")
-
-RULES: Final = (
-    _rule(paradigm="change_duration_aspect", find=_duration),
-    _rule(paradigm="change_repetition_aspect", find=_repetition),
-    _rule(paradigm="deontic_imperative_aspect", find=_deontic),
+RULES: Final = rules(
+    "Aspect",
+    "Semantics",
+    change_duration_aspect=_duration,
+    change_repetition_aspect=_repetition,
+    deontic_imperative_aspect=_deontic,
 )

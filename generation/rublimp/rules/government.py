@@ -5,11 +5,11 @@ from functools import partial
 from typing import Final
 
 from generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, CASES, UNKNOWN, forms_of, plain
+from generation.rublimp.grammar.forms import CASE_OF, CASES, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_by_each, rules
 from generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
@@ -34,24 +34,18 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
     wanted = {case, *numbers, *gender}
     forms = [form for form in forms_of(parse, wanted | mark) if mark or not _is_after_preposition(parse, form)]
-    if not forms:
-        yield UNKNOWN
-    for form in forms[:2]:
-        if plain(form) == plain(word.form.lower()) or _may_be(form, parse):
-            yield AMBIGUOUS
-            continue
-        values = (_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), _CASE_NAMES[case])
-        yield replace_word(sentence, word, form, "Case", values, subtype)
+
+    def is_right(form: str) -> bool:
+        as_it_is = ((one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form))
+        return plain(form) == plain(word.form.lower()) or any(as_it_is)
+
+    values = (_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), _CASE_NAMES[case])
+    yield from replace_by_each(sentence, word, forms[:2], is_right, "Case", values, subtype)
 
 
 def _is_after_preposition(parse: Parse, form: str) -> bool:
     found = [other for other in parse.lexeme if other.word == form]
     return all(_AFTER_PREPOSITION in other.tag.grammemes for other in found)
-
-
-def _may_be(form: str, parse: Parse) -> bool:
-    """Tell whether a form can be read as the same word in the case that it has."""
-    return any(other.normal_form == parse.normal_form and other.tag.case == parse.tag.case for other in analyses(form))
 
 
 def _preposition(sentence: Sentence, _: Resources) -> Found:
@@ -94,12 +88,12 @@ def _nominalization(sentence: Sentence, _: Resources) -> Found:
         yield from _other_cases(sentence, word, [case for case in CASES if case != current], "nominalization_case")
 
 
-_rule = partial(Rule, phenomenon="Government", level="Syntax")
-
-RULES: Final = (
-    _rule(paradigm="adposition_government", find=_preposition),
-    _rule(paradigm="verb_acc_object", find=partial(_object, case="Acc", subtype="verb_acc_object")),
-    _rule(paradigm="verb_gen_object", find=partial(_object, case="Gen", subtype="verb_gen_object")),
-    _rule(paradigm="verb_ins_object", find=partial(_object, case="Ins", subtype="verb_ins_object")),
-    _rule(paradigm="nominalization_case", find=_nominalization),
+RULES: Final = rules(
+    "Government",
+    "Syntax",
+    adposition_government=_preposition,
+    verb_acc_object=partial(_object, case="Acc", subtype="verb_acc_object"),
+    verb_gen_object=partial(_object, case="Gen", subtype="verb_gen_object"),
+    verb_ins_object=partial(_object, case="Ins", subtype="verb_ins_object"),
+    nominalization_case=_nominalization,
 )

@@ -8,7 +8,7 @@ from generation.rublimp.grammar.agreement import heads, modifiers_of
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_word, rules
 from generation.rublimp.rules.word_formation import KNOWN
 from generation.treebank import Sentence, Word
 
@@ -59,10 +59,10 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
         yield _nonword(sentence, word, wrong, (ending, _CONJUGATIONS[ending]), "conjugation")
 
 
-_rule = partial(Rule, phenomenon="Word Inflection", level="Morphology")
-
-RULES: Final = (
-    _rule(paradigm="change_declension_ending", find=partial(_declension, modified=False)),
-    _rule(paradigm="change_declension_ending_has_dep", find=partial(_declension, modified=True)),
-    _rule(paradigm="change_verb_conjugation", find=_conjugation),
+RULES: Final = rules(
+    "Word Inflection",
+    "Morphology",
+    change_declension_ending=partial(_declension, modified=False),
+    change_declension_ending_has_dep=partial(_declension, modified=True),
+    change_verb_conjugation=_conjugation,
 )

@@ -1,13 +1,12 @@
 """Negative concord: the particle ne moved, negative and indefinite pronouns exchanged (paradigms 32 to 34)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, change, replace_word
+from generation.rublimp.rule import Found, change, replace_word, rules
 from generation.treebank import Sentence, Word, spelled_like
 
 NOT: Final = "не"
@@ -142,10 +141,10 @@ def _replaced(sentence: Sentence, word: Word, target: str, subtype: str) -> Pair
     return replace_word(sentence, word, target, "PronType", values, subtype)
 
 
-_rule = partial(Rule, phenomenon="Negation", level="Syntax")
-
-RULES: Final = (
-    _rule(paradigm="negative_concord", find=_negative_concord),
-    _rule(paradigm="negative_pronoun_to_indefinite", find=_to_indefinite),
-    _rule(paradigm="indefinite_pronoun_to_negative", find=_to_negative),
+RULES: Final = rules(
+    "Negation",
+    "Syntax",
+    negative_concord=_negative_concord,
+    negative_pronoun_to_indefinite=_to_indefinite,
+    indefinite_pronoun_to_negative=_to_negative,
 )

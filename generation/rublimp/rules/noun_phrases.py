@@ -11,10 +11,10 @@ from generation.rublimp.grammar.agreement import (
     other_values,
     pairs,
 )
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASES, GENDERS, NUMBERS, UNKNOWN, forms_of
+from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, forms_of
 from generation.rublimp.grammar.morphology import Parse
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_by_each, rules
 from generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")
@@ -39,33 +39,22 @@ def modifier_change(
     own, new = (parse.tag.case, parse.tag.number, parse.tag.gender)[at], values[at]
     animacy = parse.tag.animacy if parse.tag.case == case else None
     forms = modifier_forms(parse, case, number, gender, animacy)
-    if not forms:
-        yield UNKNOWN
-    for form in forms:
-        if agrees_somehow(noun.form, form):
-            yield AMBIGUOUS
-            continue
-        yield replace_word(sentence, modifier, form, feature, (str(own), str(new)), feature.lower())
+    is_right = partial(agrees_somehow, noun.form)
+    yield from replace_by_each(sentence, modifier, forms, is_right, feature, (str(own), str(new)), feature.lower())
 
 
 def noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Found:
     """Yield the sentence with a noun in its other number, unless something else agrees with it or asks for a number."""
-    if head.tag.POS != "NOUN" or noun.relation == "nsubj" or is_counted(sentence, noun):
+    # a numeral, a relative clause or a conjunct ties a noun to its number
+    is_tied = any(child.relation in ("nummod", "acl", "conj") for child in sentence.children[noun.id])
+    if head.tag.POS != "NOUN" or noun.relation == "nsubj" or is_tied:
         return
     [number] = other_values(NUMBERS, head.tag.number)
     forms = forms_of(head, {number, head.tag.case})
-    if not forms:
-        yield UNKNOWN
-    for form in forms:
-        if agrees_somehow(form, modifier.form):
-            yield AMBIGUOUS
-            continue
-        yield replace_word(sentence, noun, form, "Number", (str(head.tag.number), number), "number")
-
-
-def is_counted(sentence: Sentence, noun: Word) -> bool:
-    """Say whether a numeral, a relative clause or a conjunct ties a noun to its number."""
-    return any(child.relation in ("nummod", "acl", "conj") for child in sentence.children[noun.id])
+    values = (str(head.tag.number), number)
+    yield from replace_by_each(
+        sentence, noun, forms, lambda form: agrees_somehow(form, modifier.form), "Number", values, "number"
+    )
 
 
 def _number(sentence: Sentence, _: Resources) -> Found:
@@ -93,10 +82,10 @@ def _case(sentence: Sentence, _: Resources) -> Found:
             yield from modifier_change(sentence, noun, modifier, parse, values, "Case")
 
 
-_rule = partial(Rule, phenomenon="Noun Phrase Agreement", level="Syntax")
-
-RULES: Final = (
-    _rule(paradigm="np_agreement_number", find=_number),
-    _rule(paradigm="np_agreement_gender", find=_gender),
-    _rule(paradigm="np_agreement_case", find=_case),
+RULES: Final = rules(
+    "Noun Phrase Agreement",
+    "Syntax",
+    np_agreement_number=_number,
+    np_agreement_gender=_gender,
+    np_agreement_case=_case,
 )

@@ -9,7 +9,7 @@ from generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMB
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_word, rules
 from generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
@@ -277,17 +277,16 @@ def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: s
     return list(dict.fromkeys(value for value in found if value and value != own))
 
 
-def _rules() -> Iterator[Rule]:
-    make = partial(Rule, phenomenon="Subject-Predicate Agreement", level="Syntax")
+def _finders() -> Iterator[tuple[str, Callable[[Sentence, Resources], Found]]]:
+    """Yield the name and the rule of each paradigm."""
     for feature in ("Number", "Gender", "Person"):
         name = feature.lower()
-        for kind, find in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
-            paradigm = f"{kind}_subj_predicate_agreement_{name}"
-            rule = partial(_of_subjects, clauses=find, feature=feature, subtype=paradigm, default=kind != "noun")
-            yield make(paradigm=paradigm, find=rule)
+        for kind, clauses in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
+            paradigm, default = f"{kind}_subj_predicate_agreement_{name}", kind != "noun"
+            yield paradigm, partial(_of_subjects, clauses=clauses, feature=feature, subtype=paradigm, default=default)
         if feature != "Person":
             paradigm = f"subj_predicate_agreement_{name}_attractor"
-            yield make(paradigm=paradigm, find=partial(_attractor, feature=feature, subtype=paradigm))
+            yield paradigm, partial(_attractor, feature=feature, subtype=paradigm)
 
 
-RULES: Final = tuple(_rules())
+RULES: Final = rules("Subject-Predicate Agreement", "Syntax", **dict(_finders()))

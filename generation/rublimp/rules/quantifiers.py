@@ -1,7 +1,6 @@
 """Agreement of the floating quantifier sam with the one argument of its clause that it can belong to (28 to 30)."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
@@ -9,7 +8,7 @@ from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule
+from generation.rublimp.rule import Found, rules
 from generation.rublimp.rules.noun_phrases import modifier_change, noun_change
 from generation.treebank import Sentence, Word
 
@@ -110,16 +109,16 @@ def _gender(sentence: Sentence, _: Resources) -> Found:
 
 
 def _case(sentence: Sentence, _: Resources) -> Found:
-    for word, parse, noun, _ in _quantified(sentence):
+    for word, parse, noun, _head in _quantified(sentence):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)
             yield from modifier_change(sentence, noun, word, parse, values, "Case")
 
 
-_rule = partial(Rule, phenomenon="Floating Quant. Agreement", level="Syntax")
-
-RULES: Final = (
-    _rule(paradigm="floating_quantifier_agreement_number", find=_number),
-    _rule(paradigm="floating_quantifier_agreement_gender", find=_gender),
-    _rule(paradigm="floating_quantifier_agreement_case", find=_case),
+RULES: Final = rules(
+    "Floating Quant. Agreement",
+    "Syntax",
+    floating_quantifier_agreement_number=_number,
+    floating_quantifier_agreement_gender=_gender,
+    floating_quantifier_agreement_case=_case,
 )

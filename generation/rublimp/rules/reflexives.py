@@ -5,7 +5,7 @@ from typing import Final
 
 from generation.rublimp.grammar.agreement import modifiers_of
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, change
+from generation.rublimp.rule import Found, change, rules
 from generation.treebank import Sentence, Word, spelled_like
 
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
@@ -45,4 +45,4 @@ def _external_possessor(sentence: Sentence, _: Resources) -> Found:
         yield change(sentence, forms, (noun.form, REFLEXIVE), "Reflex", ("No", "Yes"), "external_possessor")
 
 
-RULES: Final = (Rule(paradigm="external_possessor", phenomenon="Reflexives", level="Syntax", find=_external_possessor),)
+RULES: Final = rules("Reflexives", "Syntax", external_possessor=_external_possessor)

@@ -11,7 +11,7 @@ from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.grammar.verbs import other_tense, verb_parses
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_word, rules
 from generation.treebank import Sentence, Word
 
 PAST, FUTURE = "past", "futr"
@@ -163,10 +163,10 @@ def _collocates(resources: Resources, marker: Marker) -> Sequence[str]:
     return []
 
 
-_rule = partial(Rule, phenomenon="Tense", level="Semantics")
-
-RULES: Final = (
-    _rule(paradigm="single_verb_tense", find=partial(_verb_tense, paradigm="single_verb_tense", conjoined=False)),
-    _rule(paradigm="conj_verb_tense", find=partial(_verb_tense, paradigm="conj_verb_tense", conjoined=True)),
-    _rule(paradigm="tense_marker", find=_tense_marker),
+RULES: Final = rules(
+    "Tense",
+    "Semantics",
+    single_verb_tense=partial(_verb_tense, paradigm="single_verb_tense", conjoined=False),
+    conj_verb_tense=partial(_verb_tense, paradigm="conj_verb_tense", conjoined=True),
+    tense_marker=_tense_marker,
 )

@@ -1,14 +1,13 @@
 """Words that cannot be formed: a suffix or prefix too many, prefixes in the wrong order (paradigms 1 to 3)."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from eval.templates.pair import Pair
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses, is_known
 from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, Rule, replace_word
+from generation.rublimp.rule import Found, replace_word, rules
 from generation.treebank import Sentence, Word
 
 KNOWN: Final = "the result is a word"
@@ -126,10 +125,10 @@ def _swap_prefixes(sentence: Sentence, resources: Resources) -> Found:
             yield _formed(sentence, word, found, "change_verb_prefixes_order")
 
 
-_rule = partial(Rule, phenomenon="Word Formation", level="Morphology")
-
-RULES: Final = (
-    _rule(paradigm="add_new_suffix", find=_add_suffix),
-    _rule(paradigm="add_verb_prefix", find=_add_prefix),
-    _rule(paradigm="change_verb_prefixes_order", find=_swap_prefixes),
+RULES: Final = rules(
+    "Word Formation",
+    "Morphology",
+    add_new_suffix=_add_suffix,
+    add_verb_prefix=_add_prefix,
+    change_verb_prefixes_order=_swap_prefixes,
 )
