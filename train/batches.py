@@ -36,7 +36,13 @@ class BatchesSettings:
 def batches_command(values: Mapping[str, object]) -> None:
     """Print or write the batches between two steps of a run."""
     settings = check(BatchesSettings, values)
-    _check_steps(settings)
+    if settings.after >= settings.to:
+        raise UserError(
+            f"from={settings.after} to={settings.to}: no steps; the batches of the steps after from up to to are "
+            "shown, so to must be greater"
+        )
+    if settings.out is not None and settings.out.is_dir():
+        raise UserError(f"out={settings.out} is a folder; a file is expected")
     steps = RunTokens.of(Path(settings.run)).steps
     if settings.to > steps:
         raise UserError(f"to={settings.to}: {settings.run} has {steps} steps")
@@ -46,16 +52,6 @@ def batches_command(values: Mapping[str, object]) -> None:
         return
     with new_file(settings.out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         _write(file, batches, settings)
-
-
-def _check_steps(settings: BatchesSettings) -> None:
-    if settings.after >= settings.to:
-        raise UserError(
-            f"from={settings.after} to={settings.to}: no steps; the batches of the steps after from up to to are "
-            "shown, so to must be greater"
-        )
-    if settings.out is not None and settings.out.is_dir():
-        raise UserError(f"out={settings.out} is a folder; a file is expected")
 
 
 def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> None:

@@ -1,7 +1,4 @@
-"""Checkpoint schedules: pure functions from a run's length to the explicit steps at which it is checkpointed.
-
-Every schedule includes step 0 (the untrained model) and the last step.
-"""
+"""Checkpoint schedules: pure functions from a run's length to its checkpoint steps, with step 0 and the last."""
 
 import itertools
 from collections.abc import Sequence

@@ -23,10 +23,7 @@ from ucurve.text_table import format_table
 
 
 def train_command(composed: Sequence[Composed]) -> None:
-    """Train the composed runs, or print their plans under ``dry_run``.
-
-    In a grid a cell that fails does not stop the others; the summary lists every cell.
-    """
+    """Train the composed runs, or print their plans under ``dry_run``; a failed cell does not stop the others."""
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):

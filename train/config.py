@@ -80,17 +80,14 @@ class BatchSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings:
-    """The engine that computes the steps; conf/engine/ describes every key.
-
-    ``precision=auto`` becomes what it is on this machine as soon as it is read.
-    """
+    """The engine that computes the steps; conf/engine/ describes every key."""
 
     kind: Literal["auto", "torch", "deepspeed"]
     micro_batch: int | Literal["auto"]
     device: str
     zero_stage: int = 0
     config: str | None = None
-    precision: Precision = "float32"
+    precision: Precision = "float32"  # ``auto`` becomes what it is on this machine as soon as it is read
     compile: bool | Literal["auto"] = "auto"
 
     @field_validator("micro_batch", mode="before")
@@ -122,13 +119,9 @@ class EngineSettings:
     @field_validator("zero_stage")
     @classmethod
     def _stage_is_supported(cls, stage: int) -> int:
-        if stage == 3:
-            raise ValueError(
-                "got 3; ZeRO 3 cuts the weights too, and the output layer's loss, the checkpoints and the resume "
-                "state here read whole weights; allowed: 0, 1, 2"
-            )
         if stage not in (0, 1, 2):
-            raise ValueError(f"got {stage}; allowed: 0, 1, 2")
+            why = "; ZeRO 3 cuts the weights too, which the loss, checkpoints and resume states read whole"
+            raise ValueError(f"got {stage}{why if stage == 3 else ''}; allowed: 0, 1, 2")
         return stage
 
     @model_validator(mode="after")
@@ -183,10 +176,7 @@ def _parse_tokens(value: object) -> int:
 
 @dataclass(frozen=True, config=STRICT)
 class RunRequest:
-    """One run as it is asked for: with a budget in tokens it is a ``RunSettings``.
-
-    How many tokens a number of words is depends on the tokenizer; ``train.run.budget`` counts them.
-    """
+    """One run as it is asked for, perhaps with a budget in words; with one in tokens it is a ``RunSettings``."""
 
     model: ModelSettings
     tokens: int | None  # None for a budget in words

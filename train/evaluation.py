@@ -80,9 +80,8 @@ def score_at_end(run: Path, settings: EvalSettings, crew: Crew | None = None) ->
 def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
     """Read the accuracies of every scored checkpoint, by step, overall and by phenomenon.
 
-    Their names are ``accuracy/<benchmark>/all`` and ``accuracy/<benchmark>/<phenomenon>``; where a benchmark was scored
-    in several ways, the way follows its name. Linking function, rule for ties and overall number are those that scoring
-    logs (``eval.store.reported``).
+    The names are ``accuracy/<benchmark>/<phenomenon>``, with the way to score after the benchmark where it has several.
+    Linking function, rule for ties and overall number are those that scoring logs (``eval.store.reported``).
     """
     table = read_table(ACCURACY, ACCURACY.path(run))
     several = table.groupby("benchmark")["scorer"].transform("nunique") > 1

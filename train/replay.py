@@ -49,7 +49,7 @@ class SeenBatches:
     def of_step(self, step: int) -> Iterator[SeenSequence]:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
         order, store, size = self.batches.order, self.batches.store, self.run.sequences
-        starts, windows = order.batch(step - 1, size), self.batches.of_step(step)
+        starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
         for place, (start, ids) in enumerate(zip(starts.tolist(), windows.tolist(), strict=True)):
             epoch = ((step - 1) * size + place) // order.sequences
             first, last = (store.find_document(position) for position in (start, start + order.length))

@@ -1,7 +1,7 @@
 """What the user meets first: the commands, their exit codes and messages, and Ctrl-C.
 
 Exit codes: 0 success, 2 a mistake of the user, 1 any other failure that has a message, 130 Ctrl-C, as shells expect.
-What takes time to import is imported only where Ctrl-C is already answered with a message.
+Slow imports are made only where Ctrl-C is already answered with a message.
 """
 
 import errno
@@ -29,20 +29,15 @@ _LOCAL_RANK = ("--local_rank", "--local-rank")
 class Command:
     """A command; its name is that of its primary configuration, as in ``conf/<name>.yaml``.
 
-    Attributes:
-        task: the function that does the work, with its module.
-        takes: what the function gets: the ``values`` of a composed configuration, under ``-m`` once for each cell,
-            and a cell that fails does not stop the others; all ``cells`` at once, each a ``Composed``; or the
-            ``arguments`` as they are.
-        kept: the message after Ctrl-C or on a full disk: what is kept, and what the same command does.
-        launched: whether the launcher of DeepSpeed may start it, which adds ``--local_rank``.
+    Its function gets the ``values`` of a composed configuration, under ``-m`` once for each cell, and a cell that fails
+    does not stop the others; all ``cells`` at once, each a ``Composed``; or the ``arguments`` as they are.
     """
 
-    task: str
+    task: str  # the function, with its module
     summary: str
     takes: Literal["values", "cells", "arguments"] = "values"
-    kept: str = _AGAIN
-    launched: bool = False
+    kept: str = _AGAIN  # after Ctrl-C or on a full disk: what is kept, and what the same command does
+    launched: bool = False  # whether the launcher of DeepSpeed may start it, which adds ``--local_rank``
 
 
 COMMANDS = {

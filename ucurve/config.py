@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ucurve.errors import UserError, missing_folder, nearest
+from ucurve.errors import UserError, did_you_mean, missing_folder, unknown_name
 
 _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
@@ -78,17 +78,10 @@ def compose_command_line(
         else:
             found.append(cell)
 
-    try:
-        with _stored(name):
-            hydra.main(version_base="1.3", config_path=None, config_name=name)(collect)()
+    with _explaining_errors(name, found), _stored(name):
+        hydra.main(version_base="1.3", config_path=None, config_name=name)(collect)()
         if unresolved:
             raise unresolved[0]
-    except _HYDRA_ERRORS as error:
-        raise UserError(configuration_message(error, name)) from error
-    except _OTHER_ERRORS as error:
-        if found:  # then the fault is ours
-            raise
-        raise _do_not_fit(error, name) from error
     return found
 
 
@@ -214,24 +207,19 @@ def _without_missing(value: object) -> object:
 def compose(name: str, overrides: Sequence[str]) -> dict[str, object]:
     """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it."""
     started = GlobalHydra.instance().is_initialized()
-    try:
-        with _stored(name), contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"):
-            return resolve(hydra.compose(name, overrides=with_implied_choices(name, overrides)))
-    except _HYDRA_ERRORS as error:
-        raise UserError(configuration_message(error, name)) from error
-    except _OTHER_ERRORS as error:
-        raise _do_not_fit(error, name) from error
+    with (
+        _explaining_errors(name),
+        _stored(name),
+        contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"),
+    ):
+        return resolve(hydra.compose(name, overrides=with_implied_choices(name, overrides)))
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell that ``-m`` makes of the arguments."""
-    try:
+    with _explaining_errors(name):
         parsed = OverridesParser.create().parse_overrides(with_implied_choices(name, arguments))
         [batch] = BasicSweeper.split_arguments(parsed, max_batch_size=None)
-    except HydraException as error:
-        raise UserError(configuration_message(error, name)) from error
-    except _OTHER_ERRORS as error:
-        raise _do_not_fit(error, name) from error
     return batch
 
 
@@ -261,26 +249,32 @@ def configuration_message(error: Exception, name: str) -> str:
         return f"the argument {given} cannot be read: {reason}{_QUOTE if set(given) & _BRACKETS else ''}"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
-        allowed = sorted(error.options)
-        return _with_hint(f"unknown {group} {choice!r}; allowed: {', '.join(allowed)}", choice, allowed)
-    text = " ".join(str(part).strip() for part in _chain(error))
+        return str(unknown_name(group, choice, error.options))
+    chain: list[BaseException] = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    text = " ".join(str(part).strip() for part in chain)
     missing = re.search(r"Missing mandatory value: (\S+)", text)
     if missing:
         return f"{missing.group(1)}: no value given"
     key = re.search(r"Key '([^']+)' is not in struct", text)
-    if key:
-        full = re.search(r"full_key: (\S+)", text)
-        return _unknown_key(full.group(1) if full else key.group(1), name)
-    group_match = re.search(r"Could not override '([^']+)'", text)
-    if group_match:
-        return _unknown_key(group_match.group(1), name)
-    return text.split(". Check https")[0]
+    unknown = (key and re.search(r"full_key: (\S+)", text)) or key or re.search(r"Could not override '([^']+)'", text)
+    return _unknown_key(unknown.group(1), name) if unknown else text.split(". Check https")[0]
 
 
-def _do_not_fit(error: Exception, name: str) -> UserError:
-    too_deep = isinstance(error, RecursionError)
-    reason = "too many brackets or aliases in one another" if too_deep else _short(" ".join(str(error).split()))
-    return UserError(f"the arguments do not fit conf/{name}.yaml: {reason}")
+@contextlib.contextmanager
+def _explaining_errors(name: str, composed: Sequence[Composed] = ()) -> Iterator[None]:
+    """Turn what Hydra and its libraries raise into a ``UserError``."""
+    try:
+        yield
+    except _HYDRA_ERRORS as error:
+        raise UserError(configuration_message(error, name)) from error
+    except _OTHER_ERRORS as error:
+        if composed:  # then the fault is ours
+            raise
+        too_deep = isinstance(error, RecursionError)
+        reason = "too many brackets or aliases in one another" if too_deep else _short(" ".join(str(error).split()))
+        raise UserError(f"the arguments do not fit conf/{name}.yaml: {reason}") from error
 
 
 def _unknown_key(key: str, name: str) -> str:
@@ -289,7 +283,8 @@ def _unknown_key(key: str, name: str) -> str:
     for group, prefix in groups.items():
         for file in _choices(group):
             allowed += _keys(_load(file), "" if _package(file) == _AT_THE_TOP else prefix)
-    return _with_hint(f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups", key, allowed)
+    hint = did_you_mean(key, allowed)
+    return f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups.{hint}"
 
 
 def _keys(values: Mapping[str, object], prefix: str = "") -> list[str]:
@@ -298,18 +293,6 @@ def _keys(values: Mapping[str, object], prefix: str = "") -> list[str]:
         if key not in ("defaults", "hydra"):
             keys += [f"{prefix}{key}", *(_keys(value, f"{prefix}{key}.") if isinstance(value, dict) else [])]
     return keys
-
-
-def _with_hint(text: str, name: str, allowed: Sequence[str]) -> str:
-    close = nearest(name, allowed)
-    return f"{text}. Did you mean {close!r}?" if close else text
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    chain: list[BaseException] = [error]
-    while chain[-1].__cause__ is not None:
-        chain.append(chain[-1].__cause__)
-    return chain
 
 
 def describe_problem(detail: ErrorDetails) -> str:

@@ -24,10 +24,7 @@ def count_processes() -> int:
 
 
 def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Argument], what: str) -> list[Result]:
-    """Return what ``work`` makes of each argument, in their order; messages say ``what`` a process does.
-
-    When one fails, or on Ctrl-C, the others are ended.
-    """
+    """Return what ``work`` makes of each argument, in their order; messages say ``what`` a process does."""
     processes = min(count_processes(), len(arguments))
     if processes < 2:
         return list(map(work, arguments))

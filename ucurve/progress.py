@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 _SECONDS_BETWEEN_LINES = 10.0
 _console = Console(stderr=True)
@@ -22,13 +22,12 @@ class ProgressBar:
         self._title, self._total, self._done = title, total, done
         self._last_line = time.monotonic()
         self._bar: Progress | None = None
-        self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
         if _console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=_console)
-            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
+            self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
             with _while_terminal_is_there():
                 self._bar.start()
         return self
@@ -41,9 +40,9 @@ class ProgressBar:
     def advance(self, units: int = 1, note: str = "") -> None:
         """Count ``units`` more as finished."""
         self._done += units
-        if self._bar is not None and self._task is not None:
+        if self._bar is not None:
             with _while_terminal_is_there():
-                self._bar.update(self._task, completed=self._done, note=note)
+                self._bar.update(self._bar.task_ids[0], completed=self._done, note=note)
             return
         now = time.monotonic()
         if self._done >= self._total or now - self._last_line >= _SECONDS_BETWEEN_LINES:

@@ -42,5 +42,5 @@ def test_a_plan_warns_of_a_start_token_that_is_rarer_than_once_in_a_thousand_tok
 def test_a_dry_run_takes_the_count_from_the_cache(settings_of):
     settings = settings_of()
     assert "start token    before every document" in expect_run(settings).describe()
-    seen = count_start_tokens(make_plan(settings, 8000), prepare(settings).store.size)
+    seen = count_start_tokens(make_plan(settings, 8000), prepare(settings).store)
     assert f"start token    seen about {seen:,} times, once in " in expect_run(settings).describe()

@@ -124,10 +124,6 @@ class Corpus:
             )
         return SetApart(self.share) if self.share else None
 
-    def check_files(self) -> None:
-        """Find the files of a ``text`` corpus without reading them."""
-        _ = self.files
-
     def say_notes(self) -> None:
         """Log which files of the paths are left out for what they are, or are doubtful."""
         for note in self._selection.notes:
@@ -139,19 +135,15 @@ class Corpus:
         documents = self._documents() if watcher is None else watcher.watch(self._documents())
         first = next(documents, None)
         if first is None:
+            settings = self.settings
+            place = settings.dataset or ", ".join(settings.paths) or settings.kind
             apart = f" that data.holdout={self.share:g} does not set apart" if self.share else ""
-            raise UserError(
-                f"the corpus {self.settings.run_name} is empty: no document with text{apart} in {self._place}"
-            )
+            raise UserError(f"the corpus {settings.run_name} is empty: no document with text{apart} in {place}")
         yield first
         yield from documents
 
     def fingerprint(self) -> str:
-        """Return a hex SHA-256 of the names and bytes of the files, how documents are cut and the share set apart.
-
-        For the demo the files are its grammar and engine; for a hub dataset its id, subset, split, limit and commit are
-        hashed. A local dataset folder has no commit: its path is hashed and not its content.
-        """
+        """Return a hex SHA-256 of the files or of the dataset, of how documents are cut and of the share set apart."""
         settings = self.settings
         parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
         return sha256_json(parts + ([self.share] if self.share else []))
@@ -170,13 +162,9 @@ class Corpus:
             names = relative_names(self.files)
             return [[names[file], _sha256(file)] for file in self.files]
         if settings.kind == "hub":
-            commit = [] if settings.commit is None else [settings.commit]
+            commit = [] if settings.commit is None else [settings.commit]  # of a local folder only the path is hashed
             return [settings.dataset, settings.subset, settings.split, settings.max_documents, *commit]
         return _demo_sources()
-
-    @property
-    def _place(self) -> str:
-        return str(self.settings.dataset or ", ".join(self.settings.paths) or self.settings.kind)
 
     def _read(self, files: Sequence[Path]) -> Iterator[str]:
         for file in files:

@@ -58,11 +58,8 @@ def file_form(path: Path) -> Form | None:
 
 
 def family(path: Path) -> int | None:
-    """Return which kind of corpus a file belongs to, the most likely first; None for a form that is not read.
-
-    A folder contributes files of one family only, so that neither a table of sources nor a packed copy beside the text
-    is trained on.
-    """
+    """Return which kind of corpus a file belongs to, the most likely first; None for a form that is not read."""
+    # One family of a folder is read, so that a table of sources or a packed copy beside the text is not trained on.
     end, form = ending(path), file_form(path)
     if end in _FIRST_FORMS:
         return 0 if compression_by_name(path) in (None, *_FIRST_COMPRESSIONS) else 1

@@ -8,7 +8,6 @@ checkpoint: 256 KiB are about 90,000 Chinese characters, and a pass over them co
 
 import hashlib
 import heapq
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 
 from train.corpus.readers import PIECE_CHARACTERS, Continuation
@@ -18,32 +17,13 @@ DEFAULT_SHARE = 0.001
 _HASHES = 2**64
 
 
-class HeldOut(ABC):
-    """Held-out text, known when all documents to train on have gone through ``watch``."""
-
-    source: str  # where the text comes from, for people
-
-    @abstractmethod
-    def watch(self, documents: Iterable[str]) -> Iterator[str]:
-        """Yield the documents to train on."""
-
-    @abstractmethod
-    def sample(self) -> list[str]:
-        """Return the documents that the loss is measured on, at most ``SAMPLE_BYTES`` of UTF-8."""
-
-    @property
-    @abstractmethod
-    def left_out(self) -> int:
-        """How many documents given as held-out text are in the training text too."""
-
-
-class SetApart(HeldOut):
-    """A share of the documents, chosen by hash; ``watch`` leaves them out."""
+class SetApart:
+    """A share of the documents, chosen by hash, known when all documents have gone through ``watch``."""
 
     left_out = 0
 
     def __init__(self, share: float) -> None:
-        self.source = f"{share:g} of the documents"
+        self.source = f"{share:g} of the documents"  # for people
         self._bound = int(share * _HASHES)
         self._sample = _Sample()
 
@@ -60,11 +40,11 @@ class SetApart(HeldOut):
                 yield document
 
     def sample(self) -> list[str]:
-        """Return the sample; see ``HeldOut.sample``."""
+        """Return the documents that the loss is measured on, at most ``SAMPLE_BYTES`` of UTF-8."""
         return self._sample.texts()
 
 
-class OtherText(HeldOut):
+class OtherText:
     """Documents from elsewhere, such as validation files, without those that ``watch`` sees in the training text."""
 
     def __init__(self, source: str, read: Callable[[], Iterable[str]]) -> None:
@@ -82,7 +62,7 @@ class OtherText(HeldOut):
             yield document
 
     def sample(self) -> list[str]:
-        """Return the sample; see ``HeldOut.sample``."""
+        """Return the documents that the loss is measured on; see ``SetApart.sample``."""
         sample = _Sample()
         for number, document in self._hashed():
             if number in self._unseen:
@@ -96,6 +76,9 @@ class OtherText(HeldOut):
 
     def _hashed(self) -> Iterator[tuple[int, str]]:
         return ((_hash_text(text), text) for text in self._read() if not isinstance(text, Continuation))
+
+
+HeldOut = SetApart | OtherText
 
 
 class _Sample:

@@ -25,14 +25,10 @@ _ENDINGS_IN_A_NOTE = 8
 
 @dataclass(frozen=True)
 class Selection:
-    """The files of a corpus, absolute, in the order they are read.
-
-    The notes have a line for each folder or glob that has other files too, or files whose names say that they are not
-    text to train on.
-    """
+    """The files of a corpus, absolute, in the order they are read."""
 
     files: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on other files of a folder or glob, and on those that may be no text to train on
 
 
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
@@ -53,7 +49,7 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
     """List the files of held-out text below the folders that are given, and beside the training files.
 
     These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
-    the first family only the former count, of that family. Files to train on are never validation files.
+    the first family only the former count, of that family.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
     places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]
@@ -63,7 +59,7 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
 
 
 def relative_names(files: Sequence[Path]) -> dict[Path, str]:
-    """Name absolute files by their path below the folder they have in common, so that a moved corpus is the same."""
+    """Name absolute files by their path below their common folder, so that a moved corpus is the same."""
     common = os.path.commonpath([file.parent for file in files])
     return {file: os.fsencode(file.relative_to(common)).decode("utf-8", "backslashreplace") for file in files}
 

@@ -120,7 +120,6 @@ def _count_batch(counter: WordCounter, texts: list[str]) -> int:
 
 @functools.cache
 def _jieba_cut() -> Callable[[str], Iterable[str]]:
-    """Load jieba's dictionary."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of newer Pythons about the syntax of its files
         import jieba

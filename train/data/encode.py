@@ -35,20 +35,18 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Token ids of some documents, each with the end-of-document token in front.
+    """Token ids of some documents, each with the end-of-document token in front."""
 
-    Attributes:
-        tokens: shape [tokens]; the first ones may continue an earlier document.
-        starts: indices of the tokens that begin a document, shape [documents].
-    """
-
-    tokens: NDArray[np.uint16] | NDArray[np.uint32]
-    starts: NDArray[np.int64]
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]  # shape [tokens]; the first ones may continue an earlier document
+    starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
 
 
 def make_recipe(folder: Path, tokenizer: "PreTrainedTokenizerBase", dtype: str) -> Recipe:
     """Choose how to encode with the tokenizer that was loaded from a folder."""
-    return Recipe(folder, end_of_document(tokenizer), dtype, _is_file_alone(folder, tokenizer))
+    from_file = tokenizer.is_fast and (folder / "tokenizer.json").is_file()
+    if from_file:
+        from_file = _read_pipeline(_load_backend(folder)) == _read_pipeline(tokenizer.backend_tokenizer)
+    return Recipe(folder, end_of_document(tokenizer), dtype, from_file)
 
 
 def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -> Iterator[Encoded]:
@@ -123,12 +121,6 @@ def _load_backend(folder: Path) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
-
-
-def _is_file_alone(folder: Path, tokenizer: "PreTrainedTokenizerBase") -> bool:
-    if not tokenizer.is_fast or not (folder / "tokenizer.json").is_file():
-        return False
-    return _read_pipeline(_load_backend(folder)) == _read_pipeline(tokenizer.backend_tokenizer)
 
 
 def _read_pipeline(backend: "Tokenizer") -> dict[str, Any]:

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 from train.config import EngineSettings
 from train.engine.deepspeed_config import build_config
 from train.engine.engine import (
+    GENERATOR,
     MOMENTS,
     StepResult,
     check_finite,
@@ -24,9 +25,7 @@ from train.engine.engine import (
     make_optimizer,
     plain_state,
     read_result,
-    restore_generator,
     restore_plain,
-    with_generator,
 )
 from train.engine.micro_batch import MicroBatch
 from train.engine.processes import Processes
@@ -109,7 +108,7 @@ class DeepSpeedEngine:
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
         if self._plain:
-            return with_generator(plain_state(self.model, self._optimizer)) if self._processes.is_rank0 else {}
+            return plain_state(self.model, self._optimizer) if self._processes.is_rank0 else {}
         from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
         state: dict[str, torch.Tensor] = {}
@@ -124,7 +123,7 @@ class DeepSpeedEngine:
                     parts[f"optimizer/{key}/{name}"] = safe_get_full_optimizer_state(parameter, key)
             if self._processes.is_rank0:
                 state |= {key: value.detach().cpu() for key, value in parts.items()}
-        return with_generator(state) if self._processes.is_rank0 else {}
+        return state | {GENERATOR: torch.get_rng_state()} if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state, each process its partitions; see ``Engine.load``."""
@@ -132,7 +131,7 @@ class DeepSpeedEngine:
             restore_plain(self.model, self._optimizer, state)
         else:
             self._load_partitions(state)
-        restore_generator(state)
+            torch.set_rng_state(state[GENERATOR])
 
     def _probe_memory(self, share: torch.Tensor) -> None:
         """Make the micro batches as small as the device with the least memory needs.

@@ -16,7 +16,7 @@ from train.model.precision import Precision
 from train.optim import OptimizerSettings
 from ucurve.errors import RunError
 
-_GENERATOR = "generator"
+GENERATOR = "generator"  # of torch, the only one that training may draw from
 _STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
 
 
@@ -44,11 +44,7 @@ class Engine(Protocol):
         """Take optimizer step ``number`` on a share that ``place`` returned; ``DivergedError`` leaves the weights."""
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Return in rank 0 the full state, in the names that all engines share.
-
-        They are ``weights/NAME``, ``optimizer/step/NAME``, ``optimizer/exp_avg/NAME``, ``optimizer/exp_avg_sq/NAME``
-        and ``generator``.
-        """
+        """Return in rank 0 the full state, by names that all engines share; see ``plain_state``."""
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state that ``state`` of any engine returned, with any number of processes."""
@@ -101,12 +97,11 @@ class TorchEngine:
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state; see ``Engine.state``."""
-        return with_generator(plain_state(self.model, self._optimizer))
+        return plain_state(self.model, self._optimizer)
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state; see ``Engine.load``."""
         restore_plain(self.model, self._optimizer, state)
-        restore_generator(state)
 
 
 def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Tensor:
@@ -138,16 +133,16 @@ def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch
 
 
 def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Return the weights of a model and the moments of an optimizer over its own parameters."""
+    """Return the weights of a model, the moments of an optimizer over its own parameters, and torch's generator."""
     names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
     for parameter, moments in optimizer.state.items():
         state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
-    return state
+    return state | {GENERATOR: torch.get_rng_state()}
 
 
 def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
-    """Load the weights and moments of a state into a model and an optimizer over its own parameters."""
+    """Load a state that ``plain_state`` returned."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"weights/{name}"])
@@ -155,22 +150,13 @@ def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, stat
                 moment = state.get(f"optimizer/{key}/{name}")
                 if moment is not None:
                     optimizer.state[parameter][key] = moment.to(parameter.device)
-
-
-def with_generator(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Add the state of torch's generator, the only one that training may draw from."""
-    return state | {_GENERATOR: torch.get_rng_state()}
-
-
-def restore_generator(state: dict[str, torch.Tensor]) -> None:
-    """Restore torch's generator."""
-    torch.set_rng_state(state[_GENERATOR])
+    torch.set_rng_state(state[GENERATOR])
 
 
 def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
     """Check that a resume state has every weight and every moment; training without one would not be the same run."""
     names = [name for name, _ in model.named_parameters()]
-    wanted = {_GENERATOR, *(f"weights/{name}" for name in names)}
+    wanted = {GENERATOR, *(f"weights/{name}" for name in names)}
     if step > 0 or any(name.startswith("optimizer/") for name in state):
         wanted |= {f"optimizer/{key}/{name}" for name in names for key in (_STEP, *MOMENTS)}
     missing = sorted(wanted - set(state))

@@ -1,8 +1,7 @@
 """The processes of one run, and what they exchange.
 
-Rank and world size come from the environment variables of the launcher (``torchrun``, ``deepspeed``);
-without them there is one process. Rank 0 prepares and writes. An error of one process is raised in all, so that all
-end with the same exit code; only rank 0 prints it.
+Rank and world size come from the environment variables of the launcher (``torchrun``, ``deepspeed``). Rank 0 prepares
+and writes. An error of one process is raised in all, so that all end with the same exit code; only rank 0 prints it.
 """
 
 import atexit

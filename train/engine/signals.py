@@ -48,15 +48,11 @@ class Interrupted(SystemExit):
 
 
 class StopSignals:
-    """Notes signals while it is entered, in the main thread, the only one that receives them.
-
-    Args:
-        launched: whether a launcher started the process. It repeats the Ctrl-C that its processes have received from
-            the terminal already, so that a second one does not mean to end at once.
-    """
+    """Notes signals while it is entered, in the main thread, the only one that receives them."""
 
     def __init__(self, launched: bool = False) -> None:
         self.name: str | None = None
+        # A launcher repeats the Ctrl-C of the terminal: a second one then does not mean to end at once.
         self._launched = launched
         self._at_once: str | None = None
         self._process = os.getpid()

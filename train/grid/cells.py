@@ -50,10 +50,8 @@ def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str])
 def block_axes(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[dict[str, list[object]]]:
     """Return the values of every key of each block that the user leaves to it.
 
-    Args:
-        blocks: each maps a configuration key or group to its values, or to the one that all cells of the block have.
-        overrides: the user's own overrides; a key given there has that value in every cell, and with a group given
-            there (``schedule=pythia``) the keys below it (``schedule.count``) are those of the user's choice.
+    A block maps configuration keys or groups to values, or to the one that all its cells have. With a group that the
+    user overrides (``schedule=pythia``) the keys below it (``schedule.count``) are the user's choice too.
     """
     fixed = _given(overrides)
     found = []

@@ -39,7 +39,7 @@ def record_failure(settings: RunRequest, error: Exception) -> Failure:
 
 
 def read_failure(run: Path) -> Failure | None:
-    """Return the last failure of a run folder's cell; None where there is none that can be read."""
+    """Return the last failure of a run folder's cell, if one can be read."""
     try:
         return Failure(**read_json_or_empty(failure_file(run)))
     except TypeError:

@@ -1,8 +1,7 @@
 """Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time.
 
 Each cell is claimed by one worker at a time (``ucurve.storage.locks``). A cell that is claimed, or whose folder another
-process writes, is skipped and tried again at the end. The only state is in the run folders and the records of failures,
-so that no process has to stay alive for the others.
+process writes, is skipped and tried again at the end. The only state is in the run folders and the records of failures.
 """
 
 import contextlib
@@ -87,7 +86,8 @@ class GridRun:
             return _failed(cell, failure)
 
     def _train_run(self, cell: Cell) -> Outcome:
-        finished = is_finished(cell.settings.folder)
+        facts = read_run_facts(cell.settings.folder)
+        finished = facts is not None and facts.finished
         if finished:
             check_same_configuration(cell.settings)
         if not finished or cell.settings.eval.scores_here:
@@ -106,12 +106,6 @@ def format_outcomes(outcomes: Sequence[Outcome]) -> str:
 def count_statuses(statuses: Sequence[str]) -> str:
     """Return how many cells there are and how many of each status, as one line."""
     return f"{len(statuses)} cells: " + ", ".join(f"{count} {status}" for status, count in Counter(statuses).items())
-
-
-def is_finished(run: Path) -> bool:
-    """Tell whether the run of a folder is finished."""
-    facts = read_run_facts(run)
-    return facts is not None and facts.finished
 
 
 def _failed(cell: Cell, failure: Failure) -> Outcome:

@@ -74,10 +74,7 @@ def _chunk_positions(device: torch.device, vocabulary: int) -> int:
 def _loss_and_error(
     hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, buffer: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the summed loss of a chunk, the loss's gradient in the logits times the normaliser, and the normaliser.
-
-    The normalisers have shape [positions, 1]; the gradient lies in the buffer.
-    """
+    """Return a chunk's summed loss, its gradient in the logits times the normaliser, and that, shape [positions, 1]."""
     chosen, highest, normaliser, exponentials = _exponentials(hidden, weight, targets[:, None], buffer)
     loss = (normaliser.log2() + highest - chosen).sum() / _LOG2_E
     exponentials.scatter_add_(1, targets[:, None], -normaliser)
@@ -119,11 +116,6 @@ def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -
 def summed_loss(
     model: "PreTrainedModel", inputs: torch.Tensor, targets: torch.Tensor, hidden_states: HiddenStates
 ) -> torch.Tensor:
-    """Return the negative log-likelihood of the targets in nats, summed over all of them in float32.
-
-    Args:
-        inputs: token ids, shape [sequences, length].
-        targets: the ids one position on, same shape.
-    """
+    """Return the summed negative log-likelihood in nats, float32; inputs and targets have shape [sequences, length]."""
     hidden = hidden_states(model, inputs)
     return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten())

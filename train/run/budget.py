@@ -1,7 +1,6 @@
-"""Turns a budget in words into tokens: how many the words are depends on the corpus and the tokenizer.
+"""Turns a budget in words into tokens, which depends on the corpus and the tokenizer.
 
-One pass through a corpus of W words trains on the T tokens of its whole sequences, so N words are N T / W tokens. The
-words of a text count again each time it is trained on.
+One pass through a corpus of W words trains on the T tokens of its whole sequences, so N words are N T / W tokens.
 """
 
 import math

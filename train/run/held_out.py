@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -23,8 +22,7 @@ _POSITIONS = 512  # in one forward pass; their logits are in memory at once
 class HeldOutLog:
     """Measures the loss of checkpoints on the held-out text and writes it to ``held_out.csv``; rank 0 alone uses it.
 
-    The loss is computed from the checkpoint's folder, so it is the loss of exactly the weights that are stored. A line
-    that is missing or was changed is computed again in this way.
+    The loss is that of exactly the weights that are stored. A missing or changed line is computed again from them.
     """
 
     def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device) -> None:
@@ -44,7 +42,6 @@ class HeldOutLog:
         return {name: float(values[name]) for name in ("loss", "bits_per_byte")}
 
     def _lines_before(self, step: int) -> dict[int, str]:
-        """Return the lines of the checkpoints before ``step``, in their order."""
         run = self._run.folder
         written = self._read_lines()
         lines: dict[int, str] = {}
@@ -73,7 +70,10 @@ class HeldOutLog:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
         ids = store.held_out.ids
-        loss_sum = measure_folder(checkpoint_folder(self._run.folder, step), ids, batch.length, self._device)
+        checkpoint = checkpoint_folder(self._run.folder, step)
+        model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
+        torch.nn.Module.to(model, self._device)
+        loss_sum = sum_loss(model, ids, batch.length)
         targets, size = len(ids) - 1, int(store.token_bytes[ids[1:]].sum())
         tokens = step * batch.tokens
         bits = loss_sum / math.log(2) / size
@@ -81,19 +81,11 @@ class HeldOutLog:
         return ",".join(map(repr, cells))
 
 
-def measure_folder(checkpoint: Path, ids: NDArray[np.int64], length: int, device: torch.device) -> float:
-    """Load a checkpoint in float32 and return its summed loss; see ``sum_loss``."""
-    model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
-    torch.nn.Module.to(model, device)
-    return sum_loss(model, ids, length)
-
-
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
     """Return the negative log-likelihood of all ids but the first in nats, each predicted once.
 
     The ids are cut into windows as the training stream is: ``length`` inputs and the same shifted by one as targets;
-    the last window is shorter. The log-softmax is computed in float32 and the sum in float64. The model is in float32
-    and without dropout.
+    the last window is shorter. The log-softmax is computed in float32 and the sum in float64.
     """
     targets = len(ids) - 1
     whole, at_once = targets // length * length, max(1, _POSITIONS // length) * length

@@ -18,7 +18,7 @@ from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_voc
 from train.tokenizer.folder import end_of_document
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.storage.facts import RunFacts, WordBudget, own_faults, read_run_facts
+from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches, DataOrder
@@ -85,7 +85,7 @@ def check_inputs(settings: RunRequest) -> RunRequest:
     check_same_configuration(settings)
     refuse_busy(settings.folder)
     check_tracker(settings.tracker)
-    Corpus(settings.data).check_files()
+    _ = Corpus(settings.data).files  # which finds them without reading them
     if not isinstance(settings, RunSettings):
         check_counter(settings.counted_words[1])
     check_tokenizer(settings.tokenizer)
@@ -110,7 +110,9 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     """Build the tokenizer and the token shards where they are missing, and check everything that depends on them."""
     cache, facts = Path(request.paths.cache), read_run_facts(request.folder)
     recall_hashes(cache)
-    own = _find_own_tokenizer(request, facts)
+    own = None
+    if request.tokenizer.path is None and facts is not None and not own_faults(request.folder, facts, [TOKENIZER]):
+        own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
     folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
     tokenizer = load_tokenizer(folder)
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
@@ -124,11 +126,3 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     if own is None:
         save_unigram_counts(store, folder)
     return PreparedRun(plan, folder, store, end_of_document(tokenizer), words)
-
-
-def _find_own_tokenizer(settings: RunRequest, facts: RunFacts | None) -> Path | None:
-    """Return the tokenizer in the folder of a run that goes on, if it is whole and was trained on the corpus."""
-    # Other versions of libraries may build another one from the same settings, with which the run could not go on.
-    if settings.tokenizer.path is not None or facts is None:
-        return None
-    return None if own_faults(settings.folder, facts, [TOKENIZER]) else settings.folder / TOKENIZER

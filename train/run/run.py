@@ -32,10 +32,8 @@ from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 def train_run(settings: RunRequest) -> None:
     """Train, score and record one run, or continue it; every process of the run calls this.
 
-    Raises:
-        UserError: when something the user gave does not fit; the run folder is then as it was.
-        RunError: when the run cannot continue; ``run.json`` then has the status failed.
-        Interrupted: on SIGTERM, SIGUSR1 or Ctrl-C; ``run.json`` then has the status interrupted if training had begun.
+    A ``UserError`` leaves the run folder as it was. After a ``RunError`` the status in ``run.json`` is failed, after a
+    signal (``Interrupted``) it is interrupted if training had begun.
     """
     processes = read_processes(os.environ)
     check_processes(settings, processes)
@@ -100,7 +98,7 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
-        say(f"start token: {describe_start_token(run.plan, run.store.size)}")
+        say(f"start token: {describe_start_token(run.plan, run.store)}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False
@@ -141,7 +139,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
         corpus=CorpusFacts(
             documents=store.documents,
             tokens=store.length,
-            start_tokens_seen=count_start_tokens(plan, store.size),
+            start_tokens_seen=count_start_tokens(plan, store),
         ),
         held_out=store.held_out.facts if store.held_out else None,
         seeds=Seeds(init=settings.seeds.init, data=settings.seeds.data),

@@ -28,11 +28,8 @@ class Saver:
     """Writes states and checkpoints in rank 0, one after the other, while all processes go on with training.
 
     Every process calls every method, at the same steps. What a thread writes is a copy, so that training may change the
-    weights meanwhile; an error of the thread is raised in every process by the next method.
-
-    Args:
-        copied: what the thread writes; None in processes other than rank 0, and where all is written at once.
-        use_checkpoint: called in every process with the step of a checkpoint that is whole.
+    weights meanwhile; an error of the thread is raised in every process by the next method. Without a place for copies
+    all is written at once. ``use_checkpoint`` is called in every process with the step of a checkpoint that is whole.
     """
 
     def __init__(
@@ -125,15 +122,11 @@ class Saver:
 
 
 class StateClock:
-    """When the next state is due.
-
-    Without a given interval, states cost at most 2 % of the time: the next one is due when fifty times the duration of
-    the last one has passed. The duration is that of copying and writing, as if training stood still meanwhile.
-    """
+    """When the next state is due: without a given interval, when fifty times the cost of the last one has passed."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
-        self.cost: float | None = None
+        self.cost: float | None = None  # seconds of copying and writing, as if training stopped meanwhile
         self.restart()
 
     def restart(self) -> None:

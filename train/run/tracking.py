@@ -40,11 +40,7 @@ class Tracker:
 
 
 class WandbTracker(Tracker):
-    """A run of Weights & Biases, found again by its id. It is offline unless the settings say otherwise.
-
-    Every run folder has its own run, also where one process trains several. Weights & Biases drops what is sent for a
-    step before its last one; values of checkpoints are therefore drawn over their own steps.
-    """
+    """A run of Weights & Biases, found again by its id; every run folder has its own, also within one process."""
 
     def __init__(self, settings: RunRequest, run: Path) -> None:
         import wandb
@@ -65,6 +61,7 @@ class WandbTracker(Tracker):
 
     def log_checkpoint(self, step: int, values: Mapping[str, float]) -> None:
         """Send the values of a checkpoint over a step of their own."""
+        # What is sent for a step before the last one is dropped.
         self._run.log({_CHECKPOINT: step, **values}, step=max(step, self._run.step))
 
     def finish(self, failed: bool) -> None:

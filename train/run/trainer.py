@@ -45,12 +45,7 @@ class Trainer:
         self._held_out = HeldOutLog(run, record, execution.device)
 
     def train(self) -> None:
-        """Take the steps that are left.
-
-        Raises:
-            DivergedError: when a loss is not finite, with the state of the last good step saved.
-            Interrupted: on a signal or Ctrl-C, with the state of the last step saved.
-        """
+        """Take the steps that are left; ``DivergedError`` and ``Interrupted`` leave a state of the last good step."""
         scheduled = set(self._plan.checkpoint_steps)
         done = self._restore()
         self._processes.run_on_rank0(lambda: self._record.begin(done))

@@ -181,7 +181,6 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
 
 
 def _count_unknown(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> UnknownCharacters:
-    """Count the characters that have no token, and log them."""
     unknown = found.count_unknown(tokenizer.get_vocab())
     if unknown.kinds:
         say(

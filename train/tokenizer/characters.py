@@ -88,14 +88,11 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
             kept = kept[::2]
             kept_characters = sum(map(len, kept))
     counts += _count_code_points(pending)
-    return Survey(begun, int(counts.sum()), _by_frequency(counts), tuple(kept))
+    codes = np.flatnonzero(counts)
+    by_frequency = codes[np.lexsort((codes, -counts[codes]))]
+    found = {chr(code): int(counts[code]) for code in by_frequency}
+    return Survey(begun, int(counts.sum()), found, tuple(kept))
 
 
 def _count_code_points(texts: list[str]) -> NDArray[np.int64]:
     return np.bincount(code_points("".join(texts)), minlength=CODE_POINTS).astype(np.int64)
-
-
-def _by_frequency(counts: NDArray[np.int64]) -> dict[str, int]:
-    codes = np.flatnonzero(counts)
-    order = np.lexsort((codes, -counts[codes]))
-    return {chr(code): int(counts[code]) for code in codes[order]}

@@ -41,14 +41,11 @@ def read_statistics(folder: Path) -> dict[str, Any]:
 def load_foreign(path: str, revision: str | None = None) -> "PreTrainedTokenizerBase":
     """Load a tokenizer of a local folder or of the hub, so that text is never read as a special token."""
     folder = Path(path).expanduser()
-    tokenizer = load_tokenizer(folder if folder.is_dir() else _fetch(path, revision), split_special_tokens=True)
-    end_of_document(tokenizer)
-    return tokenizer
-
-
-def _fetch(name: str, revision: str | None) -> Path:
     try:
-        return fetch(name, HUB_PATTERNS, revision)
+        folder = folder if folder.is_dir() else fetch(path, HUB_PATTERNS, revision)
     except Exception as error:  # the hub's client raises errors of several libraries
         what = " ".join(str(error).split())
-        raise UserError(f"tokenizer.path: no folder {name!r} here, and the hub does not give it ({what})") from error
+        raise UserError(f"tokenizer.path: no folder {path!r} here, and the hub does not give it ({what})") from error
+    tokenizer = load_tokenizer(folder, split_special_tokens=True)
+    end_of_document(tokenizer)
+    return tokenizer

@@ -34,9 +34,8 @@ def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
 def count_tokens(tokenizer: "PreTrainedTokenizerBase") -> dict[str, int]:
     """Count the tokens of a vocabulary as Table 4 of ZhoBLiMP does.
 
-    ``single_character`` are those that are one Chinese character, ``multi_character`` longer ones that contain one. A
-    space at a token's edge is not counted as a character of it, and a token that is not complete UTF-8 text contains no
-    Chinese character.
+    ``single_character`` are those that are one Chinese character, ``multi_character`` longer ones that contain one,
+    without spaces at the edges; a token that is not complete UTF-8 text contains no Chinese character.
     """
     lengths = [_han_length(content) for content in token_contents(tokenizer)]
     single, multi = sum(n == 1 for n in lengths), sum(n > 1 for n in lengths)

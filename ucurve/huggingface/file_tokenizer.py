@@ -3,8 +3,7 @@
 From version 5 on, transformers builds the class that ``tokenizer_config.json`` or ``config.json`` names: it takes the
 vocabulary of the file and has a normalizer and a pre-tokenizer of its own, so that texts get other ids than those
 the model was trained with (issues 45812 and 45920 of transformers). Here text is encoded by the tokenizer of the file
-itself, and only what the file does not hold is taken from elsewhere: which tokens begin and end a text, the chat
-template, and so on.
+itself, and only what the file does not hold, such as the chat template, is taken from elsewhere.
 """
 
 import inspect
@@ -52,10 +51,7 @@ def usual_special_tokens(folder: Path, backend: "Tokenizer") -> dict[str, str]:
 
 
 def stand_in(backend: "Tokenizer") -> "Tokenizer":
-    """Return a tokenizer without tokens, which a class can be made with before ``encode_by``.
-
-    The class takes its padding token from it where no file names one; it copies what it is made with.
-    """
+    """Return a tokenizer without tokens, from which a class copies padding and truncation before ``encode_by``."""
     from tokenizers import Tokenizer, models
 
     empty = Tokenizer(models.BPE())
@@ -72,7 +68,6 @@ def encode_by(tokenizer: "PreTrainedTokenizerFast", backend: "Tokenizer", folder
     Args:
         tokenizer: with the ``stand_in``; it has the tokens that the folder's other files name. What they say about
             tokens that are in the file as well is without effect.
-        backend: the tokenizer of the file.
     """
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]

@@ -28,10 +28,7 @@ _WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Refuse a tokenizer that transformers does not have, and a class of transformers that is not a tokenizer.
-
-    Any class may be named as the tokenizer's; one such as ``AutoModelForCausalLM`` would load the rest of the folder.
-    """
+    """Refuse a tokenizer that transformers does not have, or a class that would load the rest of the folder."""
     refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = tokenizer_settings(folder), configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
@@ -138,12 +135,9 @@ def _kernels(value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             if _KERNELS.fullmatch(key):
-                yield from ((key, text) for text in _texts(inner) if "/" in text)
+                texts = map(str, inner.values() if isinstance(inner, dict) else [inner])
+                yield from ((key, text) for text in texts if "/" in text)
             yield from _kernels(inner)
-
-
-def _texts(value: object) -> list[str]:
-    return [str(text) for text in (value.values() if isinstance(value, dict) else [value])]
 
 
 def _names(auto_map: object) -> str:

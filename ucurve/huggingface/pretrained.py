@@ -5,8 +5,6 @@ unpickle a file is here; ``tests/test_foreign_code.py`` finds calls anywhere els
 passed each time, ``ucurve.huggingface.foreign_code`` refuses before what that argument does not reach. Two things need
 no check: a chat template is rendered by transformers in a sandbox of Jinja, which has neither files nor modules, and
 ``datasets`` refuses data sets with a script of their own.
-
-The libraries are imported when they are needed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -52,10 +50,7 @@ def fetch(
 
 
 def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of a local folder; its ids are those of ``tokenizer.json`` where there is one.
-
-    What it saves names no code, even where the folder did.
-    """
+    """Load the tokenizer of a local folder, with the ids of its ``tokenizer.json`` if there is one."""
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
     check_tokenizer(folder)
@@ -67,12 +62,11 @@ def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
         raise
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the tokenizer does not load ({_reason(error)})") from error
-    tokenizer.init_kwargs.pop("auto_map", None)
+    tokenizer.init_kwargs.pop("auto_map", None)  # else it would save the name of code that the folder has
     return tokenizer
 
 
 def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of ``tokenizer.json``, which may be another than the class that the folder names builds."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -86,7 +80,6 @@ def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
 
 
 def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
-    """Load a tokenizer by the class that its folder names."""
     from transformers import AutoTokenizer, LlamaTokenizer
 
     loader = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer

@@ -36,14 +36,12 @@ TOKENIZER_FILES = (*VOCABULARY_FILES, *_SETTINGS, "chat_template.jinja", "config
 
 
 def tokenizer_sha256(folder: Path) -> str:
-    """Return the SHA-256 of ``tokenizer.json``, or one over the vocabulary and the settings of a tokenizer without it.
-
-    It is the same for a tokenizer alone and for one beside a model: ``config.json`` is no part of it.
-    """
+    """Return the SHA-256 of ``tokenizer.json``, or one over vocabulary and settings of a tokenizer without it."""
     if (folder / TOKENIZER).is_file():
         return sha256_file(folder / TOKENIZER)
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
+    # Without ``config.json`` it is the same for a tokenizer alone and for one beside a model.
     return sha256_json(_hashes(folder, (*VOCABULARY_FILES, *_SETTINGS)))
 
 

@@ -32,10 +32,6 @@ class DataOrder:
         assert sequences > 0, "the budget check refuses a stream without a whole sequence"
         return DataOrder(data_sha256, seed, length, sequences)
 
-    def batch(self, step: int, batch_size: int) -> NDArray[np.int64]:
-        """Return the start positions in the stream, shape [batch_size], of the sequences of 0-based ``step``."""
-        return self.starts(step * batch_size, batch_size)
-
     def starts(self, first: int, count: int) -> NDArray[np.int64]:
         """Return start positions, shape [count], of sequences ``first`` to ``first + count - 1`` of the run."""
         positions = np.arange(first, first + count, dtype=np.uint64)
@@ -86,9 +82,13 @@ class Batches:
     order: DataOrder
     sequences: int
 
+    def starts_of_step(self, step: int) -> NDArray[np.int64]:
+        """Return the start positions in the stream, shape [sequences], of the sequences of 1-based ``step``."""
+        return self.order.starts((step - 1) * self.sequences, self.sequences)
+
     def of_step(self, step: int) -> NDArray[np.int64]:
         """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target."""
-        return self.store.windows(self.order.batch(step - 1, self.sequences), self.order.length + 1)
+        return self.store.windows(self.starts_of_step(step), self.order.length + 1)
 
     def between(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Yield the windows of the steps ``after + 1`` to ``to``, in blocks of about ``tokens`` tokens."""

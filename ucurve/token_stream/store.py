@@ -33,22 +33,15 @@ class HeldOutTokens:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenStore:
+class TokenStore(StreamSize):
     """A token stream on disk. Every document is preceded by the end-of-document token."""
 
-    length: int  # tokens in the stream
-    documents: int
     sha256: str  # of all ids as little-endian integers of 2 bytes, or 4 for a vocabulary of more than 65,536 tokens
     token_bytes: NDArray[np.int32]  # UTF-8 bytes of text of each token, 0 for special tokens; shape [vocabulary]
     unigram_counts: NDArray[np.int64]  # of each token in the stream; shape [vocabulary]
     held_out: HeldOutTokens | None
     _shards: tuple[NDArray[np.generic], ...]
     _document_starts: NDArray[np.int64]
-
-    @property
-    def size(self) -> StreamSize:
-        """Documents and tokens."""
-        return StreamSize(self.documents, self.length)
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""

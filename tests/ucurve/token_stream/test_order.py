@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.token_stream.order import DataOrder
+from ucurve.token_stream.order import Batches, DataOrder
 
 
 @given(st.integers(1, 3000), st.integers(0, 5))
@@ -34,7 +34,9 @@ def test_order_is_mixed():
 @given(st.integers(0, 40), st.integers(1, 16))
 def test_a_batch_is_a_slice_of_one_sequence_of_positions(step, size):
     order = DataOrder("ab", 3, 4, 97)
-    assert np.array_equal(order.batch(step, size), order.starts(0, 800)[step * size : (step + 1) * size])
+    assert np.array_equal(
+        Batches(None, order, size).starts_of_step(step + 1), order.starts(0, 800)[step * size : (step + 1) * size]
+    )
 
 
 def test_sequences_leave_room_for_the_last_target():
@@ -45,7 +47,7 @@ def test_sequences_leave_room_for_the_last_target():
 def test_a_late_position_costs_as_little_as_the_first():
     order = DataOrder("ab", 0, 64, 46_875_000)
     started = time.perf_counter()
-    order.batch(1_000_000, 256)
+    Batches(None, order, 256).starts_of_step(1_000_001)
     assert time.perf_counter() - started < 1
 
 
