@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from train.grid.cells import Cell, grid_cells
 from ucurve.config import Composed, check, compose, sweep
@@ -14,11 +14,7 @@ Settings = TypeVar("Settings")
 
 
 def split_arguments(kind: type[Settings], name: str, arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Read a command's own keys, those of ``conf/<name>.yaml``, and return them with the arguments that are left.
-
-    Raises:
-        UserError: when an own key has a value that is not allowed.
-    """
+    """Read a command's own keys, those of ``conf/<name>.yaml``, and return them with the arguments that are left."""
     keys = set(compose(name, []))
     own = [argument for argument in arguments if argument.partition("=")[0].split(".")[0].lstrip("+~") in keys]
     left = [argument for argument in arguments if argument not in own and argument not in _MULTIRUN]
@@ -26,15 +22,11 @@ def split_arguments(kind: type[Settings], name: str, arguments: Sequence[str]) -
 
 
 def expand_grid(arguments: Sequence[str]) -> list[Cell]:
-    """Return the cells that ``python train.py -m`` would run with these arguments.
-
-    Raises:
-        UserError: when they are not well formed.
-    """
+    """Return the cells that ``python train.py -m`` would run with these arguments."""
     return grid_cells([Composed(compose("train", cell), tuple(cell)) for cell in sweep("train", arguments)])
 
 
-def format_rows(rows: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]], form: Format) -> str:
+def format_rows(rows: Sequence[Mapping[str, object]], texts: Sequence[Mapping[str, object]], form: Format) -> str:
     """Return rows, which all have the same keys, as a table."""
     if form == "json":
         return json.dumps(list(rows), indent=2, ensure_ascii=False, allow_nan=False)

@@ -8,8 +8,7 @@ Nothing is written.
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from pydantic import ConfigDict
@@ -37,11 +36,7 @@ class CostSettings:
 
 
 def cost_command(arguments: Sequence[str]) -> None:
-    """Print the table.
-
-    Raises:
-        UserError: when the arguments are not well formed.
-    """
+    """Print the table."""
     settings, grid = split_arguments(CostSettings, "cost", arguments)
     rows = measure_costs([expect_run(cell.settings).plan for cell in expand_grid(grid)], measure_step)
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
@@ -50,13 +45,9 @@ def cost_command(arguments: Sequence[str]) -> None:
 def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> list[Row]:
     """Return the rows of ``list_costs``, with hours.
 
-    Args:
-        measure: gives the seconds of a step; called once for runs that differ in tokens, data or seeds alone.
-
-    Raises:
-        UserError: when a benchmark is not there.
+    ``measure`` gives the seconds of a step, once for all runs that differ in tokens, data or seeds only.
     """
-    measured: dict[Any, float] = {}
+    measured: dict[Hashable, float] = {}
     counts: dict[str, int] = {}  # by the settings of scoring, some of which cannot be hashed
 
     def hours(plan: Plan) -> dict[str, float]:
@@ -121,11 +112,7 @@ def measure_step(plan: Plan) -> float:
 
 
 def count_characters(settings: EvalSettings) -> int:
-    """Count the characters of all sentences that are scored at a checkpoint.
-
-    Raises:
-        UserError: when a benchmark is not there.
-    """
+    """Count the characters of all sentences that are scored at a checkpoint."""
     if settings.when == "never" or not settings.benchmarks:
         return 0
     tables = load_benchmarks(settings, SweepCache())

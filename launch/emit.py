@@ -23,18 +23,13 @@ from ucurve.storage.files import write_text
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class EmitSettings:
-    """What to write.
+    """What to write."""
 
-    Attributes:
-        format: ``slurm-array``, ``commands`` (a line for each run) or ``submitit`` (for Hydra's launcher of that name).
-        out: the file to write; None prints.
-        launcher: what starts the processes of one run.
-    """
-
+    # ``slurm-array``, ``commands`` (a line for each run) or ``submitit`` (for Hydra's launcher of that name)
     format: Literal["slurm-array", "commands", "submitit"]
-    out: str | None
+    out: str | None  # the file to write; None prints
     python: slurm.Word
-    launcher: Literal["auto", "python", "torchrun", "deepspeed"]
+    launcher: Literal["auto", "python", "torchrun", "deepspeed"]  # what starts the processes of one run
     nodes: PositiveInt
     processes: PositiveInt
     slurm: SlurmSettings

@@ -16,23 +16,17 @@ _Time = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d{2}:\d{2}$")]
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class SlurmSettings:
-    """The options of Slurm; None and 0 leave one out.
-
-    Attributes:
-        time: limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on.
-        at_once: largest number of runs at the same time.
-        warning: seconds before the limit at which the run receives the signal to save and end.
-    """
+    """The options of Slurm; None and 0 leave one out."""
 
     name: Word
-    time: _Time
+    time: _Time  # limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on
     partition: Word | None
     account: Word | None
     gpus: NonNegativeInt
     cpus: PositiveInt | None
     memory: Word | None
-    at_once: PositiveInt | None
-    warning: PositiveInt
+    at_once: PositiveInt | None  # largest number of runs at the same time
+    warning: PositiveInt  # seconds before the limit at which the run receives the signal to save and end
     logs: Word
     options: tuple[Annotated[str, Field(pattern=r"^-[^\n]*$")], ...]
 

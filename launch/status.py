@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
@@ -30,44 +30,29 @@ Status = Literal["done", "running", "interrupted", "failed", "missing"]
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class StatusSettings:
-    """What to list and how.
+    """What to list and how."""
 
-    Attributes:
-        runs: run folders, as a pattern; without it and without a grid, those in ``runs``.
-    """
-
-    runs: str | None
+    runs: str | None  # run folders, as a pattern; without it and without a grid, those in ``runs``
     format: Format
 
 
 @dataclass(frozen=True)
 class CellStatus:
-    """The status of one cell.
-
-    Attributes:
-        status: ``interrupted`` is a run that is not finished and that no process is writing; ``missing`` has no folder.
-        step: last optimizer step that was logged.
-        loss: loss at ``step``, in nats per token.
-        age: seconds since the run last wrote its log or record.
-        reason: first line of the message of a failure.
-    """
+    """The status of one cell."""
 
     cell: str
+    # ``interrupted`` is a run that is not finished and that no process is writing; ``missing`` has no folder
     status: Status
-    step: int | None = None
+    step: int | None = None  # last optimizer step that was logged
     steps: int | None = None
-    loss: float | None = None
+    loss: float | None = None  # loss at ``step``, in nats per token
     tokens_per_second: float | None = None
-    age: float | None = None
-    reason: str | None = None
+    age: float | None = None  # seconds since the run last wrote its log or record
+    reason: str | None = None  # first line of the message of a failure
 
 
 def status_command(arguments: Sequence[str]) -> None:
-    """Print the table.
-
-    Raises:
-        UserError: when there is nothing to list, or the arguments are not well formed.
-    """
+    """Print the table."""
     settings, grid = split_arguments(StatusSettings, "status", arguments)
     cells = [cell.settings for cell in (expand_grid(grid) if grid else [])]
     expected = {cell.folder: cell.steps if isinstance(cell, RunSettings) else None for cell in cells}
@@ -126,7 +111,7 @@ def _run_folders(pattern: str) -> list[Path]:
     return sorted(runs | {run for run in noted if fnmatch(run.name, Path(pattern).name)})
 
 
-def _last_metrics(run: Path) -> dict[str, Any]:
+def _last_metrics(run: Path) -> dict[str, float]:
     """Return the last whole line of ``metrics.jsonl``; empty where there is none."""
     try:
         with (run / METRICS).open("rb") as file:
@@ -146,7 +131,7 @@ def _seconds_since_last_write(run: Path) -> float | None:
     return round(max(0.0, time.time() - max(times)), 1) if times else None
 
 
-def _format_status(row: CellStatus) -> dict[str, Any]:
+def _format_status(row: CellStatus) -> dict[str, object]:
     return {
         "cell": row.cell,
         "status": row.status,

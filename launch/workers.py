@@ -41,11 +41,7 @@ class WorkersSettings:
 
 
 def workers_command(arguments: Sequence[str]) -> None:
-    """Run a grid until every cell is finished, has failed or is left to others; then end with the worst exit code.
-
-    Raises:
-        UserError: when the arguments are not well formed, or there are too few devices.
-    """
+    """Run a grid until every cell is finished, has failed or is left to others; then end with the worst exit code."""
     settings, grid = split_arguments(WorkersSettings, "workers", arguments)
     cells = expand_grid(grid)
     if cells[0].settings.dry_run:

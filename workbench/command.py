@@ -4,7 +4,6 @@ import asyncio
 import logging
 import socket
 import sys
-from typing import Any
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
@@ -13,13 +12,8 @@ from workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_passwo
 _END_SECONDS = 3  # that requests have to be answered in after Ctrl-C or SIGTERM
 
 
-def workbench_command(values: dict[str, Any]) -> None:
-    """Open the workbench and answer until Ctrl-C.
-
-    Raises:
-        UserError: when a library is missing, an address that others can reach is asked for without a password, or the
-            port is taken.
-    """
+def workbench_command(values: dict[str, object]) -> None:
+    """Open the workbench and answer until Ctrl-C."""
     settings = check(WorkbenchSettings, values)
     password = find_password(settings)
     if not settings.is_local and password is None:

@@ -31,13 +31,9 @@ _LONGEST_PAUSE = 300  # seconds
 
 @dataclass
 class Brake:
-    """Counts wrong passwords, those of all clients together, and asks for a pause that doubles with each one more.
+    """Counts wrong passwords, those of all clients together, and asks for a pause that doubles with each one more."""
 
-    Attributes:
-        clock: gives the seconds since some moment.
-    """
-
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.monotonic  # gives the seconds since some moment
     _wrong: int = field(default=0, init=False)
     _until: float = field(default=0.0, init=False)
 
@@ -58,14 +54,9 @@ class Brake:
 
 
 class Login:
-    """Lets browsers in, and knows them by their cookie.
+    """Lets browsers in by a password, or else by a token in the address, and knows them by their cookie.
 
-    Args:
-        password: None for a token.
-
-    Attributes:
-        token: of the address; None where there is a password. It is too long to be guessed, so wrong ones are not
-            counted, and nobody can keep the others out with them.
+    A token is too long to be guessed, so wrong ones are not counted, and nobody can keep the others out with them.
     """
 
     def __init__(self, password: str | None) -> None:
@@ -86,11 +77,7 @@ class Login:
         return _equal(request.cookies.get(_cookie_name(request), ""), self._ticket)
 
     def open_address(self, request: Request) -> Response | None:
-        """Take the token of an address for a cookie; the reply leads to the same page without it.
-
-        Returns:
-            None where the address has no token.
-        """
+        """Take the token of an address, where it has one, for a cookie; the reply leads to the same page without it."""
         given = request.query_params.get(_TOKEN)
         if given is None or self.token is None:
             return None

@@ -5,7 +5,8 @@ import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NoReturn, TypeVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from starlette.responses import JSONResponse, Response
 
 from ucurve.errors import RunError, UcurveError, UserError
 
-Values = dict[str, Any]
-Handler = Callable[[Values], Any]
+Values = dict[str, object]
+Handler = Callable[[Values], object]
+Endpoint = Callable[[Request], Awaitable[Response]]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
@@ -30,7 +32,7 @@ class ConflictError(UserError):
         self.details = details
 
 
-def json_route(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def json_route(handler: Handler) -> Endpoint:
     """Turn a function from values to a JSON value into an endpoint.
 
     The values are those of the path, of the query and of the JSON object in the body. The function runs in a thread of
@@ -62,45 +64,37 @@ async def in_thread(work: Callable[[Given], Made], given: Given) -> Made:
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Made] = loop.create_future()
 
-    def tell(say: Callable[[Any], None], value: object) -> None:
+    def answer(finish: Callable[[], None]) -> None:
         if not result.done():  # the request may have been cancelled
-            say(value)
+            finish()
 
     def run() -> None:
         try:
-            say, value = result.set_result, work(given)
+            finish = partial(result.set_result, work(given))
         except BaseException as error:
-            say, value = result.set_exception, error  # type: ignore[assignment]
+            finish = partial(result.set_exception, error)
         with contextlib.suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(tell, say, value)
+            loop.call_soon_threadsafe(answer, finish)
 
     threading.Thread(target=run, daemon=True).start()
     return await result
 
 
-def json_response(value: Any, status: int = 200) -> JSONResponse:
+def json_response(value: object, status: int = 200) -> JSONResponse:
     """Write a value as JSON; numbers that JSON does not have become null."""
     return _Json(value, status)
 
 
-def text_of(values: Mapping[str, Any], name: str) -> str:
-    """Return a text that a request must give.
-
-    Raises:
-        UserError: when it is missing or no text.
-    """
+def text_of(values: Mapping[str, object], name: str) -> str:
+    """Return a text that a request must give."""
     value = values.get(name)
     if not isinstance(value, str):
         raise UserError(f"the request gives no text {name!r}; found {value!r}")
     return value
 
 
-def whole_of(values: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
-    """Return a whole number that a request gives.
-
-    Raises:
-        UserError: when it is none, or missing without a value to take otherwise.
-    """
+def whole_of(values: Mapping[str, object], name: str, otherwise: int | None = None) -> int:
+    """Return a whole number that a request gives."""
     given = values.get(name, otherwise)
     try:
         return int(str(given))
@@ -108,18 +102,18 @@ def whole_of(values: Mapping[str, Any], name: str, otherwise: int | None = None)
         raise UserError(f"{name}={str(given)[:80]!r} is not a whole number") from error
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table: pd.DataFrame) -> list[dict[str, object]]:
     """Return the rows of a table as JSON objects, missing values as None."""
     plain = table.astype(object).where(table.notna(), None)
     return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
 
 
 class _Json(JSONResponse):
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         return json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Turn numpy's and pandas' values into those of JSON."""
     if isinstance(value, dict):
         return {str(key): _plain(inner) for key, inner in value.items()}
@@ -135,11 +129,7 @@ def _plain(value: Any) -> Any:
 
 
 async def _body(request: Request) -> Values:
-    """Read the JSON object of a request.
-
-    Raises:
-        UserError: when it is too large, or no JSON object.
-    """
+    """Read the JSON object of a request."""
     if request.method in ("GET", "HEAD"):
         return {}
     data = bytearray()

@@ -11,45 +11,31 @@ Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 @dataclass(frozen=True)
 class Action:
-    """A request that a page makes.
-
-    Attributes:
-        path: below ``/<room>/api/``, with names in braces as Starlette reads them.
-        handler: gets the values of path, query and body; what it returns is sent as JSON.
-    """
+    """A request that a page makes."""
 
     method: Method
-    path: str
-    handler: Handler
+    path: str  # below ``/<room>/api/``, with names in braces as Starlette reads them
+    handler: Handler  # gets the values of path, query and body; what it returns is sent as JSON
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of the user's that is sent as it is.
-
-    Attributes:
-        policy: its Content-Security-Policy. With ``sandbox``, the file is of no origin, so that nothing in it can make
-            the requests of the rooms.
-    """
+    """A file of the user's that is sent as it is."""
 
     content: bytes
     media_type: str = "text/plain; charset=utf-8"
+    # its Content-Security-Policy. With ``sandbox``, the file is of no origin, so that nothing in it can make the
+    # requests of the rooms
     policy: str = "sandbox; default-src 'none'"
 
 
 @dataclass(frozen=True)
 class Room:
-    """A room of the workbench.
+    """A room of the workbench."""
 
-    Attributes:
-        name: in addresses; the page is ``templates/<name>.html``, its script ``static/<name>.js``.
-        title: in the navigation.
-        summary: what it is for, in a sentence.
-        files: gives the file of an address below ``/<name>/files/``, or raises UserError (status 404).
-    """
-
-    name: str
-    title: str
-    summary: str
+    name: str  # in addresses; the page is ``templates/<name>.html``, its script ``static/<name>.js``
+    title: str  # in the navigation
+    summary: str  # what it is for, in a sentence
     actions: tuple[Action, ...]
+    # gives the file of an address below ``/<name>/files/``, or raises UserError (status 404)
     files: Callable[[str], File] | None = None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -14,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from ucurve.errors import UserError
 from workbench.login import LOGIN, Login
 from workbench.pages import render
-from workbench.replies import in_thread, json_route
+from workbench.replies import Endpoint, in_thread, json_route
 from workbench.room import File, Room
 from workbench.security import STATIC, Gate
 from workbench.settings import WorkbenchSettings
@@ -23,7 +22,7 @@ from workbench.settings import WorkbenchSettings
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
     """Make the application, with the first room as its front page."""
 
-    def page(room: Room) -> Any:
+    def page(room: Room) -> Endpoint:
         async def show(request: Request) -> Response:
             del request
             return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
@@ -56,7 +55,7 @@ def _requests(room: Room) -> list[Route]:
     return routes
 
 
-def _file_route(find: Callable[[str], File]) -> Any:
+def _file_route(find: Callable[[str], File]) -> Endpoint:
     async def show(request: Request) -> Response:
         try:
             file = await in_thread(find, request.path_params["path"])

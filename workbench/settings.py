@@ -24,22 +24,16 @@ def _as_list(value: object) -> object:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class WorkbenchSettings:
-    """The keys of ``conf/workbench.yaml``.
+    """The keys of ``conf/workbench.yaml``."""
 
-    Attributes:
-        projects: folder with one folder per project.
-        runs: patterns of run folders; None for those of the demo, or else for all.
-        host: address to listen on.
-        password: asked of the browser before anything is shown; without one there is a token in the address.
-        password_file: a file that holds the password and nothing else.
-    """
-
-    projects: Path = Path("projects")
+    projects: Path = Path("projects")  # folder with one folder per project
+    # patterns of run folders; None for those of the demo, or else for all
     runs: Annotated[tuple[str, ...] | None, BeforeValidator(_as_list)] = None
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # address to listen on
     port: Annotated[int, Field(ge=0, le=65535)] = 7860
+    # asked of the browser before anything is shown; without one there is a token in the address
     password: Annotated[str, Field(min_length=1)] | None = field(default=None, repr=False)
-    password_file: Path | None = None
+    password_file: Path | None = None  # a file that holds the password and nothing else
 
     @property
     def is_local(self) -> bool:
@@ -54,11 +48,7 @@ class WorkbenchSettings:
 
 
 def find_password(settings: WorkbenchSettings) -> str | None:
-    """Return the password that is given: by its key, in a file, or in the environment; None where there is none.
-
-    Raises:
-        UserError: when it is given twice, the file cannot be read, or it is empty.
-    """
+    """Return the password that is given: by its key, in a file, or in the environment; None where there is none."""
     if settings.password_file is not None:
         if settings.password is not None:
             raise UserError("password and password_file are both given; give one of them")

@@ -43,11 +43,7 @@ def flops_axis(flops: pd.Series) -> alt.X:
 
 
 def percent_axis(bottom: float, field: str = "accuracy") -> alt.Y:
-    """Return the axis of accuracies in percent.
-
-    Args:
-        bottom: where it begins, a fraction.
-    """
+    """Return the axis of accuracies in percent, which begins at a fraction."""
     scale = alt.Scale(domain=[100 * bottom, 101], nice=False, zero=False)
     return alt.Y(field=field, type="quantitative", title="Accuracy (%)", scale=scale, axis=alt.Axis(grid=True))
 
@@ -75,8 +71,7 @@ def untrained_place(axis: TokenAxis) -> list[alt.Chart]:
 def _log_axis(field: str, title: str, ends: tuple[float, float], label: str, never: str = "false") -> alt.X:
     """Return a log axis that is labeled at 1, at 1, 2 and 5, or everywhere, with grid lines at powers of ten.
 
-    Args:
-        never: the test of places that have neither labels nor ticks.
+    Places of which the test ``never`` holds have neither labels nor ticks.
     """
     low, high = map(float, ends)
     margin = (high / low) ** _MARGIN if high > low else 2.0

@@ -32,26 +32,17 @@ _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
 @dataclass(frozen=True)
 class LearningLayout:
-    """All that a chart of learning curves shows except its numbers; charts of equal layouts differ in data alone.
+    """All that a chart of learning curves shows except its numbers; charts of equal layouts differ in data alone."""
 
-    Attributes:
-        columns: the names of a row.
-        lines: which of them the lines are.
-        levels: names of level lines, which have colors as the lines have.
-        tokens: the first and last count above 0.
-        bottom: of the axis of accuracies, a fraction.
-        counts_pairs: whether points tell their number of pairs ``n``.
-    """
-
-    columns: tuple[Column, ...]
-    lines: Lines
-    levels: tuple[str, ...]
-    tokens: tuple[float, float]
-    bottom: float
+    columns: tuple[Column, ...]  # the names of a row
+    lines: Lines  # which of them the lines are
+    levels: tuple[str, ...]  # names of level lines, which have colors as the lines have
+    tokens: tuple[float, float]  # the first and last count above 0
+    bottom: float  # of the axis of accuracies, a fraction
     has_untrained: bool
     has_band: bool
     has_partial: bool
-    counts_pairs: bool
+    counts_pairs: bool  # whether points tell their number of pairs ``n``
     is_clickable: bool
 
     @property
@@ -67,12 +58,10 @@ class LearningLayout:
 
 
 def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "group") -> OfflineChart:
-    """Return the chart of accuracy against training tokens.
+    """Return the chart of accuracy against training tokens, for rows of ``curve_table``.
 
-    Args:
-        table: rows of ``curve_table``, where wanted of several linking functions, named in a column ``linking``.
-        lines: what the lines are. Of the other columns of names, those with several values have a menu, which begins
-            with the first.
+    Of the columns of names (several linking functions are in a column ``linking``) one gives the lines; the others have
+    a menu where they have several values, which begins with the first.
     """
     layout = learning_layout(table, lines)
     return parts.filled(draw_layout(layout), title, note, {CURVES: learning_rows(table, layout)})
@@ -81,11 +70,9 @@ def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "g
 def learning_layout(
     table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, clickable: bool = False
 ) -> LearningLayout:
-    """Lay a chart out for a table of ``learning_chart``.
+    """Lay a chart out for a table of ``learning_chart``; ``clickable`` is for a page that listens to clicks on points.
 
-    Args:
-        levels: what is drawn as level lines: a name in the column of the lines, with ``accuracy`` and ``low``.
-        clickable: whether a page listens to clicks on points.
+    ``levels`` are level lines: a name in the column of the lines, with ``accuracy`` and ``low``.
     """
     named, axis = _with_names(table), TokenAxis(table["tokens"])
     drawn = table if levels is None else pd.concat([table, levels])
@@ -120,10 +107,9 @@ def draw_layout(layout: LearningLayout) -> OfflineChart:
 
 
 def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
-    """Return the chart of accuracy against training FLOPs; several phenomena have a menu.
+    """Return the chart of accuracy against training FLOPs for ``flops_table``; several phenomena have a menu.
 
-    Args:
-        table: rows of ``flops_table`` with ``reference``, which is empty but for level lines: a name, with accuracies.
+    The column ``reference`` of the table is empty but for level lines: a name, with accuracies.
     """
     named = _with_names(table)
     is_point = named["reference"] == ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import altair as alt
 import pandas as pd
+from matplotlib.typing import LineStyleType
 
 from analysis.charts.offline import OfflineChart
 from analysis.plotting.style import DASHES, LineStyle
@@ -25,7 +26,9 @@ _PALE = 0.08  # opacity of the lines that were not picked
 _BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
 _BESIDE = 60  # CSS pixels beside the panel: labels and title of the vertical axis
 _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a line's sample with its margins
-_DASHES = dict(zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True))  # in CSS pixels
+_DASHES: dict[LineStyleType, list[float]] = dict(
+    zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True)
+)  # in CSS pixels
 _CONFIG = {
     "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
     "view": {"stroke": None},
@@ -77,13 +80,10 @@ def _short(value: object) -> object:
 def layered(
     layers: Sequence[alt.Chart], menus: Sequence[Column], lines: Column, numbers: Sequence[str]
 ) -> OfflineChart:
-    """Put marks into one chart, as wide as the page, which has no data yet (``filled``).
+    """Put marks, the lowest first, into one chart as wide as the page, which has no data yet (``filled``).
 
-    Args:
-        layers: the lowest first.
-        menus: above the chart, each chooses one name of a column, at first its first.
-        lines: one of several can be isolated by a menu, for readers who use no pointer: a legend takes no keys.
-        numbers: the columns that ``nest`` writes as lists.
+    Each menu above it chooses one name of a column, at first its first. Another one isolates one of several lines, for
+    readers who use no pointer: a legend takes no keys. ``numbers`` are the columns that ``nest`` writes as lists.
     """
     choices = [
         alt.param(
@@ -130,11 +130,8 @@ def zoom_and_legend(lines: Column, *, by_line: bool = True) -> list[alt.Paramete
     """Return what a reader does with pointer and keys; one mark of a chart has it (``add_params``).
 
     The control key with the wheel zooms, a drag moves, a double click resets; the wheel alone belongs to the page,
-    which would otherwise not scroll past a chart. A click on the legend isolates one of several lines, with the shift
-    key it adds or takes away one; a second click on the only one shows all again.
-
-    Args:
-        by_line: whether a click on the line itself does the same.
+    which would otherwise not scroll past a chart. A click on the legend (``by_line``: on the line too) isolates one of
+    several lines, with the shift key it adds or takes away one; a second click on the only one shows all again.
     """
     wheel = "wheel![event.ctrlKey || event.metaKey]"
     zoom = alt.selection_interval(name="zoom", bind="scales", zoom=wheel)
@@ -193,10 +190,8 @@ def rings(
 ) -> alt.Chart:
     """Return rings around the points: seen under the pointer, with the values, which screen readers say too.
 
-    Args:
-        tips: the values; all but a text named ``band`` tell a point from the others.
-        clicked_by: the columns that tell a point from the others in a page that listens to the signal ``clicked``; the
-            ring of a point that was clicked stays. None where no page listens.
+    All values but a text ``band`` tell a point from the others. In a page that listens to the signal ``clicked``, these
+    columns tell them apart, and the ring of a point that was clicked stays.
     """
     facts = {str(tip["field"]): tip["title"] for tip in tips}
     said = " + '; ' + ".join(f"'{title}: ' + datum.{field}" for field, title in facts.items())

@@ -4,7 +4,6 @@ The mean over conditions can hide what each of them does; a curve for each value
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +29,7 @@ _TITLE = 20  # letters of a value above its panel
 
 
 def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
-    """Draw the curves for each value of the columns that ``curves_by`` names; none without it.
-
-    Raises:
-        UserError: when a column is not published in the pairs of any benchmark, or has too many values.
-    """
+    """Draw the curves for each value of the columns that ``curves_by`` names; none without it."""
     for column in scored.study.settings.curves_by:
         heading = f"Curves by {column} on {scored.benchmark} (scored by {scored.scorer})"
         if not (histories := read_histories(scored)):
@@ -46,18 +41,11 @@ def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> pd.DataFrame:
-    """Return the curves for each value of a column of the pairs.
-
-    Args:
-        histories: of runs that were scored on the same pairs.
-        rule: what a tie counts.
+    """Return the curves for each value of a column of the pairs, from runs that were scored on the same pairs.
 
     Returns:
         The columns of ``learning.curve_table`` with ``value`` in place of ``phenomenon`` and ``n``, the items of the
         value, in the order of the values. A column of many numbers has five parts of about as many pairs as values.
-
-    Raises:
-        UserError: when there is no such column, or it has too many values.
     """
     every = list(histories)
     groups = every[0].shared.group(column)
@@ -78,14 +66,8 @@ def value_rows(
 
     Args:
         checkpoints: ``step``, ``tokens`` and ``flops``.
-        names: of the values.
-        right: int64[steps, values], items that are right.
-        ties: int64[steps, values].
-        n: int64[values], all items.
-
-    Returns:
-        ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low``, ``ci_high`` and
-        ``n``; values without items are left out.
+        right: int64[steps, values], items that are right; ``ties`` likewise.
+        n: int64[values], all items; values without items are left out.
     """
     credits_ = right + TIES_CREDIT[rule] * ties
     low, high = exact_interval(credits_, np.broadcast_to(n.astype(float), credits_.shape))
@@ -100,13 +82,7 @@ def value_rows(
 
 
 def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: str = "") -> Drawing:
-    """Draw the rows of ``column_table``, a panel for each value: those with the most items where there are many.
-
-    Args:
-        name: of the file.
-        title: what the accuracies are of.
-        more: said in the note too.
-    """
+    """Draw the rows of ``column_table``, a panel for each value: those with the most items where there are many."""
     sizes = table.drop_duplicates("value").set_index("value")["n"]
     kept = sizes.nlargest(MOST_DRAWN).index
     drawn = [value for value in sizes.index if value in kept]
@@ -154,11 +130,7 @@ def _grouping_note(history: History, groups: Groups) -> str:
 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
-    """Tell whether the pairs of a benchmark have a column.
-
-    Raises:
-        UserError: when those of no benchmark of the study have it.
-    """
+    """Tell whether the pairs of a benchmark have a column."""
     if column in histories[0].shared.table:
         return True
     published = {name for table in _pair_tables(scored.study) for name in columns(table)} - {ALL}
@@ -183,6 +155,6 @@ def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
     return value_rows(history.run, history.checkpoints, groups.names, right, ties, n, rule)
 
 
-def _count(marked: npt.NDArray[np.bool_], of: Ids, number: int) -> npt.NDArray[Any]:
+def _count(marked: npt.NDArray[np.bool_], of: Ids, number: int) -> Ids:
     """Count the marked items of each group at every step, int64[steps, groups]."""
     return np.stack([np.bincount(of[row & (of >= 0)], minlength=number) for row in marked])

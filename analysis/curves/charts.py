@@ -18,9 +18,8 @@ _LINES: tuple[Lines, ...] = ("group", "phenomenon")  # of the overall figure, an
 def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.DataFrame:
     """Return ``curve_table`` for every linking function of a benchmark, named in a column ``linking``.
 
-    Args:
-        linking: the one that comes first; that of the figures where it is not given. It is the only one where the rows
-            of all would be more than ``MOST_ROWS``.
+    The one that is given, or that of the figures, comes first. It is the only one where the rows of all would be more
+    than ``MOST_ROWS``.
     """
     rows = scored.drawn_rows
     rows = rows[(rows["split"] == "all") & (rows["step"] >= 0)]

@@ -1,13 +1,13 @@
 """FLOPs curves: accuracy against training FLOPs by model size (ZhoBLiMP, section 5.2, Figure 3)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.typing import LineStyleType
 
 from analysis.data.runs import Run
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
@@ -16,7 +16,7 @@ from analysis.plotting.style import log_axis, percent_axis, power_label, size_co
 from ucurve.fields import format_count
 
 _MARKERS = "osD^vPX"
-_DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
+_DASHES: tuple[LineStyleType, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
 _LEVEL = "Level lines: people, and models that were not trained here"
 _NOTE = (
     f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: runs named alike but for the budget; pale: checkpoints on "

@@ -79,11 +79,7 @@ def draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
 def draw_lines(
     axes: Axes, rows: pd.DataFrame, axis: TokenAxis, styles: Mapping[str, LineStyle], size: float, lines: str = "group"
 ) -> None:
-    """Draw lines with bands, and points of a size in points; open ones stand for only some of a line's runs.
-
-    Args:
-        lines: the column of ``rows`` with the names of the lines.
-    """
+    """Draw the lines that a column names, with bands and points; open points stand for only some of a line's runs."""
     for name, style in styles.items():
         line = rows[rows[lines] == name].sort_values("tokens")
         x = axis.places(line["tokens"])

@@ -13,11 +13,7 @@ from analysis.plotting.style import LineStyle, line_styles, log_axis, token_labe
 
 
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Average bits per byte over neighboring steps, then over the runs of each line.
-
-    Args:
-        metrics: from ``metric_frame``; rows without bits per byte or without tokens above 0 are left out.
-        held_out: from ``held_out_frame``, for the held-out loss at checkpoints as well.
+    """Average bits per byte over neighboring steps (``loss_by_run``), then over the runs of each line.
 
     Returns:
         Columns ``loss`` (``training`` or ``held-out``), ``group``, ``tokens`` (mean over the steps of a bin), ``steps``
@@ -30,11 +26,7 @@ def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> p
 
 
 def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
-    """Average bits per byte of each run over neighboring steps.
-
-    Args:
-        losses: from ``metric_frame`` or ``held_out_frame``; rows without bits per byte or without tokens above 0 are
-            left out.
+    """Average bits per byte of each run over neighboring steps; rows without them or without tokens are left out.
 
     Returns:
         Columns ``group``, ``run``, ``bin`` (1/30 of a decade of tokens), ``tokens`` (mean), ``steps`` (how many),

@@ -50,10 +50,7 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 def smooth(x: Array, y: Array, width: float = WIDTH) -> Array:
     """Smooth by local linear regression with Gaussian weights (Fan and Gijbels 1996); a straight line stays as it is.
 
-    Args:
-        x: float64[n], increasing.
-        y: float64[n], without NaN.
-        width: standard deviation of the weights, in the units of ``x``.
+    ``x`` increases, ``y`` has no NaN, and ``width`` is the standard deviation of the weights in the units of ``x``.
     """
     distance = x[None, :] - x[:, None]
     weights = np.exp(-0.5 * (distance / width) ** 2)

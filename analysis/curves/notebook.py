@@ -38,9 +38,6 @@ class NotebookScores(BenchmarkScores):
             by: ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each; or
                 a column of the pairs, such as ``distance``, a line for each of its values.
             linking: the linking function that the chart begins with, by default that of the study.
-
-        Raises:
-            UserError: when a name is unknown, or the benchmark has no scored checkpoints or no phenomena.
         """
         functions = set(self.rows["linking"].astype(str))
         if linking is not None and linking not in functions:
@@ -54,11 +51,7 @@ class NotebookScores(BenchmarkScores):
         return curve_chart(table, self.benchmark, band_note(table), _LINES[by]).properties(title=self._headline)
 
     def flops_curve(self) -> OfflineChart:
-        """Draw accuracy against training FLOPs, with a color for each model.
-
-        Raises:
-            UserError: when no checkpoint after step 0 is scored.
-        """
+        """Draw accuracy against training FLOPs, with a color for each model."""
         self._check_checkpoints()
         points = flops_table(curve_table(self.curve_rows(), self.study.runs), self.study.runs)
         if points.empty:
@@ -68,37 +61,19 @@ class NotebookScores(BenchmarkScores):
         )
 
     def items(self) -> pd.DataFrame:
-        """Return what became of each pair in each run (``analysis.items.table.item_table``).
-
-        Raises:
-            UserError: when no scores of single pairs are stored.
-        """
+        """Return what became of each pair in each run (``analysis.items.table.item_table``)."""
         return item_table(self._histories_there)
 
     def item_summary(self) -> pd.DataFrame:
-        """Return ``items`` by phenomenon and paradigm (``analysis.items.table.item_summary``).
-
-        Raises:
-            UserError: when no scores of single pairs are stored.
-        """
+        """Return ``items`` by phenomenon and paradigm (``analysis.items.table.item_summary``)."""
         return item_summary(self.items())
 
     def agreement(self) -> pd.DataFrame:
-        """Return how far runs that differ in the seed only agree on pairs (``analysis.items.seeds.agreement_table``).
-
-        Raises:
-            UserError: when no two runs on the same pairs differ in the seed only, or no scores of single pairs are
-                stored.
-        """
+        """Return how far runs of different seeds agree on pairs (``analysis.items.seeds.agreement_table``)."""
         return agreement_table(self._comparable_lines())
 
     def seed_components(self) -> pd.DataFrame:
-        """Return what init and data order each contribute (``analysis.items.variance.seed_components``).
-
-        Raises:
-            UserError: when no line has two inits that were trained on the same two data orders; it names the runs that
-                are missing.
-        """
+        """Return what init and data order each contribute (``analysis.items.variance.seed_components``)."""
         lines = self._comparable_lines()
         found = [table for line in lines if len(table := seed_components(line))]
         if not found:
@@ -106,11 +81,7 @@ class NotebookScores(BenchmarkScores):
         return pd.concat(found, ignore_index=True)
 
     def column_curves(self, column: str) -> pd.DataFrame:
-        """Return the curves for each value of a column of the pairs (``analysis.curves.by_column.column_table``).
-
-        Raises:
-            UserError: when there is no such column, it has too many values, or no scores of single pairs are stored.
-        """
+        """Return the curves for each value of a column of the pairs (``analysis.curves.by_column.column_table``)."""
         return column_table(same_pairs(self._histories_there)[0], column, self.ties_rule)
 
     def _column_curve(self, column: str, linking: str | None) -> OfflineChart:
@@ -167,11 +138,7 @@ class NotebookStudy(Study):
         return [NotebookScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
 
     def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> OfflineChart:
-        """Draw accuracy against training tokens; see ``NotebookScores.curve``.
-
-        Args:
-            benchmark: which one, by default the first.
-        """
+        """Draw accuracy against training tokens on a benchmark, by default the first; see ``NotebookScores.curve``."""
         return self._scored(benchmark).curve(by, linking)
 
     def items(self, benchmark: str | None = None) -> pd.DataFrame:
@@ -189,21 +156,11 @@ class NotebookStudy(Study):
     def tokens(
         self, benchmark: str | None = None, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
     ) -> pd.DataFrame:
-        """List the tokens of pairs with their surprisal over training; see ``analysis.tokens.table.token_frame``.
-
-        Args:
-            benchmark: which one, by default the first.
-            pairs: their numbers, by default all.
-            steps: of the checkpoints, by default all.
-        """
+        """List the tokens of pairs with their surprisal over training (``analysis.tokens.table.token_frame``)."""
         return token_frame(self._scored(benchmark), pairs, steps)
 
     def critical_regions(self, benchmark: str | None = None) -> pd.DataFrame:
-        """Average the critical regions of a benchmark by phenomenon over training (``region_table``).
-
-        Raises:
-            UserError: when no log probabilities of tokens are stored.
-        """
+        """Average the critical regions of a benchmark by phenomenon over training (``region_table``)."""
         scored = self._scored(benchmark)
         table = region_table(scored)
         if table.empty:
@@ -211,11 +168,7 @@ class NotebookStudy(Study):
         return table
 
     def loss_curve(self) -> OfflineChart:
-        """Draw the loss in bits per byte against training tokens.
-
-        Raises:
-            UserError: when no run has training metrics with bits per byte.
-        """
+        """Draw the loss in bits per byte against training tokens."""
         table = loss_table(self.metrics, self.held_out)
         if table.empty:
             raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")

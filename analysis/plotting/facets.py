@@ -3,7 +3,6 @@
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -12,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from numpy.typing import ArrayLike
 
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import (
@@ -53,12 +53,7 @@ def draw_panels(
     note: str,
     legend: Mapping[str, Artist] | None = None,
 ) -> Figure:
-    """Draw every panel.
-
-    Args:
-        draw: draws the rows of one panel and sets its axes.
-        legend: what stands for each line, by its label.
-    """
+    """Draw every panel by a function that draws rows and sets axes, with a legend of what stands for each label."""
     with drawing_style():
         sheet = Sheet(len(panels), legend or {}, note)
         for axes, (title, rows) in zip(sheet.panels, panels, strict=True):
@@ -94,22 +89,19 @@ def draw_over_tokens(
     return draw_panels(panels, draw_panel, labels, note, legend)
 
 
-def draw_line(axes: Axes, style: LineStyle, x: Any, y: Any, band: tuple[Any, Any], **options: Any) -> None:
-    """Draw a line and the band around it, from its lower to its upper end; ``options`` are those of ``Axes.plot``."""
+def draw_line(
+    axes: Axes, style: LineStyle, x: ArrayLike, y: ArrayLike, band: tuple[ArrayLike, ArrayLike],
+    marker: str | None = None, markersize: float | None = None,
+) -> None:  # fmt: skip
+    """Draw a line and the band around it, from its lower to its upper end."""
     axes.fill_between(x, *band, color=style.color, alpha=0.18, linewidth=0)
-    axes.plot(x, y, color=style.color, linestyle=style.dashes, **options)
+    axes.plot(x, y, color=style.color, linestyle=style.dashes, marker=marker, markersize=markersize)
 
 
 def line_legend(
     styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "group", counted: str = "runs"
 ) -> dict[str, Artist]:
-    """Make the legend of some lines.
-
-    Args:
-        table: where given, a line whose rows count several ``counted`` is named with their number.
-        line: the column of ``table`` with the names of the lines.
-        counted: its column with the numbers.
-    """
+    """Make the legend of some lines; a table names those whose rows count several ``counted`` with their number."""
     names = {name: name for name in styles} if table is None else line_names(styles, table, line, counted)
     return {names[name]: Line2D([], [], color=style.color, linestyle=style.dashes) for name, style in styles.items()}
 
@@ -123,12 +115,7 @@ def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "group", c
 def overall_and_phenomena(
     table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure]
 ) -> list[Drawing]:
-    """Draw the overall figure and, where there are phenomena, the one with a panel for each.
-
-    Args:
-        table: rows to draw; the column ``phenomenon`` is ``all`` for the overall figure.
-        what: what the figures show, e.g. ``"Learning curves"``.
-    """
+    """Draw the overall figure (rows of phenomenon ``all``) and, where there are phenomena, a panel for each."""
     overall = table[table["phenomenon"] == "all"]
     drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, [("", overall)]), overall)]
     phenomena = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
@@ -142,18 +129,11 @@ def overall_and_phenomena(
 class Sheet:
     """A figure of equal panels with shared axes, one legend below, and one note that says how to read it.
 
-    Attributes:
-        figure: the figure: one column wide for one panel, two columns for more.
-        panels: its panels, row by row.
+    It is one column wide for one panel, two columns for more; ``panels`` are in order, row by row.
     """
 
     def __init__(self, panels: int, legend: Mapping[str, Artist], note: str) -> None:
-        """Lay out a sheet.
-
-        Args:
-            legend: what stands for each line, by its label.
-            note: text under the axis label.
-        """
+        """Lay out a sheet: what stands for each label in the legend, and a text under the label of the axis."""
         self._legend = legend
         across = min(panels, _ACROSS)
         self._rows = math.ceil(panels / across)

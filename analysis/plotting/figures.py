@@ -34,19 +34,14 @@ _METADATA: dict[Format, dict[str, None]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with the numbers behind it.
-
-    Attributes:
-        title: what it shows, in a few words.
-        note: how to read it, the meaning of its band included.
-        chart: the same as an interactive chart, for pages; None where there is none.
-    """
+    """A figure with the numbers behind it."""
 
     name: str
-    title: str
-    note: str
+    title: str  # what it shows, in a few words
+    note: str  # how to read it, the meaning of its band included
     figure: Figure = field(repr=False)
     table: pd.DataFrame = field(repr=False)
+    # the same as an interactive chart, for pages; None where there is none
     chart: "LayerChart | None" = field(default=None, repr=False)
 
     @property
@@ -60,11 +55,7 @@ class Drawing:
         return _PIXELS_PER_INCH_ALONE if self.figure.get_figwidth() <= ONE_COLUMN else _PIXELS_PER_INCH
 
     def save(self, path: str | Path) -> Path:
-        """Write it as PNG, SVG or PDF, whichever the name of the file ends in.
-
-        Raises:
-            UserError: when the ending is none of these.
-        """
+        """Write it as PNG, SVG or PDF, whichever the name of the file ends in; other endings are a UserError."""
         path = Path(path)
         kind = path.suffix.removeprefix(".").lower()
         if kind not in _METADATA:
@@ -110,18 +101,11 @@ _ROWS_RIGHT, _UNDER, _ROWS_NOTE_LINE, _NOTE_LETTERS = 0.12, 0.38, 0.1, 20
 class NamedRows:
     """A figure two columns wide with one panel whose rows have names, the first on top.
 
-    Attributes:
-        axes: its panel; row i lies at height i, from the top.
+    In its panel ``axes``, row i lies at height i, from the top.
     """
 
     def __init__(self, names: Sequence[str], note: str, *, row: float = 0.14, top: float = 0.1) -> None:
-        """Lay the figure out.
-
-        Args:
-            note: text under the axis label.
-            row: height of a row in inches.
-            top: room above the rows in inches.
-        """
+        """Lay the figure out; the height of a ``row`` and the room above the rows (``top``) are in inches."""
         self._note = textwrap.wrap(note, int(_NOTE_LETTERS * TWO_COLUMNS))
         left = min(_WIDEST, 0.12 + _LETTER * max(map(len, names)))
         self._bottom = _UNDER + _ROWS_NOTE_LINE * len(self._note)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.typing import LineStyleType, RcKeyType
 from numpy.typing import NDArray
 
 from ucurve.fields import format_count
@@ -23,7 +23,7 @@ ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
 # Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
+DASHES: tuple[LineStyleType, ...] = ("-", "--", "-.", (0, (1, 1)))
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
@@ -36,10 +36,10 @@ class LineStyle:
     """Color and dashes that distinguish a line from the others."""
 
     color: str
-    dashes: Any
+    dashes: LineStyleType
 
 
-def settings() -> dict[Any, Any]:
+def settings() -> dict[RcKeyType, object]:
     """Return the matplotlib settings of every figure; a fixed salt makes SVG files repeat byte for byte."""
     return {
         "font.family": ["DejaVu Sans", *chinese_fonts()],
@@ -101,10 +101,7 @@ def size_colors(sizes: Sequence[str]) -> dict[str, str]:
 class TokenAxis:
     """A logarithmic axis of training tokens with a place of its own for 0, left of a break.
 
-    Attributes:
-        zero: where 0 is drawn, in the units of the axis.
-        first: the first count above 0.
-        last: the last count.
+    0 is drawn at ``zero``; ``first`` and ``last`` are the first count above 0 and the last one.
     """
 
     def __init__(self, tokens: Iterable[float]) -> None:

@@ -39,15 +39,7 @@ _TIES = {"half": "a tie counts one half", "wrong": "a tie counts as wrong", "rig
 
 
 def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
-    """Write ``README.md`` and ``learning_curve.png`` of a run's repository.
-
-    Args:
-        run: run folder; accuracies are shown where it has ``eval/accuracy.csv``.
-        repo: ``USER/NAME``; None for a repository that has no name yet.
-
-    Raises:
-        UserError: when the table of accuracies is broken.
-    """
+    """Write ``README.md`` and ``learning_curve.png`` of a run's repository, whose name may be open yet."""
     settings = load_settings(run)
     (read,) = find_runs([str(run)])
     metrics, accuracy = metric_frame([read]), overall_accuracies(read)

@@ -7,7 +7,7 @@ folder is also a cache of the hub: ``from_pretrained(repo, revision="step512", c
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -28,18 +28,13 @@ MAIN = "main"
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PublishSettings:
-    """What to publish and where.
-
-    Attributes:
-        out: the folder that gets the revisions.
-        repo: ``USER/NAME`` on the hub; None where it has no name yet.
-        upload: whether the revisions are sent to ``repo``.
-    """
+    """What to publish and where."""
 
     run: Annotated[str, Field(min_length=1)]
-    out: Annotated[str, Field(min_length=1)]
+    out: Annotated[str, Field(min_length=1)]  # the folder that gets the revisions
+    # ``USER/NAME`` on the hub; None where it has no name yet
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
-    upload: bool = False
+    upload: bool = False  # whether the revisions are sent to ``repo``
 
     @model_validator(mode="after")
     def _upload_needs_a_repo(self) -> "PublishSettings":
@@ -48,13 +43,8 @@ class PublishSettings:
         return self
 
 
-def publish_command(values: dict[str, Any]) -> None:
-    """Publish a run into a folder, and to the hub when that is asked for.
-
-    Raises:
-        UserError: when there is no such run or the folder cannot take it.
-        RunError: when the run is not finished or not what it says, or the hub does not take the revisions.
-    """
+def publish_command(values: dict[str, object]) -> None:
+    """Publish a run into a folder, and to the hub when that is asked for."""
     settings = check(PublishSettings, values)
     run, out = Path(settings.run), Path(settings.out)
     if not run.is_dir():
@@ -70,16 +60,7 @@ def publish_command(values: dict[str, Any]) -> None:
 
 
 def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
-    """Write the revisions of a finished run into a new folder.
-
-    Args:
-        out: the folder; it must not exist.
-        repo: ``USER/NAME``; the folder then also gets the layout of the hub's cache.
-
-    Raises:
-        UserError: when ``out`` exists or lies in the run folder.
-        RunError: when the run is not finished or not what it says.
-    """
+    """Write the revisions of a finished run into a new folder; with ``repo`` it is a cache of the hub too."""
     if out.exists():
         raise UserError(f"out={out} is there already; publishing needs a new folder")
     if out.resolve().is_relative_to(run.resolve()):

@@ -11,11 +11,8 @@ from ucurve.progress import say
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
     """Upload the folder of each revision, and ``main`` last, to the branch of the same name.
 
-    A missing repository is created. What the hub has already is not sent again, so that the same call continues after
-    a failure.
-
-    Raises:
-        RunError: naming the revision that the hub did not take.
+    A missing repository is created. What the hub has already is not sent again, so that the same call continues after a
+    failure.
     """
     from huggingface_hub import HfApi
 

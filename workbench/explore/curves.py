@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,29 +34,19 @@ _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and ste
 
 @dataclass(frozen=True)
 class Asked:
-    """What a page asks to see.
-
-    Attributes:
-        by: a column of the pairs, or ``all``.
-        values: those of its values that are wanted; empty for the first ones.
-        runs: labels; None for all runs.
-    """
+    """What a page asks to see."""
 
     benchmark: str
     scorer: str
     linking: Linking
-    by: str
-    values: tuple[str, ...]
+    by: str  # a column of the pairs, or ``all``
+    values: tuple[str, ...]  # those of its values that are wanted; empty for the first ones
     split: Split
-    runs: tuple[str, ...] | None
+    runs: tuple[str, ...] | None  # labels; None for all runs
 
 
 def read_asked(values: Values) -> Asked:
-    """Read a request.
-
-    Raises:
-        UserError: when a name in it is unknown or missing.
-    """
+    """Read a request."""
     split = values.get("split") or ALL
     if split not in get_args(Split):
         raise unknown_name("split", str(split), get_args(Split))
@@ -71,7 +61,7 @@ def read_asked(values: Values) -> Asked:
     )
 
 
-def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, Any]]:
+def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, object]]:
     """List the linking functions that the stored columns allow, with the limits of their parameters' sliders.
 
     The one that is shown first comes first, and its sliders stand at the parameters that it is named with.
@@ -80,7 +70,7 @@ def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, Any]]:
     first, *given = (matrices[0].reported.linking or "").split(":")
     if first not in readable:
         first, given = Reported().choose_linking(readable) if readable else "", []
-    found = []
+    found: list[dict[str, object]] = []
     for name in sorted(readable, key=lambda name: name != first):
         defaults = FAMILIES[name].defaults
         named = dict(zip(defaults, map(float, given if name == first else ()), strict=False))
@@ -93,15 +83,14 @@ def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, Any]]:
     return found
 
 
-def curves(library: Library, asked: Asked) -> dict[str, Any]:
-    """Return the points of the curves that are asked for.
+def curves(library: Library, asked: Asked) -> dict[str, object]:
+    """Return what the page shows of the curves that are asked for.
 
     Returns:
-        ``columns`` and ``rows`` of the curve table (``learning.curve_table``, its column ``phenomenon`` named
-        ``value``) with ``n``, the pairs behind a point; ``values``, all values of the column with their pairs;
-        ``shown``, those that are drawn; ``curves``, line and value by the name of a curve; ``chart`` and ``data`` of
-        ``curve_chart``; ``ties_rule`` and ``overall``, what a tie counts and what the curve of the whole benchmark is a
-        mean over; ``notes``.
+        ``columns`` and ``rows`` of ``learning.curve_table`` (``phenomenon`` is named ``value``) with ``n``, the pairs
+        behind a point; ``values``, all values of the column with their pairs; ``shown``, those that are drawn;
+        ``curves``, line and value by the name of a curve; ``chart`` and ``data`` of ``curve_chart``; ``ties_rule``,
+        what a tie counts; ``overall``, what the curve of the whole benchmark is a mean over; ``notes``.
     """
     matrices, notes = usable_matrices(library, asked)
     sizes, shown = curve_values(matrices[0], asked)
@@ -145,9 +134,7 @@ def _with_curves(table: pd.DataFrame, named: Mapping[tuple[str, str], str]) -> p
 def curve_chart(table: pd.DataFrame, levels: pd.DataFrame) -> dict[str, object]:
     """Return the report's chart of these curves: ``chart``, which is the same while only numbers change, and ``data``.
 
-    Args:
-        table: rows of ``learning.curve_table`` with the names of the lines in ``curve``.
-        levels: ``curve``, ``accuracy`` and ``low`` of models without checkpoints.
+    The names of lines are in ``curve``; ``levels`` are models without checkpoints, with ``accuracy`` and ``low``.
     """
     layout = learning_layout(table, "curve", None if levels.empty else levels, clickable=True)
     data = {CURVES: learning_rows(table, layout)}
@@ -194,11 +181,7 @@ def _mean_of_parts(matrix: ScoreMatrix, asked: Asked, reported: Reported) -> tup
 
 
 def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], list[str]]:
-    """Return the values of the column with their counted pairs, and those of them that are drawn.
-
-    Raises:
-        UserError: when a value is asked for that is not there.
-    """
+    """Return the values of the column with their counted pairs, and those of them that are drawn."""
     groups = matrix.shared.group(asked.by)
     counted = matrix.split(asked.split) & (groups.of >= 0)
     sizes = np.bincount(groups.of[counted], minlength=len(groups.names))
@@ -211,11 +194,7 @@ def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], lis
 
 
 def usable_matrices(library: Library, asked: Asked) -> tuple[list[ScoreMatrix], list[str]]:
-    """Open the scores that the linking function can be computed of, and say what was left out.
-
-    Raises:
-        UserError: when it can be computed of none.
-    """
+    """Open the scores that the linking function can be computed of, and say what was left out."""
     matrices = library.matrices(asked.benchmark, asked.scorer, asked.runs)
     usable = [matrix for matrix in matrices if not matrix.missing(asked.linking)]
     if not usable:

@@ -32,14 +32,10 @@ class Scored:
 
 @dataclass
 class Library:
-    """The runs that match the patterns, read again at every visit, and their scores, opened once.
-
-    Attributes:
-        cache: where the copies of the scores go.
-    """
+    """The runs that match the patterns, read again at every visit, and their scores, opened once."""
 
     patterns: Sequence[str]
-    cache: Path = CACHE
+    cache: Path = CACHE  # where the copies of the scores go
     _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
     _pairs: dict[str, Pairs] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
     _copying: dict[tuple[str, str, str], threading.Lock] = field(
@@ -48,11 +44,7 @@ class Library:
     _runs: list[Run] = field(default_factory=list, init=False)
 
     def runs(self) -> list[Run]:
-        """Find the runs; those that were found last are kept for the requests that follow.
-
-        Raises:
-            UserError: when none matches, or a file of a run is broken.
-        """
+        """Find the runs; those that were found last are kept for the requests that follow."""
         if not self.patterns:
             raise UserError(
                 "there are no runs in runs/; 'make demo' makes two, and runs=... names others when the workbench starts"
@@ -61,11 +53,7 @@ class Library:
         return self._runs
 
     def matrices(self, benchmark: str, scorer: str, labels: Sequence[str] | None = None) -> list[ScoreMatrix]:
-        """Open the scores of runs on a benchmark; None names all runs that have some.
-
-        Raises:
-            UserError: when a run is not known, none has such scores, or a name leads out of a run folder.
-        """
+        """Open the scores of runs on a benchmark; None names all runs that have some."""
         for what, name in (("benchmark", benchmark), ("scorer", scorer)):
             if not _is_below_run(name):
                 raise UserError(f"{what} {name[:80]!r}: no run can hold scores of that name")
@@ -81,11 +69,7 @@ class Library:
         return found
 
     def matrix(self, label: str, benchmark: str, scorer: str) -> ScoreMatrix:
-        """Open the scores of one run.
-
-        Raises:
-            UserError: when it is not known or has no such scores.
-        """
+        """Open the scores of one run."""
         return self.matrices(benchmark, scorer, [label])[0]
 
     def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:

@@ -6,11 +6,12 @@ a curve under any linking function passes over two columns, and the pairs of one
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -37,34 +38,35 @@ _THREADS = 2
 _CHECKPOINTS = "checkpoints.json"
 _FORMAT = 1  # of the copies; a change makes older ones be made again
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.float64]
 Report = Callable[[int, int], None]
+
+
+class Facts(TypedDict):
+    """What is kept beside the copied columns."""
+
+    signature: str
+    columns: list[str]
+    broken: list[str]
+    tokens: list[float]
+    flops: list[float]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix:
-    """One run on one benchmark by one scorer.
-
-    Attributes:
-        steps: int64[steps], ascending; -1 alone for a model that is not a checkpoint.
-        tokens: float64[steps], training tokens; NaN where they are not known.
-        flops: float64[steps], likewise.
-        shared: the pairs, the same object for all runs that have them.
-        columns: what is stored, by name: [steps, pairs], or [pairs] where it is the same at every step.
-        broken: the columns that hold a missing value.
-        signature: changes when one of the files does that it was read from.
-    """
+    """One run on one benchmark by one scorer."""
 
     run: Run
     benchmark: str
     scorer: str
-    steps: Ids
-    tokens: npt.NDArray[np.float64]
-    flops: npt.NDArray[np.float64]
-    shared: Pairs
+    steps: Ids  # int64[steps], ascending; -1 alone for a model that is not a checkpoint
+    tokens: npt.NDArray[np.float64]  # float64[steps], training tokens; NaN where they are not known
+    flops: npt.NDArray[np.float64]  # float64[steps], likewise
+    shared: Pairs  # the pairs, the same object for all runs that have them
+    # what is stored, by name: [steps, pairs], or [pairs] where it is the same at every step
     columns: Mapping[str, Array]
-    broken: frozenset[str]
-    signature: str
+    broken: frozenset[str]  # the columns that hold a missing value
+    signature: str  # changes when one of the files does that it was read from
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -77,11 +79,7 @@ class ScoreMatrix:
         return read_reported(self.run.folder, self.benchmark)
 
     def split(self, name: Split) -> Mask:
-        """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are.
-
-        Raises:
-            UserError: when the lengths of sentences differ between checkpoints, so that a split is no set of pairs.
-        """
+        """Mark the counted pairs of a length split, bool[pairs]; a set is in it when all its pairs are."""
         if name == "all":
             return self.shared.counted
         n_good, n_bad = (self.columns[f"n_{side}"] for side in ("good", "bad"))
@@ -89,7 +87,10 @@ class ScoreMatrix:
             raise UserError(
                 f"{self.run.label}: its checkpoints count the tokens of sentences differently; no length split"
             )
-        return np.asarray(self.shared.sets.whole(split_masks(n_good, n_bad)[name]) & self.shared.counted)
+        return np.asarray(
+            self.shared.sets.whole(split_masks(n_good.astype(np.int64), n_bad.astype(np.int64))[name])
+            & self.shared.counted
+        )
 
     def missing(self, linking: Linking) -> tuple[str, ...]:
         """Name the columns that a linking function reads and that are not there or hold a missing value."""
@@ -97,14 +98,9 @@ class ScoreMatrix:
         return tuple(name for name in wanted if name not in self.columns or name in self.broken)
 
     def counts(self, linking: Linking, groups: Ids, number: int) -> tuple[Ids, Ids]:
-        """Count right and tied pairs of groups at every step.
+        """Count right and tied pairs of groups at every step, both int64[steps, groups].
 
-        Args:
-            groups: int64[pairs], the group of each pair; -1 for pairs of none.
-            number: of groups.
-
-        Returns:
-            int64[steps, groups], right pairs, and tied pairs.
+        ``groups`` is the group of each pair, int64[pairs]; -1 for pairs of none.
         """
         order = np.flatnonzero(groups >= 0)
         right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
@@ -178,14 +174,8 @@ def open_matrix(
 ) -> ScoreMatrix:  # fmt: skip
     """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
 
-    Args:
-        read_pairs: reads a file of pairs, or returns those of an equal file.
-        report: called with the number of files copied and their number.
-        opened: what was opened before; it is returned where no file has changed.
-
-    Raises:
-        UserError: when nothing is stored, a file is broken, or the scores are not of the pairs beside them.
-        DamagedError: when a file is not what was written.
+    ``read_pairs`` reads a file of pairs or returns those of an equal file; ``report`` gets the number of files copied
+    and their number; ``opened`` is returned where no file has changed since.
     """
     steps = stored_steps(run.folder, benchmark, scorer)
     if not steps:
@@ -198,9 +188,9 @@ def open_matrix(
     check_summed(run.folder, pairs_file)
     pairs = read_pairs(pairs_file)
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
-    if _read_facts(place).get("signature") != signature:
-        _copy(run, benchmark, scorer, steps, pairs.table, place, signature, report)
     facts = _read_facts(place)
+    if facts is None or facts["signature"] != signature:
+        facts = _copy(run, benchmark, scorer, steps, pairs.table, place, signature, report)
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     tokens, flops = (np.array(facts[name], dtype=np.float64) for name in ("tokens", "flops"))
     return ScoreMatrix(
@@ -218,23 +208,20 @@ def stored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
 def _copy(
     run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, place: Path, signature: str,
     report: Report | None,
-) -> None:  # fmt: skip
+) -> Facts:  # fmt: skip
     with new_folder(place) as folder:
         names, broken = _copy_columns(run, benchmark, scorer, steps, pairs, folder, report)
         tokens, flops = _places(run, benchmark, scorer, steps)
-        facts = {"signature": signature, "columns": names, "broken": broken, "tokens": tokens, "flops": flops}
+        facts: Facts = {"signature": signature, "columns": names, "broken": broken, "tokens": tokens, "flops": flops}
         (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
+    return facts
 
 
 def _copy_columns(
     run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, folder: Path,
     report: Report | None,
 ) -> tuple[list[str], list[str]]:  # fmt: skip
-    """Copy the columns of all files; one that is the same in all of them is written once.
-
-    Returns:
-        The names of the columns, and of those that hold a missing value.
-    """
+    """Copy the columns of all files, equal ones once; return their names, and of those that miss a value."""
     copied = _Columns(folder, (len(steps), len(pairs)))
     for place, (path, scores) in enumerate(_read_all(run, benchmark, scorer, steps, pairs)):
         own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
@@ -312,16 +299,16 @@ def _signature(paths: Sequence[Path]) -> str:
     return hashlib.sha256(json.dumps([_FORMAT, stats]).encode()).hexdigest()
 
 
-def _stat(path: Path) -> Any:
+def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:
         return None
 
 
-def _read_facts(place: Path) -> dict[str, Any]:
+def _read_facts(place: Path) -> Facts | None:
     try:
-        facts = json.loads((place / _CHECKPOINTS).read_text(encoding="utf-8"))
+        facts: Facts = json.loads((place / _CHECKPOINTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
+        return None
+    return facts if isinstance(facts, dict) else None

@@ -1,8 +1,7 @@
 """The pairs behind a point of a curve, by what became of them there."""
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from analysis.data.groups import Ids, Mask
 from analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
@@ -21,19 +20,15 @@ KINDS = {
     "learned": "right from this checkpoint on to the last one, and not at the one before",
     "forgotten": "right at the checkpoint before, and not right at this one or any later one",
 }
+Verdicts = npt.NDArray[np.uint8]
 _VERDICTS = {RIGHT: "right", TIE: "tied", WRONG: "wrong"}
 
 
-def pair_kinds(verdicts: np.ndarray[Any, Any], place: int) -> dict[str, Mask]:
-    """Mark the pairs of each kind at a checkpoint.
+def pair_kinds(verdicts: Verdicts, place: int) -> dict[str, Mask]:
+    """Mark the pairs of each of ``KINDS`` at a checkpoint, bool[pairs], from verdicts, uint8[steps, pairs].
 
-    Args:
-        verdicts: uint8[steps, pairs].
-        place: of the checkpoint among the steps. There is none before the first: nothing is flipped there, learned for
-            good is what is right from it on, and nothing is forgotten.
-
-    Returns:
-        bool[pairs] for each of ``KINDS``.
+    Before the first checkpoint there is none: nothing is flipped there, learned for good is what is right from it on,
+    and nothing is forgotten.
     """
     now, events = verdicts[place], find_events(verdicts)
     return {
@@ -46,7 +41,7 @@ def pair_kinds(verdicts: np.ndarray[Any, Any], place: int) -> dict[str, Mask]:
     }
 
 
-def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, Any]:
+def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, object]:
     """List the pairs of a kind at a checkpoint of a run, among those of one curve.
 
     Args:
@@ -56,9 +51,6 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, Any]
         ``counts`` of all kinds, and ``rows`` of at most 50 pairs: ``pair``, ``paradigm``, ``good``, ``bad``, the linked
         values of both, the verdict here and the one ``before``, and ``trace``, its verdicts at all steps as digits
         (0 wrong, 1 tied, 2 right).
-
-    Raises:
-        UserError: when something named is not there.
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     place = _place(matrix, values.get("step"))
@@ -79,12 +71,8 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, Any]
     }
 
 
-def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, Any]:
-    """Return the linked values of both members of a pair at every step of a run.
-
-    Raises:
-        UserError: when something named is not there.
-    """
+def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, object]:
+    """Return the linked values of both members of a pair at every step of a run."""
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     row = row_of(matrix, values)
     shown = matrix.pairs.iloc[row]
@@ -97,11 +85,7 @@ def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, An
 
 
 def row_of(matrix: ScoreMatrix, values: Values) -> int:
-    """Return the row of the pair that a request names.
-
-    Raises:
-        UserError: when there is no such pair.
-    """
+    """Return the row of the pair that a request names."""
     number = whole_of(values, "pair")
     found = np.flatnonzero(matrix.pairs["pair"].to_numpy() == number)
     if not len(found):
@@ -124,9 +108,7 @@ def _rows(matrix: ScoreMatrix, asked: Asked) -> Ids:
     return np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
 
 
-def _describe(
-    matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: np.ndarray[Any, Any], place: int
-) -> list[dict[str, Any]]:
+def _describe(matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int) -> list[dict[str, object]]:
     described = []
     for row, own in zip(rows.tolist(), verdicts.T, strict=True):
         pair, values = matrix.pairs.iloc[row], matrix.values(asked.linking, row)

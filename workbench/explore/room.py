@@ -1,7 +1,5 @@
 """The room Explore: curves of scored runs under any linking function, and the pairs behind each point."""
 
-from typing import Any
-
 from analysis.data.groups import columns
 from analysis.data.runs import Run
 from ucurve.errors import UserError
@@ -34,25 +32,21 @@ def explore_room(settings: WorkbenchSettings) -> Room:
     )
 
 
-def _runs(library: Library) -> dict[str, Any]:
+def _runs(library: Library) -> dict[str, object]:
     """List the runs with what they were scored on."""
     runs = library.runs()
     return {"runs": [_describe(run) for run in runs], "kinds": KINDS}
 
 
-def _describe(run: Run) -> dict[str, Any]:
+def _describe(run: Run) -> dict[str, object]:
     return {
         "run": run.label, "line": run.group, "status": run.status, "model": run.model,
         "scored": [{"benchmark": one.benchmark, "scorer": one.scorer, "steps": one.steps} for one in scored(run)],
     }  # fmt: skip
 
 
-def _benchmark(library: Library, values: Values) -> dict[str, Any]:
-    """Say what curves of a benchmark can be drawn: linking functions, columns of its pairs, and runs.
-
-    Raises:
-        UserError: when no run has scores of it.
-    """
+def _benchmark(library: Library, values: Values) -> dict[str, object]:
+    """Say what curves of a benchmark can be drawn: linking functions, columns of its pairs, and runs."""
     matrices = library.matrices(text_of(values, "benchmark"), text_of(values, "scorer"))
     functions = linking_functions(matrices)
     if not functions:

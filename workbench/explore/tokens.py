@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, TypedDict, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from eval.models.folder import Bos, Kind
 from eval.models.targets import Target, run_targets
@@ -21,12 +24,27 @@ from ucurve.config import check
 from ucurve.errors import UserError
 from workbench.explore.curves import Asked
 from workbench.explore.library import Library
-from workbench.explore.matrix import ScoreMatrix
+from workbench.explore.matrix import Array, ScoreMatrix
 from workbench.explore.pairs import row_of
 from workbench.replies import Values, text_of, whole_of
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Number = TypeVar("Number", bound=np.generic)
 _SIDES = ("good", "bad")
 _BATCH = 4096
+
+
+class Token(TypedDict):
+    """A token as a text."""
+
+    token: str
+    logprob: float  # natural; NaN where it has none
+    scored: bool
+
+
+Tokens = dict[str, list[Token]]  # of both members
 
 
 @dataclass
@@ -36,26 +54,22 @@ class TokenTables:
     _cache: SweepCache = field(default_factory=SweepCache, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def table(self, library: Library, asked: Asked, values: Values) -> dict[str, Any]:
+    def table(self, library: Library, asked: Asked, values: Values) -> dict[str, object]:
         """Read the tokens of a pair, or score them with a checkpoint under the settings of the stored scores.
 
         Returns:
             ``good`` and ``bad``, each a list of ``token``, ``logprob`` (natural log; None where a token has none) and
             ``scored``; ``sums``, what the scored tokens add up to; ``stored``, the sums that the scores hold.
-
-        Raises:
-            UserError: when nothing is stored and the checkpoint is not there, or the way to score has no log
-                probabilities of tokens.
         """
         matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
         row, step = row_of(matrix, values), whole_of(values, "step")
         at = int((matrix.steps == step).argmax())
-        stored = {side: float(_at(matrix.columns[f"lp_{side}"], at, row)) for side in _SIDES}
+        stored = {side: _at(matrix.columns[f"lp_{side}"], at, row) for side in _SIDES}
         found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)
         sums = {side: sum(one["logprob"] for one in found[side] if one["scored"]) for side in _SIDES}
         return {**found, "sums": sums, "stored": stored}
 
-    def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> dict[str, Any]:
+    def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> Tokens:
         """Score the tokens of both members of a pair with the model."""
         target = _checkpoint(matrix, step)
         with self._lock:
@@ -91,7 +105,7 @@ def start_of(settings: Mapping[str, object]) -> dict[str, str | int]:
     return {"bos": str(rule)} if rule in get_args(Bos) else {}
 
 
-def _read(matrix: ScoreMatrix, pair: int, step: int) -> dict[str, Any] | None:
+def _read(matrix: ScoreMatrix, pair: int, step: int) -> Tokens | None:
     """Read the tokens of both members of a pair; None where they are not stored, or not with their characters."""
     folder = matrix.run.folder
     stored = read_tokens(folder, matrix.benchmark, matrix.scorer, step)
@@ -99,7 +113,7 @@ def _read(matrix: ScoreMatrix, pair: int, step: int) -> dict[str, Any] | None:
     if stored is None or sentences is None or sentences.places is None:
         return None
     members = sentences.members.loc[sentences.members["pair"] == pair]
-    found = {}
+    found: Tokens = {}
     for side in _SIDES:
         place = int(members[side].iloc[0])
         characters = _of(sentences, place, sentences.places).tolist()
@@ -113,7 +127,7 @@ def _described(folder: Path, benchmark: str, name: str) -> StoredSentences:
     return read_sentences(folder, benchmark, name)
 
 
-def _listed(texts: Iterable[str], values: Iterable[Any], scored: Iterable[Any]) -> list[dict[str, Any]]:
+def _listed(texts: Iterable[str], values: Iterable[float], scored: Iterable[bool]) -> list[Token]:
     return [
         {"token": text, "logprob": float(value), "scored": bool(counts)}
         for text, value, counts in zip(texts, values, scored, strict=True)
@@ -128,22 +142,22 @@ def _checkpoint(matrix: ScoreMatrix, step: int) -> Target:
 
 
 @lru_cache(maxsize=2)
-def _load(folder: str, kind: Kind) -> Any:
+def _load(folder: str, kind: Kind) -> "PreTrainedModel":
     from eval.scoring.loading import load_model
 
     return load_model(Path(folder), kind)
 
 
-def _of(sentences: Sentences | StoredSentences, place: int, per_token: Any) -> Any:
+def _of(sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Return a value of each token of one sentence."""
     return per_token[sentences.starts[place] : sentences.starts[place + 1]]
 
 
-def _at(column: Any, step: int, row: int) -> Any:
-    return column[step, row] if column.ndim == 2 else column[row]
+def _at(column: Array, step: int, row: int) -> float:
+    return float(column[step, row] if column.ndim == 2 else column[row])
 
 
-def _shown(tokenizer: Any, token: int) -> str:
+def _shown(tokenizer: "PreTrainedTokenizerBase", token: int) -> str:
     """Return the text of a token, or its name in the vocabulary where it is no text by itself."""
     text = str(tokenizer.decode([token]))
     return text if text.strip() and "\ufffd" not in text else str(tokenizer.convert_ids_to_tokens(token))

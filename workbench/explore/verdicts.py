@@ -1,7 +1,6 @@
 """The test of a curve's shape, for the curves that are on the page."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,12 +17,8 @@ from workbench.explore.matrix import ScoreMatrix
 _FLAT_MARGIN = 2.0
 
 
-def shape_verdicts(library: Library, asked: Asked) -> dict[str, Any]:
-    """Test the shapes of the curves that are asked for (``analysis.shape``).
-
-    Returns:
-        ``classes``, a row for each line and value with ``shape``, ``p``, ``depth`` and ``place``; ``notes``.
-    """
+def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
+    """Test the shapes of the curves that are asked for (``analysis.shape``): a row for each curve, and notes."""
     matrices, notes = usable_matrices(library, asked)
     trained = [matrix for matrix in matrices if matrix.steps[0] >= 0]
     shown = curve_values(matrices[0], asked)[1]

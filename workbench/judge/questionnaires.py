@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -66,12 +66,12 @@ class About:
     id: str
     benchmark: str
     counts: dict[str, int]
-    settings: dict[str, Any]
+    settings: dict[str, object]
 
 
 def default_settings(command: str) -> Values:
     """Return the keys and values of ``conf/<command>.yaml``."""
-    values = read_yaml(CONFIGURATION / f"{command}.yaml", dict[str, Any])
+    values = read_yaml(CONFIGURATION / f"{command}.yaml", dict[str, object])
     return {name: value for name, value in values.items() if name != "defaults" and value != "???"}
 
 
@@ -94,14 +94,8 @@ class Questionnaires:
         counts = pairs[in_accuracies(pairs)].groupby("paradigm", sort=True).size()
         return [{"paradigm": name, "pairs": int(number)} for name, number in counts.items()]
 
-    def make(self, values: Mapping[str, Any]) -> Values:
-        """Make a questionnaire and describe it; settings that are not given are those of the command.
-
-        Raises:
-            UserError: when a setting is not allowed, the name is taken, there are too few pairs, or another
-                questionnaire is being made.
-            RunError: when the packages of jsPsych cannot be fetched.
-        """
+    def make(self, values: Mapping[str, object]) -> Values:
+        """Make a questionnaire and describe it; settings that are not given are those of the command."""
         if not self._making.acquire(blocking=False):
             raise UserError("another questionnaire is being made; wait until that is done")
         try:
@@ -109,7 +103,7 @@ class Questionnaires:
         finally:
             self._making.release()
 
-    def _make(self, values: Mapping[str, Any]) -> Values:
+    def _make(self, values: Mapping[str, object]) -> Values:
         defaults = default_settings("questionnaire")
         offered = {name: value for name, value in defaults.items() if name in Wanted.__dataclass_fields__}
         wanted = vars(check(Wanted, {"formats": ["jspsych"], **offered, **values}))
@@ -159,11 +153,7 @@ class Questionnaires:
         }
 
     def file(self, address: str) -> File:
-        """Return a file of a questionnaire; the page that people answer may run its scripts, nothing else may.
-
-        Args:
-            address: name of the questionnaire, a slash, and the path in its folder.
-        """
+        """Return a file by name of the questionnaire and path; the page that people answer may run its scripts."""
         name, _, path = address.partition("/")
         folder = self.folder(name)
         if path not in _files(folder):

@@ -32,13 +32,9 @@ class Upload:
 
 
 def keep_answers(folder: Path, given: object) -> list[str]:
-    """Keep files of answers, all of them or none, and return their names.
+    """Keep files of answers (JSON objects, each an ``Upload``), all of them or none, and return their names.
 
     A file is kept once it can be judged together with those that are there.
-
-    Args:
-        folder: of the questionnaire.
-        given: a list of JSON objects, each an ``Upload``.
     """
     uploads = [check(Upload, one) for one in given] if isinstance(given, list) else []
     if not uploads:
@@ -66,14 +62,8 @@ def remove_answers(folder: Path, name: str) -> None:
 def judge(folder: Path, values: Values) -> Values:
     """Judge all answers to a questionnaire, write the tables into its folder and return what the page shows.
 
-    Args:
-        folder: of the questionnaire.
-        values: ``rule``, ``limit`` and ``exclude``, as in conf/answers.yaml, whose values stand for what is not given;
-            rules of exclusion are given all or none.
-
-    Returns:
-        ``lines`` (as the command prints them), ``summary``, ``rule``, ``paradigms`` (those to drop first, then by the
-        share that the rule compares), ``annotators`` and ``files`` (names of the tables).
+    ``rule``, ``limit`` and ``exclude`` that are not given are those of conf/answers.yaml; rules of exclusion are given
+    all or none. Paradigms to drop come first, then the others by the share that the rule compares.
     """
     files = answer_files(folder)
     if not files:

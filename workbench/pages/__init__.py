@@ -1,7 +1,5 @@
 """What the browser gets: the pages of the rooms, their scripts and their style."""
 
-from typing import Any
-
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TEMPLATES = Environment(
@@ -10,6 +8,6 @@ _TEMPLATES = Environment(
 )  # fmt: skip
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, **values: object) -> str:
     """Return the markup of a page; texts among the values never become markup."""
     return _TEMPLATES.get_template(template).render(**values)

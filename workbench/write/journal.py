@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypedDict
 
 from ucurve.errors import UcurveError, UserError
 from ucurve.storage.files import sync_folder, write_text
@@ -18,19 +18,24 @@ from ucurve.storage.files import sync_folder, write_text
 _LARGEST = 64 * 1024 * 1024  # bytes of a journal before its oldest changes are forgotten
 _KEPT = 20  # changes that are kept then
 
-Line = dict[str, Any]
+
+class Line(TypedDict, total=False):
+    """One line of a journal: a beginning with its changes, a change, another file, an undo or a redo."""
+
+    begin: str | None
+    changes: list[object]
+    add: object
+    base: str | None
+    undo: bool
+    redo: bool
 
 
 class Journal:
     """The changes of one document by one browser.
 
-    Args:
-        whole: whether each change is the whole document, so that the oldest ones can be forgotten.
-
-    Attributes:
-        base: the SHA-256 of the file that the first change was made to; None where there was none.
-        changes: JSON values in their order.
-        position: how many of them hold; those behind it were undone.
+    ``base`` is the SHA-256 of the file that the first change was made to, None where there was none. The first
+    ``position`` changes hold; those behind were undone. Where each change is the ``whole`` document, the oldest ones
+    can be forgotten.
     """
 
     def __init__(self, path: Path, *, whole: bool) -> None:
@@ -38,21 +43,21 @@ class Journal:
         self._whole = whole
         self._lock = threading.Lock()
         self.base: str | None = None
-        self.changes: list[Any] = []
+        self.changes: list[object] = []
         self.position = 0
         for line in self._lines():
             self._follow(line)
 
     @property
-    def current(self) -> list[Any]:
+    def current(self) -> list[object]:
         """The changes that hold."""
         return self.changes[: self.position]
 
-    def begin(self, base: str | None, first: list[Any]) -> None:
+    def begin(self, base: str | None, first: list[object]) -> None:
         """Forget all changes and begin with others."""
         self._write({"begin": base, "changes": first})
 
-    def add(self, change: Any) -> None:
+    def add(self, change: object) -> None:
         """Add a change behind those that hold; what was undone is forgotten."""
         self._write({"add": change})
 
@@ -130,7 +135,7 @@ def _encode(line: Line) -> bytes:
 def _decode(data: bytes) -> Line | None:
     """Read a line; None where it is broken."""
     try:
-        line = json.loads(data.decode())
+        line: Line = json.loads(data.decode())
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None
@@ -141,9 +146,6 @@ def _append_line(path: Path, data: bytes) -> None:
 
     What a killed server left unfinished is ended first, and what does not fit onto the disk is cut off again: else the
     next line would be a part of a broken one.
-
-    Raises:
-        OSError: when it cannot be written.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "a+b", buffering=0) as file:

@@ -29,11 +29,7 @@ def benchmark_folder(project: Project, template: str) -> Path:
 
 
 def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, object]:
-    """Make the pairs of a saved template in place of those that were made before.
-
-    Returns:
-        ``benchmark``, its name; ``folder``; ``report``, the row of the yield report.
-    """
+    """Make the pairs of a saved template in place of those that were made before."""
     if not 1 <= pairs <= 10_000:
         raise UserError(f"pairs={pairs}: a number from 1 to 10,000 is allowed")
     if not 0 <= seed < 2**63:
@@ -95,11 +91,7 @@ class Scoring:
         return [{"run": run.label, "steps": run.saved} for run in found if run.saved]
 
     def start(self, project: str, template: str, run: str, step: int | None) -> dict[str, object]:
-        """Start scoring.
-
-        Args:
-            step: of one checkpoint; None for all checkpoints of the run.
-        """
+        """Start scoring one checkpoint of a run, or all of them."""
         folder = benchmark_folder(find_project(self.settings.projects, project), template)
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")

@@ -137,11 +137,7 @@ def _draw(tied: TiedTemplate, seed: int) -> Preview:
 def validate(
     grammars: Grammars, words: Table, phrases: str, templates: Sequence[tuple[str, str]]
 ) -> list[dict[str, str | int]]:
-    """Try every template of a project, given as name and text.
-
-    Returns:
-        A row for each: ``template``, ``uid``, ``phenomenon``, ``pairs`` (of ten), ``draws``, ``problem`` (or empty).
-    """
+    """Try every template of a project, given as name and text; an empty ``problem`` is a template that gives pairs."""
     rows: list[dict[str, str | int]] = []
     uids = Counter(_field(text, "uid") for _, text in templates)
     for name, text in templates:

@@ -114,13 +114,10 @@ def read_saved(path: Path) -> tuple[str, str | None]:
 
 
 def save(project: Project, path: Path, text: str, base: str | None) -> str:
-    """Write a file of a project, if nobody has written it since it was read.
+    """Write a file of a project, if nobody has written it since it was read, and return its SHA-256.
 
     Args:
         base: the SHA-256 of what was read; None for a file that was not there.
-
-    Returns:
-        The SHA-256 of what is there now.
 
     Raises:
         ConflictError: with both versions, when the file is another one now.

@@ -197,10 +197,7 @@ def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[s
 
 
 def _change_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    change = values.get("change")
-    if not isinstance(change, dict):
-        raise UserError(f"change={change!r} is no change of the vocabulary")
-    return desk.words.change(project, browser, change, _base(values))
+    return desk.words.change(project, browser, values.get("change"), _base(values))
 
 
 def _step_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:

@@ -15,19 +15,13 @@ LARGEST = 2 * 1024 * 1024  # characters of a template or of phrases
 
 
 class TextState(TypedDict):
-    """A document as a browser left it.
-
-    Attributes:
-        base: the SHA-256 of the file it was made from.
-        saved: whether it is what the file holds.
-        changed_on_disk: whether the file is another one than ``base``.
-    """
+    """A document as a browser left it."""
 
     text: str
     sha256: str
-    base: str | None
-    saved: bool
-    changed_on_disk: bool
+    base: str | None  # the SHA-256 of the file it was made from
+    saved: bool  # whether it is what the file holds
+    changed_on_disk: bool  # whether the file is another one than ``base``
     can_undo: bool
     can_redo: bool
 
@@ -38,17 +32,12 @@ def _as_it_is(text: str) -> str:
 
 @dataclass(frozen=True)
 class Document:
-    """A file of a project, and how its content is written on the page.
-
-    Attributes:
-        shown: from the content of the file to the text of the page.
-        stored: from the text of the page to the content of the file.
-    """
+    """A file of a project, and how its content is written on the page."""
 
     project: Project
     file: Path
-    shown: Callable[[str], str] = _as_it_is
-    stored: Callable[[str], str] = _as_it_is
+    shown: Callable[[str], str] = _as_it_is  # from the content of the file to the text of the page
+    stored: Callable[[str], str] = _as_it_is  # from the text of the page to the content of the file
 
     def read(self) -> tuple[str, str | None]:
         """Read the file: the text of the page, and the SHA-256 of the file."""
@@ -60,7 +49,7 @@ class Document:
         try:
             return save(self.project, self.file, self.stored(text), base)
         except ConflictError as error:
-            both = {name: self.shown(error.details[name]) for name in ("theirs", "mine")}
+            both = {name: self.shown(str(error.details[name])) for name in ("theirs", "mine")}
             raise ConflictError(str(error), {**error.details, **both}) from error
 
 
@@ -72,11 +61,7 @@ class Drafts:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def journal(self, project: Project, file: Path, browser: str) -> Journal:
-        """Return the journal of a document.
-
-        Args:
-            browser: the name that a browser gave itself.
-        """
+        """Return the journal of a document in a browser, which gave itself a name."""
         path = project.drafts / check_name("browser", browser) / f"{file.name}.jsonl"
         with self._lock:
             if path not in self._journals:
@@ -89,18 +74,14 @@ def open_text(drafts: Drafts, document: Document, browser: str) -> TextState:
     journal = drafts.journal(document.project, document.file, browser)
     on_disk, sha256 = document.read()
     if journal.position and journal.current[-1] != on_disk:
-        return _state(journal, journal.current[-1], saved=False, changed=sha256 != journal.base)
+        return _state(journal, str(journal.current[-1]), saved=False, changed=sha256 != journal.base)
     if journal.base != sha256 and journal.position:
         journal.rebase(sha256)
     return _state(journal, on_disk, saved=True, changed=False, base=sha256)
 
 
 def type_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
-    """Keep what was typed.
-
-    Args:
-        base: the SHA-256 of the file that the page showed when this was typed.
-    """
+    """Keep what was typed into the page of a file with the SHA-256 ``base``."""
     if len(text) > LARGEST:
         raise UserError(f"{document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
     journal = drafts.journal(document.project, document.file, browser)
@@ -120,20 +101,12 @@ def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -
     else:
         journal.redo()
     on_disk, sha256 = document.read()
-    text = journal.current[-1] if journal.position else on_disk
+    text = str(journal.current[-1]) if journal.position else on_disk
     return _state(journal, text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
 
 
 def save_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
-    """Write a document to its file.
-
-    Args:
-        base: the SHA-256 of the file that the page knows.
-
-    Raises:
-        ConflictError: with both versions, when the file is another one.
-        UserError: when the text is too long.
-    """
+    """Write a document to its file if that is still ``base``; else a ConflictError has both versions."""
     type_text(drafts, document, browser, text, base)
     sha256 = document.save(text, base)
     journal = drafts.journal(document.project, document.file, browser)

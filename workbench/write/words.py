@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from eval.templates.vocabulary import SURFACE
 from ucurve.errors import UserError, unknown_name
@@ -19,32 +18,29 @@ _MOST_VALUES = 200  # of a property, that are offered while typing
 
 @dataclass
 class Table:
-    """A vocabulary as it stands with the changes that are not saved.
+    """A vocabulary as it stands with the changes that are not saved."""
 
-    Attributes:
-        columns: names of the properties.
-        rows: cells of each word, as many as there are columns; None for a word that was deleted.
-    """
-
-    columns: list[str]
-    rows: list[list[str] | None]
+    columns: list[str]  # names of the properties
+    rows: list[list[str] | None]  # cells of each word, as many as there are columns; None for a word that was deleted
 
     def text(self) -> str:
         """Write it as its file has it, without empty cells at the ends of lines."""
         lines = ["\t".join(row).rstrip("\t") for row in self.rows if row is not None]
         return "\n".join(["\t".join(self.columns), *lines]) + "\n"
 
-    def follow(self, change: dict[str, Any]) -> None:
+    def follow(self, change: object) -> None:
         """Make one change: ``set`` a cell, ``add`` words, ``delete`` a word, or ``column``, add one."""
+        if not isinstance(change, dict):
+            raise UserError(f"change={change!r} is no change of the vocabulary")
         kind = change.get("do")
         if kind == "set":
-            row = self._row(change.get("row"))
+            _, row = self._row(change.get("row"))
             row[self._column(change.get("column"))] = _cell(change.get("value"))
         elif kind == "add":
             self.rows += [self._new_row(word) for word in _list(change.get("words"))]
         elif kind == "delete":
-            self._row(change.get("row"))
-            self.rows[change["row"]] = None
+            number, _ = self._row(change.get("row"))
+            self.rows[number] = None
         elif kind == "column":
             self._add_column(_cell(change.get("name")).strip())
         else:
@@ -65,11 +61,10 @@ class Table:
             self._column(name)
         return [_cell(word.get(name, "")).strip() for name in self.columns]
 
-    def _row(self, number: object) -> list[str]:
-        row = self.rows[number] if isinstance(number, int) and 0 <= number < len(self.rows) else None
-        if row is None:
-            raise UserError(f"the vocabulary has no row {number!r}; it may have been deleted")
-        return row
+    def _row(self, number: object) -> tuple[int, list[str]]:
+        if isinstance(number, int) and 0 <= number < len(self.rows) and (row := self.rows[number]) is not None:
+            return number, row
+        raise UserError(f"the vocabulary has no row {number!r}; it may have been deleted")
 
     def _column(self, name: object) -> int:
         if name not in self.columns:
@@ -116,12 +111,8 @@ class Vocabularies:
                 self._tables = {(journal, journal.base): (journal.position, table)}
             return table
 
-    def change(self, project: Project, browser: str, change: dict[str, object], base: str | None) -> dict[str, object]:
-        """Make a change and keep it.
-
-        Args:
-            base: the SHA-256 of the file that the page showed.
-        """
+    def change(self, project: Project, browser: str, change: object, base: str | None) -> dict[str, object]:
+        """Make a change to the file with the SHA-256 ``base``, which the page showed, and keep it."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
             table = self.table(project, browser)
@@ -149,11 +140,7 @@ class Vocabularies:
             return self.state(project, browser)
 
     def save(self, project: Project, browser: str, base: str | None) -> dict[str, object]:
-        """Write the vocabulary to its file; the way back ends here.
-
-        Raises:
-            ConflictError: with both versions, when the file is another one.
-        """
+        """Write the vocabulary to its file, which ends the way back; a ConflictError has both versions."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         with self._lock:
             text = self.table(project, browser).text()
@@ -185,15 +172,10 @@ class Vocabularies:
     def page(
         self, project: Project, browser: str, wanted: str, sort: str, descending: bool, offset: int
     ) -> dict[str, object]:
-        """Return a page of words.
+        """Return the state, a page of at most 100 words, and how many were ``found``.
 
-        Args:
-            wanted: text that a cell holds, or ``property:text`` for a cell of one property; all that are parted by
-                spaces must be met.
-            sort: name of a column; empty for the order of the file.
-
-        Returns:
-            The state, ``rows`` of at most 100 words as ``{"row": number, "cells": [...]}``, and ``found``.
+        A word is found by texts that a cell holds, or ``property:text`` for a cell of one property, all of which must
+        be met.
         """
         table = self.table(project, browser)
         tests = [_test(table, part) for part in wanted.split()]
