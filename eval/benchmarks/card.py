@@ -1,7 +1,7 @@
 """The card of a benchmark, a YAML file: what is known of it, where its files are and how they are read."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -57,7 +57,7 @@ class Language(Expected):
     @field_validator("code")
     @classmethod
     def _a_code(cls, code: str | None) -> str | None:
-        return None if code is None else check_name(code)  # it stands in the names of files
+        return None if code is None else check_name(code)  # it is part of names of files
 
 
 def check_name(name: str) -> str:
@@ -202,16 +202,20 @@ class Benchmark(Card):
     def _member(self, language: str) -> "Benchmark":
         own = self.languages[language]
         known = {entry.name: getattr(own, entry.name) for entry in fields(Expected)}
-        named = {"language": language, "code": own.code or language}
+        code = own.code or language
+
+        def fill(patterns: Sequence[str]) -> tuple[str, ...]:  # other braces stay
+            return tuple(pattern.replace("{language}", language).replace("{code}", code) for pattern in patterns)
+
         return replace(
             self,
             name=f"{self.name}/{language}",
             language=language,
             languages={},
-            code=named["code"],
-            files=_fill(self.files, named),
-            ratings=self.ratings and replace(self.ratings, files=_fill(self.ratings.files, named)),
-            hub=self.hub and _fill_hub(self.hub, named),
+            code=code,
+            files=fill(self.files),
+            ratings=self.ratings and replace(self.ratings, files=fill(self.ratings.files)),
+            hub=self.hub and replace(self.hub, parts=fill(self.hub.parts), split=fill([self.hub.split])[0]),
             expected=replace(self.expected, **{name: value for name, value in known.items() if value is not None}),
         )
 
@@ -233,15 +237,6 @@ class Benchmark(Card):
             if files:
                 return files
         return []
-
-
-def _fill(patterns: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Replace the names of the language in patterns; other braces stay."""
-    return tuple(re.sub(r"\{(language|code)\}", lambda found: names[found.group(1)], pattern) for pattern in patterns)
-
-
-def _fill_hub(hub: Hub, names: Mapping[str, str]) -> Hub:
-    return replace(hub, parts=_fill(hub.parts, names), split=_fill([hub.split], names)[0])
 
 
 def read_card(file: Path, own: bool = True) -> Benchmark:

@@ -109,16 +109,12 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
         columns: the card's map; ``good`` and ``bad`` are ``sentence_good`` and ``sentence_bad`` unless it names others.
         omit: patterns of published columns that are left out.
     """
-    plain = {name for name in (columns.get("good", GOOD), columns.get("bad", BAD)) if isinstance(name, str)}
-    bad = columns.get("bad", BAD)
+    good, bad = columns.get("good", GOOD), columns.get("bad", BAD)
     candidates = bad if isinstance(bad, tuple) else (bad,)
-    consumed = {name for name in (*plain, *candidates) if isinstance(name, str)}
+    consumed = {name for name in (good, *candidates) if isinstance(name, str)}
     extra = {name: source for name, source in columns.items() if name not in (*_SENTENCES, *_KINDS)}
-    made_first = set(extra)
-
-    good = columns.get("good", GOOD)
-    paradigm_of, phenomenon_of = (_published_text(columns.get(name, name), made_first) for name in _KINDS)
-    good_of, *bad_of = (_published_text(source, made_first) for source in (good, *candidates))
+    paradigm_of, phenomenon_of = (_published_text(columns.get(name, name), extra) for name in _KINDS)
+    good_of, *bad_of = (_published_text(source, extra) for source in (good, *candidates))
 
     @cache
     def leaves(name: str) -> bool:
@@ -253,9 +249,8 @@ def _goes_on(sentence: str, condition: object) -> bool:
 def find_region(text: str, region: object, place: str) -> str:
     """Return a region as ``FROM:TO``, given so or as a text that the sentence holds exactly once."""
     if isinstance(region, str) and not re.fullmatch(r"\d+:\d+", region) and region.strip():
-        times = text.count(region)
+        times, first = text.count(region), text.find(region)
         if times == 1:
-            first = text.index(region)
             return f"{first}:{first + len(region)}"
         if times > 1:
             raise UserError(f"{place}: the region {region!r} stands {times} times in {text!r}; give FROM:TO instead")

@@ -9,8 +9,8 @@ from eval.benchmarks.card import Benchmark, check_name
 from eval.benchmarks.columns import Columns
 from eval.benchmarks.files.source_file import KNOWN_SUFFIXES
 from eval.benchmarks.files.tables import Quotes
-from eval.benchmarks.registry import benchmark_names
-from ucurve.errors import UserError, nearest
+from eval.benchmarks.registry import benchmark_names, suggest_path
+from ucurve.errors import UserError
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -52,10 +52,7 @@ def custom_card(settings: CustomBenchmark | None) -> Benchmark:
         raise UserError("benchmark 'custom': give custom.path=FILE_OR_FOLDER with the pairs")
     path = settings.path
     if not path.exists():
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = nearest(path.name, beside)
-        hint = f" Did you mean {str(path.parent / close)!r}?" if close else ""
-        raise UserError(f"custom.path: no file or folder {path}.{hint}")
+        raise UserError(f"custom.path: no file or folder {path}.{suggest_path(path)}")
     named = vars(settings.columns)
     columns: Columns = {name: column for name, column in named.items() if column is not None}
     if columns["good"] == columns["bad"]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from eval.pairs import identical
@@ -14,7 +13,6 @@ from eval.pairs import identical
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Lengths = npt.NDArray[np.int64]
 _SHOWN = 3  # examples of a kind
 
 

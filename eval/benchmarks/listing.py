@@ -4,7 +4,6 @@
 """
 
 import sys
-from collections.abc import Iterable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -93,13 +92,11 @@ def location(card: Benchmark) -> str:
 
 def excluded(card: Benchmark) -> str:
     """Return which pairs do not count, in words; empty when all count."""
-    return ", and those whose ".join(
-        " and ".join(_condition(*item) for item in line.items()) for line in card.not_counted
-    )
-
-
-def _condition(column: str, patterns: Iterable[str]) -> str:
-    return f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}"
+    lines = [
+        [f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}" for column, patterns in line.items()]
+        for line in card.not_counted
+    ]
+    return ", and those whose ".join(map(" and ".join, lines))
 
 
 if __name__ == "__main__":

@@ -75,8 +75,10 @@ def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFra
     pairs = pair_table(_records(rows, card, places), card.name, str(card.language), _KEYS)
     if card.not_counted:
         _mark_counted(pairs, card)
-    if card.place is not None:
-        _say_repeated(pairs, [place.rpartition(":")[0] for place in places], card)
+    if card.place is not None:  # one set may be published in several forms
+        parts = pd.Series([place.rpartition(":")[0] for place in places])
+        if repeated := int((parts.groupby([pairs["good"], pairs["bad"]]).nunique() > 1).sum()):
+            say(f"{card.name}: {repeated} pairs stand in several files, and each counts as often as it stands there")
     return pairs
 
 
@@ -163,13 +165,6 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
                         f"{card.where}.{ours}: no column {theirs!r} at {row.place}; the columns are {held}."
                         f"{did_you_mean(theirs, row.record)}"
                     )
-
-
-def _say_repeated(pairs: pd.DataFrame, parts: Sequence[str], card: Benchmark) -> None:
-    """Log how many pairs are in several files, as where one set is published in several forms."""
-    files = pd.Series(parts, index=pairs.index).groupby([pairs["good"], pairs["bad"]]).nunique()
-    if repeated := int((files > 1).sum()):
-        say(f"{card.name}: {repeated} pairs stand in several files, and each counts as often as it stands there")
 
 
 def _compare(pairs: pd.DataFrame, card: Benchmark) -> None:

@@ -53,10 +53,7 @@ def find_card(name: str) -> Benchmark:
     if is_card(name):
         file = Path(name) if Path(name).suffix in CARD_SUFFIXES else Path(name) / CARD_FILE
         if not file.is_file():
-            beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-            close = nearest(file.name, beside)
-            hint = f" Did you mean {str(file.parent / close)!r}?" if close else ""
-            raise UserError(f"benchmarks: no card {file}.{hint}")
+            raise UserError(f"benchmarks: no card {file}.{suggest_path(file)}")
         return use_card(read_card(file.absolute()))
     family = find_family(name)
     if name == family.name:
@@ -64,6 +61,13 @@ def find_card(name: str) -> Benchmark:
     if name not in family.members:
         raise unknown_name(f"language of {family.name}", name.partition("/")[2], family.languages, where=repr(name))
     return family.members[name]
+
+
+def suggest_path(path: Path) -> str:
+    """Name the entry of a missing path's folder that is written most like it, if there is one, for a message."""
+    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = nearest(path.name, beside)
+    return f" Did you mean {str(path.parent / close)!r}?" if close else ""
 
 
 def find_family(name: str) -> Benchmark:

@@ -25,7 +25,9 @@ def read_published(
         text: columns that stay text even if they look like numbers.
         unpacked: most bytes that archives and compressed files may hold together.
     """
-    if card.name == DEMO and _without_folder(card, root):
+    if root is not None and not root.is_dir() and card.place is None:
+        raise missing_folder("benchmark_root", root)
+    if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
         from eval.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
@@ -42,31 +44,17 @@ def find_files(card: Benchmark, root: Path | None) -> list[Path]:
     """Return the files of a benchmark, at least one."""
     folder = card.home(root)
     assert folder is not None
-    if card.place is None:
-        assert root is not None
-        _check_folder(card, root, folder)
-    files = card.matching(root)
-    if not files:
-        what = "files of a form that is read" if card.files == (".",) else f"{' or '.join(card.files)} files"
-        raise UserError(f"benchmark {card.name!r}: no {what} in {folder}")
-    return files
-
-
-def _check_folder(card: Benchmark, root: Path, folder: Path) -> None:
-    if not root.is_dir():
-        raise missing_folder("benchmark_root", root)
-    if not folder.is_dir():
+    if card.place is None and root is not None and not folder.is_dir():
         present = sorted(entry.name for entry in root.iterdir() if entry.is_dir())
         close = nearest(folder.name, present)
         hint = f" Did you mean the root of {close!r}?" if close else ""
         held = ", ".join(present) or "none"
         raise UserError(f"benchmark {card.name!r}: no folder {folder}; {root} holds {held}.{hint}")
-
-
-def _without_folder(card: Benchmark, root: Path | None) -> bool:
-    if root is not None and not root.is_dir():
-        raise missing_folder("benchmark_root", root)
-    return root is None or not (root / card.name).is_dir()
+    files = card.matching(root)
+    if not files:
+        what = "files of a form that is read" if card.files == (".",) else f"{' or '.join(card.files)} files"
+        raise UserError(f"benchmark {card.name!r}: no {what} in {folder}")
+    return files
 
 
 def _from_hub(card: Benchmark) -> list[Row]:

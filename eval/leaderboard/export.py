@@ -49,7 +49,9 @@ def leaderboard_command(given: dict[str, object]) -> None:
         raise UserError(f"out={settings.out} is a folder; a file is expected")
     step = find_last_step(run) if settings.step == "last" else settings.step
     scored = read_scored_pairs(run, step, form)
-    numbers = {name: _number(pairs, form.tasks[name], form) for name, pairs in scored.items()}
+    preset = find_preset(form.preset)
+    percents = {name: 100 * task_accuracy(pairs, form.tasks[name], preset) for name, pairs in scored.items()}
+    numbers = {name: round(percent, form.decimals) / 100 for name, percent in percents.items()}
     entry = {name: {form.tasks[name].metric: number} for name, number in numbers.items()}
     write_text(settings.out, json.dumps(entry, indent=2, ensure_ascii=False) + "\n")
     lines = [
@@ -97,10 +99,6 @@ def task_accuracy(pairs: pd.DataFrame, task: Task, preset: Preset) -> float:
     if task.unknown_is_wrong:
         right = np.where((pairs["unk_good"] + pairs["unk_bad"]).to_numpy() > 0, 0.0, right)
     return float(pd.Series(right).groupby(pairs["paradigm"].to_numpy()).mean().mean())
-
-
-def _number(pairs: pd.DataFrame, task: Task, form: Form) -> float:
-    return round(100 * task_accuracy(pairs, task, find_preset(form.preset)), form.decimals) / 100
 
 
 def _find_scores(run: Path, step: int, benchmark: str, preset: Preset, form: Form) -> StoredScores:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ConfigDict, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from ucurve.yaml_files import file_names, read_named
+from ucurve.yaml_files import read_named
 
 FOLDER = Path(__file__).parent
 
@@ -32,11 +32,6 @@ class Form:
     tasks: dict[str, Task]  # what is written, by the leaderboard's own names, in its order
     not_scored: tuple[str, ...]  # tasks of the leaderboard that are not minimal pairs
     sources: tuple[str, ...]  # the published code or page of each choice
-
-
-def form_names() -> list[str]:
-    """Return the names a user may choose from, sorted."""
-    return file_names(FOLDER)
 
 
 @functools.cache

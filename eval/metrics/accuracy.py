@@ -5,7 +5,7 @@ are a tie, counted as one half (``ties_rule`` half), as wrong or as right. Pairs
 nothing. Pairs that the benchmark's paper does not count are in the rows of the split ``published`` alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -48,35 +48,23 @@ def accuracy_table(
         the split ``published`` are over all pairs, of all lengths. A set of several bad sentences counts once, and is
         in a length split when all its pairs are.
     """
-    tables = []
-    for merged, every in _counted_and_published(pairs, scores):
-        readable = [linking for linking in linkings if not linking.missing(merged)]
-        if len(merged) and readable:
-            masks = {PUBLISHED: np.ones(len(merged), dtype=bool)} if every else _masks(merged)
-            tables.append(_rows_of(merged, masks, readable, ties_rules))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
-
-
-def _counted_and_published(pairs: pd.DataFrame, scores: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, bool]]:
-    """Yield the pairs that count with their scores, and, if some do not count, all pairs."""
-    yield items(pairs, scores), False
+    tables = [_rows_of(items(pairs, scores), list(get_args(Split)), linkings, ties_rules)]
     if not counted(pairs).all():
-        yield items(pairs.drop(columns=COUNTED), scores), True
-
-
-def _masks(merged: pd.DataFrame) -> Mapping[str, npt.NDArray[np.bool_]]:
-    masks = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
-    return {str(split): mask for split, mask in masks.items()}
+        tables.append(_rows_of(items(pairs.drop(columns=COUNTED), scores), [PUBLISHED], linkings, ties_rules))
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
 
 
 def _rows_of(
-    merged: pd.DataFrame,
-    masks: Mapping[str, npt.NDArray[np.bool_]],
-    linkings: Sequence[Linking],
-    ties_rules: Sequence[TiesRule],
+    merged: pd.DataFrame, splits: Sequence[str], linkings: Sequence[Linking], ties_rules: Sequence[TiesRule]
 ) -> pd.DataFrame:
+    linkings = [linking for linking in linkings if not linking.missing(merged)]
+    if not len(merged) or not linkings:
+        return pd.DataFrame(columns=list(COLUMNS))
     levels, sets = levels_of(merged), sets_of(merged)
-    masks = {name: sets.whole(mask) & sets.first for name, mask in masks.items()}
+    lengths = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
+    every = {**lengths, PUBLISHED: lengths["all"]}
+    masks = {split: sets.whole(every[split]) & sets.first for split in splits}
     conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
     judged = [sets.judge(*decisions(merged, linking)) for linking in linkings]
     counts = np.array([
@@ -130,10 +118,10 @@ def _largest_magnitude(values: Array) -> float:
     return float(np.maximum(np.max(values, initial=1.0), -np.min(values, initial=-1.0)))
 
 
-def split_masks(n_good: npt.NDArray[np.int64], n_bad: npt.NDArray[np.int64]) -> dict[Split, npt.NDArray[np.bool_]]:
+def split_masks(n_good: npt.NDArray[np.int64], n_bad: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.bool_]]:
     """Split pairs by scored tokens (ZhoBLiMP, section 4.2); the last three splits partition the first."""
     masks = (np.ones(len(n_good), dtype=bool), n_good == n_bad, n_good > n_bad, n_good < n_bad)
-    return dict(zip(get_args(Split), masks, strict=True))
+    return {str(split): mask for split, mask in zip(get_args(Split), masks, strict=True)}
 
 
 def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:

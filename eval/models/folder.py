@@ -30,11 +30,6 @@ class StartToken:
     rule: str
 
 
-def weights_hash(folder: Path, weights: Weights = "safetensors") -> str:
-    """Return the SHA-256 that stands for a folder's weights: the file's own, or one over the hashes of its parts."""
-    return hash_of_parts(hash_parts(folder, weights))
-
-
 def hash_parts(folder: Path, weights: Weights = "safetensors") -> dict[str, str]:
     """Return the SHA-256 of each file of a folder's weights by its name."""
     files = sorted(folder.glob(WEIGHT_FILES[weights]))

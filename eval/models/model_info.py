@@ -58,7 +58,9 @@ def read_model_info(
         tokenizer_files: hash of the files that the tokenizer was loaded from.
         published: a table that takes the place of the counts of the training tokens.
     """
-    config, special = read_config(target.folder), _special_ids(tokenizer)
+    config, named = read_config(target.folder), {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
+    # The unknown token is special only if it also has another role, such as separator.
+    special = frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
     parts = target.weight_parts()
     hashes = (hash_of_parts(parts), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
     size = 1 + max(tokenizer.get_vocab().values())
@@ -66,12 +68,6 @@ def read_model_info(
     return ModelInfo(
         target, config, model_kind(config), tokenizer, tokenizer_files, size, special, unigrams, hashes, parts
     )
-
-
-def _special_ids(tokenizer: "PreTrainedTokenizerBase") -> frozenset[int]:
-    """Return the special ids; the unknown token is one only if it also has another role, such as separator."""
-    named = {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
-    return frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
 
 
 def _read_unigrams(

@@ -32,6 +32,7 @@ from ucurve.storage.run_folder import (
     refuse_faults,
 )
 
+ALL = "all"  # alone among revisions: every one whose name has a step
 MODEL_STEP = -1  # the step of a model that is not a checkpoint of a run
 _WEIGHTS = WEIGHT_FILES["safetensors"]  # of this suite's checkpoints
 _WANTED = ("*.json", _WEIGHTS, UNIGRAM_COUNTS, *TOKENIZER_FILES)
@@ -234,14 +235,6 @@ def _fetch(model: str, revision: str | None, weights: Weights) -> Path:
 
 def _join(steps: Sequence[int]) -> str:
     return ", ".join(map(str, steps))
-
-
-ALL = "all"
-
-
-def parse_revision_step(revision: str) -> int:
-    """Read a step off a name: ``step512``, ``step-50k``, ``step1000-tokens4B``, ``chck_10M``, ``5B``, ``512``."""
-    return place_revisions([revision])[revision].step
 
 
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:

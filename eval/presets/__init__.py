@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from eval.metrics.accuracy import TiesRule
 from eval.models.folder import Bos
 from eval.pairs import Subset, parse_subset
-from ucurve.yaml_files import file_names, read_named
+from ucurve.yaml_files import read_named
 
 FOLDER = Path(__file__).parent
 
@@ -30,11 +30,6 @@ class Preset:
     bos: Bos  # the token before every sentence
     protocol: str  # the choices in words, and where we depart from the paper
     sources: tuple[str, ...]  # paper and section, or the published code, of each choice
-
-
-def preset_names() -> list[str]:
-    """Return the names a user may choose from, sorted."""
-    return file_names(FOLDER)
 
 
 @functools.cache

@@ -1,14 +1,14 @@
 """Loads models from local Hugging Face folders for scoring, and checks them before they are used."""
 
+import functools
 import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from pydantic import AfterValidator
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Loaded = TypeVar("Loaded")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 Dtype = Literal["float32", "bfloat16", "float16", "int8"]
 
 
@@ -92,8 +94,9 @@ def load_model(
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
     refuse_left_over(folder, report["unexpected_keys"], model.config)
-    if device == "spread":
-        _check_spread(folder, model)
+    if device == "spread" and any(weights.is_meta for weights in model.parameters()):
+        # Weights outside the accelerators would be copied there for every batch.
+        raise UserError(f"{folder}: device=spread: the memory of all accelerators does not hold the model")
     on_device = dtype == "int8" and place != "cpu"  # bitsandbytes has quantized and placed it
     ready: PreTrainedModel = model.eval() if on_device or device == "spread" else model.eval().to(place)
     if kind == "causal" and not on_device:
@@ -148,12 +151,6 @@ def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, object]:
     return {"device_map": {"": place}} if dtype == "int8" and place != "cpu" else {}
 
 
-def _check_spread(folder: Path, model: "PreTrainedModel") -> None:
-    """Refuse weights that were left outside the accelerators, which would be copied there for every batch."""
-    if any(weights.is_meta for weights in model.parameters()):
-        raise UserError(f"{folder}: device=spread: the memory of all accelerators does not hold the model")
-
-
 def _precision(dtype: Dtype, place: str) -> dict[str, object]:
     import torch
 
@@ -176,12 +173,21 @@ def _quantize(model: "PreTrainedModel") -> "PreTrainedModel":
         return quantized
 
 
-@contextmanager
-def evaluating(model: "PreTrainedModel") -> Iterator[None]:
-    """Switch dropout off, and put the model back into the mode it was in."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)
+def evaluating(
+    score: "Callable[Concatenate[PreTrainedModel, Given], Result]",
+) -> "Callable[Concatenate[PreTrainedModel, Given], Result]":
+    """Let a function compute with a model without gradients and dropout, and put the model back into its mode."""
+
+    @functools.wraps(score)
+    def compute(model: "PreTrainedModel", /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        import torch
+
+        training = model.training
+        model.eval()
+        try:
+            with torch.inference_mode():
+                return score(model, *args, **kwargs)
+        finally:
+            model.train(training)
+
+    return compute

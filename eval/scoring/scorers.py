@@ -10,9 +10,12 @@ from eval.scoring.ngram.scorers import NGRAMS
 from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
 
-_CAUSAL = (Sentence, Conditional, Region, MinK)
-_MASKED = (PseudoLogLikelihood, WithinWords, ConditionalWithinWords, PseudoMinK)
-SCORERS: dict[str, type[Scorer]] = {scorer.name: scorer for scorer in (*_CAUSAL, *_MASKED, Prompt, *NGRAMS)}
+_ALL: tuple[type[Scorer], ...] = (
+    Sentence, Conditional, Region, MinK,
+    PseudoLogLikelihood, WithinWords, ConditionalWithinWords, PseudoMinK,
+    Prompt, *NGRAMS,
+)  # fmt: skip
+SCORERS = {scorer.name: scorer for scorer in _ALL}
 GROUPS = {"ngram": tuple(scorer.name for scorer in NGRAMS)}  # names that stand for several ways
 
 

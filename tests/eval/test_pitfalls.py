@@ -26,7 +26,7 @@ from eval.metrics.bootstrap import LENGTH_BIASES
 from eval.metrics.fitting import FitSettings, fit_paradigms
 from eval.models.folder import model_kind, read_config, start_token
 from eval.pairs import pair_table
-from eval.presets import find_preset, preset_names
+from eval.presets import FOLDER, find_preset
 from eval.run import score_model
 from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
@@ -34,6 +34,7 @@ from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
+from ucurve.yaml_files import file_names
 
 L = "".join(chr(0x4E00 + number) for number in range(40))  # the letters of the tokenizer in conftest.py
 LINKINGS = ["lp", "mean_lp", "pen_lp", "slln_lp"]
@@ -277,7 +278,7 @@ def test_pitfall_13_no_number_without_the_name_of_its_linking_function(score, mo
 
 
 def test_pitfall_13_presets_say_where_each_choice_is_from():
-    presets = {name: find_preset(name) for name in preset_names()}
+    presets = {name: find_preset(name) for name in file_names(FOLDER)}
     assert {name: preset.linking[0] for name, preset in presets.items()} == {
         "zhoblimp": "slln_lp", "blimp": "lp", "multiblimp": "lp", "rublimp": "ppl", "tse": "lp", "sweblimp": "ppl",
         "chinese_babylm": "lp",

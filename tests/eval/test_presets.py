@@ -5,20 +5,20 @@ from eval.linking import parse_linking
 from eval.metrics.accuracy import TIES_CREDIT
 from eval.metrics.levels import MEANS
 from eval.pairs import Subset
-from eval.presets import FOLDER, Preset, find_preset, preset_names
+from eval.presets import FOLDER, Preset, find_preset
 from ucurve.errors import UserError
-from ucurve.yaml_files import read_yaml
+from ucurve.yaml_files import file_names, read_yaml
 
 SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "pll_mink", "prompt", "mink"}
 
 
 def test_the_presets_are_those_promised():
     papers = {"zhoblimp", "blimp", "multiblimp", "rublimp", "tse", "sweblimp"}
-    assert set(preset_names()) == papers | {"chinese_babylm"}
-    assert all(find_preset(name).name == name for name in preset_names())
+    assert set(file_names(FOLDER)) == papers | {"chinese_babylm"}
+    assert all(find_preset(name).name == name for name in file_names(FOLDER))
 
 
-@pytest.mark.parametrize("preset", [find_preset(name) for name in preset_names()], ids=preset_names())
+@pytest.mark.parametrize("preset", [find_preset(name) for name in file_names(FOLDER)], ids=file_names(FOLDER))
 def test_a_preset_names_things_that_exist_and_its_sources(preset):
     assert [parse_linking(name).name for name in preset.linking] == list(preset.linking)
     assert {preset.scorer_causal, preset.scorer_masked} <= SCORERS
@@ -48,7 +48,7 @@ def test_what_the_papers_did(name, causal, masked, linking, aggregate):
     assert masked or "scored no masked model" in preset.protocol
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", file_names(FOLDER))
 def test_a_preset_and_the_cards_agree_on_masked_models(name):
     cards = [
         card for card in published_benchmarks().values() if {card.name, card.family} & {*find_preset(name).benchmarks}

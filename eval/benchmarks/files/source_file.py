@@ -37,11 +37,7 @@ class SourceFile:
     folder: str  # the name of the folder that holds it; empty at the top of an archive
     suffix: str  # the end of its name that says its form, in lower case
     budget: Budget  # how much may still be unpacked
-    _read: Callable[[], bytes]
-
-    def read(self) -> bytes:
-        """Return its bytes, uncompressed."""
-        return self._read()
+    read: Callable[[], bytes]  # returns its bytes, uncompressed
 
 
 def form_of(path: Path) -> str | None:
@@ -88,21 +84,17 @@ def _files(path: Path, budget: Budget) -> list[SourceFile]:
     if kind not in _ARCHIVES:
         return [_file(place, as_text(path.name), as_text(path.parent.name), partial(read_file, path, place), budget)]
     unpack = zip_members if kind == ".zip" else tar_members
-    held = {PurePosixPath(name): data for name, data in unpack(path, place, _is_member, budget).items()}
-    return [
-        _file(
-            f"{place}/{member}", member.name, member.parent.name, partial(_member, held[member], place, member), budget
-        )
-        for member in sorted(held, key=str)
-    ]
 
+    def is_member(name: str) -> bool:
+        return may_hold_pairs(name) and form_of(Path(name)) in KNOWN_SUFFIXES
 
-def _is_member(name: str) -> bool:
-    return may_hold_pairs(name) and form_of(Path(name)) in KNOWN_SUFFIXES
-
-
-def _member(data: bytes, place: str, member: PurePosixPath) -> bytes:
-    return refuse_pointer(data, f"{place}/{member}")
+    held = {PurePosixPath(name): data for name, data in unpack(path, place, is_member, budget).items()}
+    files = []
+    for member in sorted(held, key=str):
+        inside = f"{place}/{member}"
+        read = partial(refuse_pointer, held[member], inside)
+        files.append(_file(inside, member.name, member.parent.name, read, budget))
+    return files
 
 
 def _file(place: str, name: str, folder: str, read: Callable[[], bytes], budget: Budget) -> SourceFile:

@@ -44,8 +44,8 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     lines = _LINE_END.split(content)
     delimiter = form.delimiter or _find_delimiter(lines, suffix)
     quoted = _are_quoted(lines, name, delimiter, form)
-    fields = _quoted_fields(lines, name, delimiter) if quoted else _plain_fields(lines, name, delimiter)
-    rows = list(without_blank(fields))
+    plain = ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
+    rows = list(without_blank(_quoted_fields(lines, name, delimiter) if quoted else plain))
     records = name_fields(rows, form)
     headers = len(rows) - len(records)
     filled = sum(not _is_blank(line, delimiter, quoted) for line in lines)
@@ -71,9 +71,10 @@ def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -
     if not rows:
         return []
     place, first = rows[0]
-    has_header = form is None or form.header is None or _is_header(first, place, form)
-    given = () if form is None or form.header is None else form.header
-    header = check_columns([field.strip() for field in first] if has_header else list(given[: len(first)]), place)
+    given, unless = (None, None) if form is None else (form.header, form.header_unless)
+    has_header = given is None or (unless is not None and not any(search(unless, field, place) for field in first))
+    names = [field.strip() for field in first] if given is None or has_header else given[: len(first)]
+    header = check_columns(names, place)
     records: list[tuple[str, Record]] = []
     for place, fields in rows[1:] if has_header else rows:
         if len(fields) != len(header):
@@ -98,21 +99,12 @@ def too_many_columns(number: int, place: str) -> UserError:
     return UserError(f"{place}: {number:,} columns; at most {MOST_COLUMNS:,} are read")
 
 
-def _is_header(fields: Sequence[str], place: str, form: TableForm) -> bool:
-    unless = form.header_unless
-    return unless is not None and not any(search(unless, field, place) for field in fields)
-
-
 def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
     """Return the delimiter that is most frequent in the header, outside of quotation marks."""
     header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
     allowed = _DELIMITERS.get(suffix, ",")
     found = max(allowed, key=header.count)
     return found if header.count(found) else allowed[0]
-
-
-def _plain_fields(lines: Iterable[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    return ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
 
 
 def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:

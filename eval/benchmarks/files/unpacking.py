@@ -91,7 +91,11 @@ def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
     refuse_pointer(_first_bytes(path, place), place)
     try:
         with zipfile.ZipFile(path) as archive:
-            files = {_zip_name(info): info for info in archive.infolist() if _is_file(info)}
+            files = {
+                _zip_name(info): info
+                for info in archive.infolist()
+                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)
+            }
             return {
                 name: _read_zipped(archive, info, f"{place}/{name}", budget)
                 for name, info in files.items()
@@ -107,10 +111,6 @@ def _first_bytes(path: Path, place: str) -> bytes:
             return file.read(len(_LFS))
     except OSError as error:
         raise UserError(f"cannot read {place} ({error.strerror})") from error
-
-
-def _is_file(info: zipfile.ZipInfo) -> bool:
-    return not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
@@ -142,19 +142,18 @@ def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
     refuse_pointer(_first_bytes(path, place), place)
     held: dict[str, bytes] = {}
     try:
-        with _Counted(path, place, budget) as content, _open_tar(content) as archive:
+        with (
+            _Counted(path, place, budget) as content,
+            tarfile.open(
+                fileobj=content, mode="r|", bufsize=_CHUNK, encoding="utf-8", errors="surrogateescape"
+            ) as archive,
+        ):
             for member in archive:
                 budget.take(_BLOCK + (member.size if member.issparse() else 0), place)
                 held.update(_file_in_tar(archive, member, held, wanted))
     except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
         raise UserError(f"{place}: not a tar archive ({error})") from error
     return held
-
-
-def _open_tar(content: io.RawIOBase) -> tarfile.TarFile:
-    return tarfile.open(
-        fileobj=content, mode="r|", bufsize=_CHUNK, encoding="utf-8", errors="surrogateescape"
-    )  # fmt: skip
 
 
 def _file_in_tar(

@@ -145,16 +145,13 @@ def bow_corrections(
     batch_tokens: int = 4096,
     advance: Advance | None = None,
 ) -> Scores:
-    """Compute what, added to ``lp``, turns the log probability of each region's tokens into that of its words.
+    """Compute what turns the log probability of each region's tokens into that of its words, float64[sentences].
 
     Args:
         sentences: the tokens of each one that count are its region.
         start: id of the start token, None when sentences are read without one.
         batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
         advance: called after each batch with the number of sentences done.
-
-    Returns:
-        float64[sentences].
 
     Raises:
         NotFiniteError: when a correction is not finite.
@@ -178,7 +175,7 @@ def _check_positions(sentences: Sentences, needed: Ids, context: int | None) -> 
         )
 
 
-@torch.inference_mode()
+@evaluating
 def bow_correction(
     model: PreTrainedModel,
     ids: Sequence[Ids],
@@ -196,19 +193,7 @@ def bow_correction(
         start: id of the start token; without one, no region may begin its sentence.
     """
     assert start is not None or (spans[:, 0] > 0).all()
-    with evaluating(model):
-        return _correct(model, ids, spans, marks, [] if start is None else [start], batch_tokens, advance)
-
-
-def _correct(
-    model: PreTrainedModel,
-    ids: Sequence[Ids],
-    spans: Ids,
-    marks: WordMarks,
-    prefix: list[int],
-    batch_tokens: int,
-    advance: Advance | None,
-) -> Scores:
+    prefix = [] if start is None else [start]
     corrections = np.full(len(ids), np.nan)
     borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
     batch_tokens = min(batch_tokens, rows_of_logits(model))

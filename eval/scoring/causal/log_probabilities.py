@@ -18,7 +18,7 @@ from eval.scoring.sharing import merge
 from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
 
-@torch.inference_mode()
+@evaluating
 def token_log_probabilities(
     model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
@@ -37,14 +37,8 @@ def token_log_probabilities(
     Raises:
         NotFiniteError: when the score of a token that counts is not finite.
     """
-    with evaluating(model):
-        return _score(model, sentences, start, batch_tokens, advance)
-
-
-def _score(
-    model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None
-) -> Scores:
-    layer = output_layer(model, torch.from_numpy(_sequence(sentences.ids(0), start))[None, :-1].to(model.device))
+    first = sentences.ids(0) if start is None else np.concatenate([[start], sentences.ids(0)])
+    layer = output_layer(model, torch.from_numpy(first)[None, :-1].to(model.device))
     if layer is None:
         batch_tokens = min(batch_tokens, rows_of_logits(model))
     block = 1 if layer is None else block_size(model, sentences, batch_tokens)
@@ -74,10 +68,6 @@ def _look_again(
         scores[place] = _score_batch(model, layer, sentences.ids(sentence)[None], start)[0]
         if not np.isfinite(scores[place][sentences.scored[place]]).all():
             raise NotFiniteError(int(sentence))
-
-
-def _sequence(ids: Ids, start: int | None) -> Ids:
-    return ids if start is None else np.concatenate([[start], ids])
 
 
 def _by_length(

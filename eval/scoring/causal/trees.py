@@ -29,7 +29,9 @@ def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
     table[2] = np.arange(1, table.shape[2] + 1)
     table[:, rows, columns] = trees.tokens, trees.positions, trees.ends - starts
     ids, positions, ends = torch.from_numpy(table).to(device)
-    seen = _ancestors(ends)
+    node = torch.arange(ends.shape[1], device=device)
+    # bool[trees, 1, nodes, nodes]: of each node, itself and its ancestors
+    seen = ((node <= node[:, None]) & (node[:, None] < ends[:, None]))[:, None]
     output = model.base_model(
         input_ids=ids,
         position_ids=positions,
@@ -38,9 +40,3 @@ def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
     )
     hidden: torch.Tensor = output.last_hidden_state
     return hidden[torch.from_numpy(rows).to(hidden.device), torch.from_numpy(columns).to(hidden.device)]
-
-
-def _ancestors(ends: torch.Tensor) -> torch.Tensor:
-    """Mark for every node itself and its ancestors, bool[B, 1, N, N], by ``Trees.ends`` of each tree, int64[B, N]."""
-    node = torch.arange(ends.shape[1], device=ends.device)
-    return ((node <= node[:, None]) & (node[:, None] < ends[:, None]))[:, None]

@@ -60,7 +60,9 @@ def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> 
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     padded, sizes = padded[order], sizes[order]
-    shared = _shared(padded, sizes)
+    # Contexts that each sentence shares with the one before; the last token of a sentence makes none.
+    same = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
+    shared = np.concatenate([[0], np.minimum(np.minimum(same, sizes[:-1]), sizes[1:])])
     heads = _heads(sizes, shared, block)
     shared[heads] = 0
     depth = np.arange(padded.shape[1] - 1)
@@ -86,12 +88,6 @@ def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
     padded[:, :first] = -1 if start is None else start
     padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
     return padded, lengths + first - 1
-
-
-def _shared(padded: Table, sizes: Ids) -> Ids:
-    """Count the contexts each sorted sentence shares with the one before; the last token of a sentence makes none."""
-    same = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
-    return np.concatenate([[0], np.minimum(np.minimum(same, sizes[:-1]), sizes[1:])])
 
 
 def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:

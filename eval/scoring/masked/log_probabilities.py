@@ -23,7 +23,7 @@ from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Sco
 _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal ones, at once
 
 
-@torch.inference_mode()
+@evaluating
 def token_log_probabilities(
     model: PreTrainedModel,
     sentences: Sentences,
@@ -43,18 +43,6 @@ def token_log_probabilities(
     Raises:
         NotFiniteError: when a log probability is not finite.
     """
-    with evaluating(model):
-        return _score(model, sentences, frame, words, batch_tokens, advance)
-
-
-def _score(
-    model: PreTrainedModel,
-    sentences: Sentences,
-    frame: Frame,
-    words: Ids | None,
-    batch_tokens: int,
-    advance: Advance | None,
-) -> Scores:
     scores = np.full(len(sentences.tokens), np.nan)
     reader: Reader | None = None
     for chunk in _chunks(sentences, frame):

@@ -9,6 +9,7 @@ import pandas as pd
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
 from eval.scoring.loading import Workspace
+from eval.scoring.ngram.inventory import ORDERS
 from eval.scoring.ngram.seen import SeenNgrams
 from eval.scoring.ngram.witten_bell import SMOOTHING
 from eval.scoring.text.sentences import Advance, Scores, Sentences
@@ -93,34 +94,11 @@ def _check_tokenizer(info: ModelInfo, run: Path) -> None:
         )
 
 
-class Ngram1(Ngram):
-    """Single tokens."""
+def _of_order(number: int) -> type[Ngram]:
+    class OfOrder(Ngram):
+        name, order = f"ngram-{number}", number
 
-    name, order = "ngram-1", 1
-
-
-class Ngram2(Ngram):
-    """Bigrams."""
-
-    name, order = "ngram-2", 2
+    return OfOrder
 
 
-class Ngram3(Ngram):
-    """Trigrams."""
-
-    name, order = "ngram-3", 3
-
-
-class Ngram4(Ngram):
-    """N-grams of 4 tokens."""
-
-    name, order = "ngram-4", 4
-
-
-class Ngram5(Ngram):
-    """N-grams of 5 tokens."""
-
-    name, order = "ngram-5", 5
-
-
-NGRAMS = (Ngram1, Ngram2, Ngram3, Ngram4, Ngram5)
+NGRAMS = tuple(map(_of_order, ORDERS))

@@ -7,7 +7,6 @@ stands our own second reading, the probability of either letter as the first tok
 """
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +22,7 @@ from eval.scoring.loading import evaluating
 from eval.scoring.output import log_prob_of_any
 from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
 from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
-from eval.scoring.text.sentences import Advance, Ids, Scores
+from eval.scoring.text.sentences import Advance, Scores
 from ucurve.errors import RunError
 
 Choice = Literal["good", "bad", "invalid"]
@@ -57,7 +56,7 @@ class PromptScores:
     answers: dict[Question, Answers]
 
 
-@torch.inference_mode()
+@evaluating
 def ask_pairs(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -77,21 +76,12 @@ def ask_pairs(
         RunError: when a probability is not finite, naming the pair.
     """
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
-    with evaluating(model):
-        return _ask(model, tokenizer, prompts, batch_tokens, advance)
-
-
-def _ask(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    prompts: Prompts,
-    batch_tokens: int,
-    advance: Advance | None,
-) -> PromptScores:
     texts = [""] * len(prompts.ids)
     letters = np.full((len(prompts.ids), 2), np.nan)
     ends = _end_tokens(model, tokenizer)
-    for batch in _batches(model, prompts, batch_tokens):
+    if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
+        batch_tokens = min(batch_tokens, rows_of_logits(model))
+    for batch in length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens):
         chats = torch.from_numpy(np.stack([prompts.ids[place] for place in batch])).to(model.device)
         first, answers = _answer(model, chats, ends)
         letters[batch] = np.stack([log_prob_of_any(first, tokens) for tokens in prompts.letters], axis=1)
@@ -105,12 +95,6 @@ def _ask(
     size = len(prompts.pairs)
     parts = {question: slice(place * size, (place + 1) * size) for place, question in enumerate(QUESTIONS)}
     return PromptScores(prompts, {name: _judge(prompts, texts[part], letters[part]) for name, part in parts.items()})
-
-
-def _batches(model: PreTrainedModel, prompts: Prompts, batch_tokens: int) -> Iterator[Ids]:
-    if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
-        batch_tokens = min(batch_tokens, rows_of_logits(model))
-    return length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens)
 
 
 def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> torch.Tensor:

@@ -83,7 +83,9 @@ def tokenize(
     if _calls_library(tokenizer):
         looked_up = _looked_up(texts, tokenizer)
         if looked_up is not None:
-            return *looked_up, _single_places(looked_up[1]) if placed else None
+            tokens, lengths = looked_up
+            first = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            return tokens, lengths, np.stack([first, first + 1], axis=1) if placed else None
     return _tokenize(texts, tokenizer, placed)
 
 
@@ -110,12 +112,6 @@ def _looked_up(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> tuple[
     if table is None or any(token["content"] in whole for token in pipeline["added_tokens"]):
         return None
     return table[code_points(whole)], np.array([len(text) for text in texts], dtype=np.int64)
-
-
-def _single_places(lengths: Ids) -> Ids:
-    """Return the characters of tokens that are one character each, int64[tokens, 2]."""
-    first = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.stack([first, first + 1], axis=1)
 
 
 def _choose_call(

@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from eval.leaderboard.export import leaderboard_command
-from eval.leaderboard.form import find_form, form_names
+from eval.leaderboard.form import FOLDER, find_form
 from eval.pairs import data_hash, pair_table
 from eval.presets import find_preset
 from eval.store.scores import keep_pairs, score_path
 from tests.facts import store_scores
 from ucurve.config import CONFIGURATION
 from ucurve.errors import DamagedError, UserError
+from ucurve.yaml_files import file_names
 
 # UID, phenomenon, lp of good and bad, unknown tokens in good and bad: "=" is a pair of identical sentences, a tie
 SYNTAX = [
@@ -156,7 +157,7 @@ def test_a_folder_without_scores_is_refused(tmp_path):
         export(tmp_path, tmp_path / "results.json")
 
 
-@pytest.mark.parametrize("name", form_names())
+@pytest.mark.parametrize("name", file_names(FOLDER))
 def test_a_form_its_preset_and_its_experiment_name_the_same_benchmarks(name):
     form = find_form(name)
     benchmarks = [task.benchmark for task in form.tasks.values()]

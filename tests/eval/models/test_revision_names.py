@@ -1,7 +1,6 @@
 import pytest
 
 from eval.models.revision_names import Place, names_a_checkpoint, place_revisions
-from eval.models.targets import parse_revision_step
 from ucurve.errors import UserError
 
 K, M, B = 10**3, 10**6, 10**9
@@ -39,7 +38,7 @@ K, M, B = 10**3, 10**6, 10**9
 )
 def test_what_a_name_states(name, step, tokens):
     assert place_revisions([name]) == {name: Place(step, tokens)}
-    assert parse_revision_step(name) == step
+    assert place_revisions([name])[name].step == step
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_what_a_name_states(name, step, tokens):
 )
 def test_a_name_without_a_step(name):
     with pytest.raises(UserError, match=f"no step can be read off '{name}'; names like step512.*'steps={{{name}: N}}'"):
-        parse_revision_step(name)
+        place_revisions([name])
 
 
 def test_all_that_cannot_be_read_is_asked_for_in_one_message():

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from eval.models.folder import context_length, model_kind, read_config, start_token, weights_hash
+from eval.models.folder import context_length, hash_of_parts, hash_parts, model_kind, read_config, start_token
 from eval.scoring import loading
 from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.loading import check_vocabulary, load_model
@@ -81,12 +81,12 @@ def test_start_token_is_needed(make_tokenizer):
 
 def test_hashes(copy_model):
     folder = copy_model()
-    assert weights_hash(folder) == sha256_file(folder / "model.safetensors")
+    assert hash_of_parts(hash_parts(folder)) == sha256_file(folder / "model.safetensors")
     assert tokenizer_sha256(folder) == sha256_file(folder / "tokenizer.json")
     (folder / "more.safetensors").write_bytes(b"x")
-    both = weights_hash(folder)
+    both = hash_of_parts(hash_parts(folder))
     (folder / "more.safetensors").write_bytes(b"y")
-    assert weights_hash(folder) != both
+    assert hash_of_parts(hash_parts(folder)) != both
     (folder / "tokenizer.json").rename(folder / "vocab.json")
     old = tokenizer_sha256(folder)
     (folder / "merges.txt").write_text("a b")
@@ -97,7 +97,7 @@ def test_only_safetensors(copy_model):
     folder = copy_model()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(UserError, match=r"no \*\.safetensors file; weights=bin reads the \.bin files that are there"):
-        weights_hash(folder)
+        hash_of_parts(hash_parts(folder))
     with pytest.raises(UserError, match="the model does not load"):
         load_model(folder)
 
@@ -221,9 +221,9 @@ def test_bin_files_on_request_score_as_the_safetensors_ones(copy_model, pairs, t
     bin_copy(folder, shards)
     (folder / "training_args.bin").write_bytes(b"read by nobody")
     np.testing.assert_array_equal(sentence_scores(load_model(folder, weights="bin"), sentences, 0, 256), wanted)
-    before = weights_hash(folder, "bin")
+    before = hash_of_parts(hash_parts(folder, "bin"))
     (folder / "training_args.bin").write_bytes(b"nor hashed")
-    assert weights_hash(folder, "bin") == before
+    assert hash_of_parts(hash_parts(folder, "bin")) == before
 
 
 class Bomb:
