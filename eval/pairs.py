@@ -146,10 +146,16 @@ def named(record: Mapping[str, object], paradigm: str, phenomenon: str) -> dict[
     return {**record, **ours}
 
 
+def lacks(place: str, name: str, held: Iterable[str], what: str = "key") -> UserError:
+    """Build the error for a record or a table that has no key or column of a name."""
+    names = list(held)
+    return UserError(f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}")
+
+
 def text_value(record: Mapping[str, object], key: str, place: str) -> str:
     """Return a value of a published record, which must be text."""
     if key not in record:
-        raise UserError(f"{place}: no key {key!r}; the keys are {', '.join(record)}.{did_you_mean(key, record)}")
+        raise lacks(place, key, record)
     value = record[key]
     if not isinstance(value, str):
         raise UserError(f"{place}: {key!r} must be text, not {value!r}")

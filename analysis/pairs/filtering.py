@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from eval.metrics.familiarity import most_familiar
-
 DRAWS = 100
 
 
@@ -14,7 +12,7 @@ def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
     ``mink`` is MIN-K% PROB of the good sentences, a column per model. A paradigm with fewer different sentences keeps
     them all.
     """
-    ranked = good.assign(most=most_familiar(mink)).sort_values("most", kind="stable")
+    ranked = good.assign(most=mink.max(axis=1)).sort_values("most", kind="stable")
     kept = ranked.drop_duplicates(["paradigm", "good"]).groupby("paradigm", sort=False).head(size)
     return pd.Series(good.index.isin(kept.index), index=good.index)
 

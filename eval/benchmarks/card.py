@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.columns import BAD, GOOD, Columns
-from eval.benchmarks.expressions import check_expression
+from eval.benchmarks.expressions import Expression
 from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
 from eval.benchmarks.files.tables import Quotes
 from eval.benchmarks.layouts import Either, Sentences
@@ -90,12 +90,12 @@ class Card:
     # Patterns of files below that folder, or below the folder of a card of the user's own. The first that matches
     # counts; a folder stands for the files of known forms in it, without hidden ones.
     files: Patterns = ()
-    file_names: str | None = None  # a regular expression for names of files, whose groups are columns for the map
+    file_names: Expression | None = None  # for names of files, whose groups are columns for the map
     delimiter: str | None = None  # between the fields of a table; None finds it by the header
     quotes: Quotes | None = None  # whether quotation marks around fields are CSV's; None decides by the table
     header: Texts = ()  # columns of tables that are published without a header
     # Matches a field of a row of data, so that a first row without a match is a header.
-    header_unless: str | None = None
+    header_unless: Expression | None = None
     rows: str | None = None  # `MODULE:FUNCTION` of this package, for files that no other key describes
     sentences: Sentences | None = None  # how a row for each sentence becomes pairs
     either: Either | None = None  # how two sentences and a label become a pair
@@ -125,11 +125,6 @@ class Card:
     @classmethod
     def _a_name(cls, name: str) -> str:
         return check_name(name)
-
-    @field_validator("file_names", "header_unless")
-    @classmethod
-    def _an_expression(cls, expression: str | None) -> str | None:
-        return None if expression is None else check_expression(expression)
 
     @field_validator("delimiter")
     @classmethod

@@ -21,8 +21,8 @@ from pydantic import Discriminator, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.files.tables import Record, written
-from eval.pairs import COUNTED, SET, UNNAMED, named, parse_region
-from ucurve.errors import UserError, did_you_mean
+from eval.pairs import COUNTED, SET, UNNAMED, lacks, named, parse_region
+from ucurve.errors import UserError
 from ucurve.fields import STRICT
 
 Shape = Callable[[Record, Mapping[str, object], str], list[Record]]
@@ -217,8 +217,7 @@ def _value(source: Column, row: _Row) -> object:
 
 def _look_up(name: str, row: _Row) -> object:
     if not row.knows(name):
-        held = ", ".join(row.published)
-        raise UserError(f"{row.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, row.published)}")
+        raise lacks(row.place, name, row.published)
     return row.get(name)
 
 

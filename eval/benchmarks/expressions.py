@@ -1,8 +1,10 @@
 """The regular expressions of cards, which nothing may keep busy for ever: one that takes too long is an error."""
 
 from functools import cache
+from typing import Annotated
 
 import regex
+from pydantic import AfterValidator
 
 from ucurve.errors import UserError
 
@@ -34,6 +36,9 @@ def groups(expression: str, text: str, place: str) -> dict[str, str]:
     except TimeoutError as error:
         raise _too_slow(expression, text, place) from error
     return {} if found is None else {name: value or "" for name, value in found.groupdict().items()}
+
+
+Expression = Annotated[str, AfterValidator(check_expression)]
 
 
 @cache

@@ -2,13 +2,11 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.columns import BAD, GOOD
-from eval.benchmarks.expressions import check_expression, search
+from eval.benchmarks.expressions import Expression, search
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import Record, written
 from ucurve.errors import UserError
@@ -19,7 +17,7 @@ from ucurve.fields import STRICT, Texts
 class LastMatching:
     """The last field of a row that a regular expression matches."""
 
-    last_matching: Annotated[str, AfterValidator(check_expression)]
+    last_matching: Expression
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -81,15 +79,17 @@ def _groups(rows: list[Row], layout: Sentences) -> Iterator[list[tuple[Row, bool
 
 def _is_good(row: Row, layout: Sentences) -> bool:
     assert layout.grammatical is not None
-    label = written(row.value(layout.grammatical))
-    if label not in (*layout.good, *layout.bad):
-        allowed = ", ".join(map(repr, (*layout.good, *layout.bad)))
-        raise UserError(f"{row.place}: {layout.grammatical!r} is {label!r}; allowed: {allowed}")
-    return label in layout.good
+    return _label(row, layout.grammatical, (*layout.good, *layout.bad)) in layout.good
+
+
+def _label(row: Row, column: str, allowed: tuple[str, ...]) -> str:
+    label = written(row.value(column))
+    if label not in allowed:
+        raise UserError(f"{row.place}: {column!r} is {label!r}; allowed: {', '.join(map(repr, allowed))}")
+    return label
 
 
 def _pairs(group: list[tuple[Row, bool]], layout: Sentences, name: str) -> Iterator[Row]:
-    """Yield the pairs of one group; ``name`` is that of its set."""
     good = [row for row, is_good in group if is_good]
     bad = [row for row, is_good in group if not is_good]
     if len(good) > 1 and bad:
@@ -137,10 +137,7 @@ def pair_either(rows: list[Row], layout: Either) -> list[Row]:
     """Make pairs of two sentences and a label."""
     pairs = []
     for row in rows:
-        label = written(row.value(layout.label))
-        if label not in (*layout.a_good, *layout.b_good):
-            allowed = ", ".join(map(repr, (*layout.a_good, *layout.b_good)))
-            raise UserError(f"{row.place}: {layout.label!r} is {label!r}; allowed: {allowed}")
+        label = _label(row, layout.label, (*layout.a_good, *layout.b_good))
         a, b = row.value(layout.a), row.value(layout.b)
         good, bad = (a, b) if label in layout.a_good else (b, a)
         rest = {name: value for name, value in row.record.items() if name not in (layout.a, layout.b)}

@@ -73,7 +73,6 @@ def _own_numbers(own: Expected) -> str:
 
 
 def _counting(own: Expected) -> str:
-    """Return how many of the pairs count, where some do not."""
     return "" if own.counted is None else f", {own.counted:,} count"
 
 

@@ -20,7 +20,7 @@ from eval.benchmarks.layouts import pair_either, pair_sentences
 from eval.benchmarks.registry import find_benchmark
 from eval.benchmarks.rows import find_rows
 from eval.benchmarks.sources import pin, read_published
-from eval.pairs import COUNTED, SET, Keys, counted, pair_table
+from eval.pairs import COUNTED, SET, Keys, counted, lacks, pair_table
 from ucurve.errors import UserError, did_you_mean
 from ucurve.progress import say
 
@@ -97,7 +97,6 @@ def _text_columns(card: Benchmark) -> set[str]:
 
 
 def _lay_out(rows: list[Row], card: Benchmark) -> list[Row]:
-    """Turn rows into rows of one pair each."""
     if card.rows is not None:
         rows = find_rows(card.rows)(rows)
     if card.sentences is not None:
@@ -134,15 +133,12 @@ def _groups(card: Benchmark, row: Row) -> dict[str, str]:
 
 
 def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
-    """Add the column ``counted`` if some pairs do not count."""
     left_out = np.zeros(len(pairs), dtype=bool)
     for line in card.not_counted:
         fits = np.ones(len(pairs), dtype=bool)
         for name, patterns in line.items():
             if name not in pairs:
-                held = ", ".join(map(str, pairs.columns))
-                hint = did_you_mean(name, map(str, pairs.columns))
-                raise UserError(f"{card.name}: not_counted: no column {name!r}; the columns are {held}.{hint}")
+                raise lacks(f"{card.name}: not_counted", name, map(str, pairs.columns), "column")
             texts = pairs[name].map(written)
             found = {text for text in texts.unique() if any(fnmatchcase(text, pattern) for pattern in patterns)}
             fits &= texts.isin(found).to_numpy()

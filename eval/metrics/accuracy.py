@@ -14,11 +14,10 @@ import pandas as pd
 from scipy.special import betaincinv
 
 from eval.linking import Linking, Number, Table
-from eval.metrics.levels import Levels, levels_of
+from eval.metrics.levels import Array, Levels, levels_of
 from eval.metrics.sets import sets_of
 from eval.pairs import COUNTED, SET, counted, in_accuracies
 
-Array = npt.NDArray[np.float64]
 Split = Literal["all", "equal", "good_longer", "bad_longer"]
 PUBLISHED = "published"  # the split of all pairs with those that the paper does not count, where there are such
 TiesRule = Literal["half", "wrong", "right"]

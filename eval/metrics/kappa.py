@@ -1,9 +1,8 @@
 """Agreement of two raters beyond chance."""
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from eval.metrics.levels import Array
 
 
 def cohens_kappa(first: Array, second: Array, agreed: Array) -> Array:

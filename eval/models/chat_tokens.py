@@ -8,11 +8,7 @@ if TYPE_CHECKING:
 
 _BETWEEN_DOCUMENTS = ("<|endoftext|>", "<|end_of_text|>", "<|begin_of_text|>", "<s>", "<bos>", "</s>", "<eos>")
 _ROLES = ("bos", "eos", "unk", "pad", "cls", "sep")
-_MESSAGES = [
-    {"role": "user", "content": "a"},
-    {"role": "assistant", "content": "b"},
-    {"role": "user", "content": "c"},
-]
+_MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
 
 
 def delimits_messages(tokenizer: "PreTrainedTokenizerBase", token: str) -> bool:
@@ -21,7 +17,7 @@ def delimits_messages(tokenizer: "PreTrainedTokenizerBase", token: str) -> bool:
     A base model was trained with another token between documents, and its chat model saw this one before a role. A
     template that writes a token by its name alone (``bos_token``) does not count: such a token is the base model's.
     """
-    template = _template(tokenizer)
+    template = chat_template(tokenizer)
     if token not in template:
         return False
     try:
@@ -36,13 +32,14 @@ def delimits_messages(tokenizer: "PreTrainedTokenizerBase", token: str) -> bool:
 
 def between_documents(tokenizer: "PreTrainedTokenizerBase") -> str | None:
     """Return a special token that the chat template does not write, as a base model has between documents, if any."""
-    template, special = _template(tokenizer), [str(token) for token in tokenizer.added_tokens_decoder.values()]
+    template, special = chat_template(tokenizer), [str(token) for token in tokenizer.added_tokens_decoder.values()]
     named = [getattr(tokenizer, f"{role}_token") for role in _ROLES]
     others = [token for token in (*_BETWEEN_DOCUMENTS, *named) if token in special and token not in template]
     return others[0] if others else None
 
 
-def _template(tokenizer: "PreTrainedTokenizerBase") -> str:
+def chat_template(tokenizer: "PreTrainedTokenizerBase") -> str:
+    """Return the chat template, or "" where the tokenizer has none."""
     try:
         return str(tokenizer.get_chat_template())
     except (AttributeError, ValueError):  # the tokenizer has none, or several without a default

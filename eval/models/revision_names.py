@@ -1,13 +1,13 @@
 """Steps, tokens and words that the name of a revision states: ``step512``, ``step1000-tokens4B``, ``chck_10M``."""
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import Literal
 
-from eval.models.same_weights import shorten
+from eval.models.same_weights import group_names, shorten
 from ucurve.errors import UserError
 
 Unit = Literal["steps", "tokens", "words", "amount"]
@@ -108,8 +108,8 @@ def _unread(names: Sequence[str]) -> UserError:
 
 def _check_comparable(read: Mapping[str, _Reading]) -> None:
     """Refuse names whose steps do not lie on one axis: of two seeds, or some in steps and some in tokens."""
-    series = _grouped({name: reading.series for name, reading in read.items()})
-    units = _grouped({name: reading.unit for name, reading in read.items() if reading.place.step > 0})
+    series = group_names({name: reading.series for name, reading in read.items()})
+    units = group_names({name: reading.unit for name, reading in read.items() if reading.place.step > 0})
     for groups, differ in ((series, "differ in more than the step"), (units, "count other things")):
         if len(groups) > 1:
             others = [name for group in groups[1:] for name in group]
@@ -118,14 +118,6 @@ def _check_comparable(read: Mapping[str, _Reading]) -> None:
                 "those of a kind into a folder out= of their own (a pattern takes them, such as 'revisions=[chck_*]'), "
                 f"or give the places of some: {asked_steps(others)}"
             )
-
-
-def _grouped(values: Mapping[str, Hashable]) -> list[list[str]]:
-    """Group names by their values."""
-    groups: dict[Hashable, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return list(groups.values())
 
 
 def _read(name: str) -> _Reading | None:

@@ -9,10 +9,15 @@ _MOST = 6  # names that are written out
 
 def find_equal(weights: Mapping[Name, str]) -> list[list[Name]]:
     """Return the groups of names, of two at least, that have the same hash, in the order of the mapping."""
-    groups: dict[str, list[Name]] = {}
-    for name, sha256 in weights.items():
-        groups.setdefault(sha256, []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
+    return [group for group in group_names(weights) if len(group) > 1]
+
+
+def group_names(values: Mapping[Name, Hashable]) -> list[list[Name]]:
+    """Group names by their values."""
+    groups: dict[Hashable, list[Name]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return list(groups.values())
 
 
 def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name]]:

@@ -7,13 +7,7 @@ from glob import has_magic
 from pathlib import Path
 
 from eval.models.folder import hash_of_parts, hash_parts
-from eval.models.revision_names import (
-    Place,
-    asked_steps,
-    is_of_a_later_stage,
-    names_a_checkpoint,
-    place_revisions,
-)
+from eval.models.revision_names import Place, asked_steps, is_of_a_later_stage, names_a_checkpoint, place_revisions
 from eval.models.same_weights import shorten
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface import pretrained
@@ -159,7 +153,6 @@ def model_targets(
 
 
 def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, int]) -> list[str]:
-    """Return the names that are asked for, patterns replaced by what they match."""
     if list(revisions) == [ALL]:
         return all_revisions(model, steps)
     there = _listed(model) if any(map(has_magic, revisions)) else []
@@ -266,7 +259,6 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
 
 
 def _listed(model: str) -> list[str]:
-    """List the names of all revisions of a model."""
     local = Path(model).expanduser()
     if local.is_dir():
         return sorted(path.parent.name for path in local.glob("*/config.json"))

@@ -19,8 +19,8 @@ from eval.benchmarks.files.tables import (
     written,
 )
 from eval.benchmarks.files.workbooks import read_sheets
-from eval.pairs import parse_json, parse_json_lines
-from ucurve.errors import UserError, did_you_mean
+from eval.pairs import lacks, parse_json, parse_json_lines
+from ucurve.errors import UserError
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -47,8 +47,7 @@ class Row(NamedTuple):
     def value(self, name: str) -> object:
         """Return the value of a column that must exist."""
         if name not in self.record:
-            held = ", ".join(self.record)
-            raise UserError(f"{self.place}: no key {name!r}; the keys are {held}.{did_you_mean(name, self.record)}")
+            raise lacks(self.place, name, self.record)
         return self.record[name]
 
 

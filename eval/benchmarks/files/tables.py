@@ -44,8 +44,8 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     lines = _LINE_END.split(content)
     delimiter = form.delimiter or _find_delimiter(lines, suffix)
     quoted = _are_quoted(lines, name, delimiter, form)
-    plain = ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
-    rows = list(without_blank(_quoted_fields(lines, name, delimiter) if quoted else plain))
+    fields = _quoted_fields(lines, name, delimiter) if quoted else _plain_fields(lines, name, delimiter)
+    rows = list(without_blank(fields))
     records = name_fields(rows, form)
     headers = len(rows) - len(records)
     filled = sum(not _is_blank(line, delimiter, quoted) for line in lines)
@@ -100,11 +100,14 @@ def too_many_columns(number: int, place: str) -> UserError:
 
 
 def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
-    """Return the delimiter that is most frequent in the header, outside of quotation marks."""
     header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
     allowed = _DELIMITERS.get(suffix, ",")
     found = max(allowed, key=header.count)
     return found if header.count(found) else allowed[0]
+
+
+def _plain_fields(lines: Iterable[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
+    return ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
 
 
 def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
@@ -131,7 +134,6 @@ def _open_field(place: str) -> UserError:
 
 
 def _is_blank(line: str, delimiter: str, quoted: bool) -> bool:
-    """Tell a line without text, independent of the reader."""
     blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
     return not line or line.isspace() or all(blank.fullmatch(piece) for piece in line.split(delimiter))
 

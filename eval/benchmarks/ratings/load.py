@@ -17,7 +17,8 @@ from eval.benchmarks.files.tables import TableForm, written
 from eval.benchmarks.files.unpacking import UNPACKED
 from eval.benchmarks.ratings.section import Choices, Judgments, Raters
 from eval.benchmarks.ratings.survey import read_survey
-from ucurve.errors import UserError, did_you_mean
+from eval.pairs import lacks
+from ucurve.errors import UserError
 from ucurve.progress import say
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
 from ucurve.storage.tabular import read_number
@@ -190,9 +191,7 @@ def _text(row: Row, name: str) -> str:
 
 def _look_up(row: Row, name: str) -> object:
     if name not in row.record:
-        held = ", ".join(row.record)
-        hint = did_you_mean(name, row.record)
-        raise UserError(f"{row.place}: ratings: no column {name!r}; the columns are {held}.{hint}")
+        raise lacks(f"{row.place}: ratings", name, row.record, "column")
     return row.record[name]
 
 

@@ -86,10 +86,7 @@ def through_logits(model: PreTrainedModel, queries: Queries) -> Scores:
 
 
 def _by_parts(
-    model: PreTrainedModel,
-    queries: Queries,
-    logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-    per_row: int,
+    model: PreTrainedModel, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
 ) -> Scores:
     queries = queries.to(model.device)
     size = rows_of_logits(model, per_row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from eval.models.chat_tokens import chat_template
 from eval.scoring.prompt.questions import QUESTIONS, Letter, Questions
 from eval.scoring.text.sentences import Flags, Ids
 from eval.scoring.text.spans import describe_pair
@@ -42,7 +43,11 @@ def good_is_first(good: str, bad: str, seed: int) -> bool:
 
 def chat_prompts(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
     """Write the chats of all pairs, one for each pair and question, with the model's chat template."""
-    template = _template(tokenizer)
+    template = chat_template(tokenizer)
+    if not template:
+        raise UserError(
+            f"{tokenizer.name_or_path}: the tokenizer has no chat template; the scorer 'prompt' is for chat models"
+        )
     letters = _letter_tokens(tokenizer, "A"), _letter_tokens(tokenizer, "B")
     members = list(zip(pairs["good"], pairs["bad"], strict=True))
     good_first = [good_is_first(good, bad, seed) for good, bad in members]
@@ -55,15 +60,6 @@ def chat_prompts(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, ques
     read = [*map(str, letters), str(ANSWER_TOKENS), *questions.answer]
     hashes = _sha256([template]), _sha256([*chats, *read])
     return Prompts(pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, *hashes)
-
-
-def _template(tokenizer: "PreTrainedTokenizerBase") -> str:
-    try:
-        return str(tokenizer.get_chat_template())
-    except (AttributeError, ValueError) as error:
-        raise UserError(
-            f"{tokenizer.name_or_path}: the tokenizer has no chat template; the scorer 'prompt' is for chat models"
-        ) from error
 
 
 def _chat(tokenizer: "PreTrainedTokenizerBase", text: str) -> str:

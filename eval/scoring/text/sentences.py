@@ -107,8 +107,14 @@ def encode(
         leading_space: read every sentence with a space before it, in any language; it is not a character of the
             sentence.
     """
+    if part != "whole" and not tokenizer.is_fast:
+        raise UserError(
+            f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
+            "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
+        )
     codes, texts, spans = _distinct(pairs, part)
-    tokens, lengths, places = _tokenize(texts, tokenizer, part, bare, leading_space)
+    placed = part != "whole" or (bare and tokenizer.is_fast)
+    tokens, lengths, places = tokenize(texts, tokenizer, placed, leading_space)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
     if part != "whole":
@@ -116,7 +122,10 @@ def encode(
         scored, straddling = _scored(places, spans, starts)
     halves = codes[: len(pairs)], codes[len(pairs) :]
     sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling, leading_space)
-    _check_not_empty(pairs, sentences)
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
+    _check_scored(pairs, sentences, "the part that is asked for has no token")
     if bare:
         sentences = _without_first_tokens(sentences, places)
         _check_scored(pairs, sentences, "bos=none leaves no token to score")
@@ -138,18 +147,6 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, list[str], Ids]:
     return codes, [text for text, _, _ in numbers], np.array([span for _, *span in numbers], dtype=np.int64)
 
 
-def _tokenize(
-    texts: list[str], tokenizer: "PreTrainedTokenizerBase", part: Part, bare: bool, leading_space: bool
-) -> tuple[Ids, Ids, Ids | None]:
-    """Return the tokens of all texts, how many each text has, and where needed the characters of each token."""
-    if part != "whole" and not tokenizer.is_fast:
-        raise UserError(
-            f"{tokenizer.name_or_path}: the tokenizer does not say which characters a token stands for, so that no "
-            "part of a sentence can be scored; a tokenizer with a tokenizer.json does"
-        )
-    return tokenize(texts, tokenizer, part != "whole" or (bare and tokenizer.is_fast), leading_space)
-
-
 def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
     """Mark the tokens that overlap the spans and count the sentences with a token across a border."""
     owner = np.repeat(np.arange(len(spans)), np.diff(starts))
@@ -168,13 +165,6 @@ def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences
         rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
         spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
     return replace(sentences, scored=scored, spans=spans, _computed={})
-
-
-def _check_not_empty(pairs: pd.DataFrame, sentences: Sentences) -> None:
-    empty = np.flatnonzero(sentences.lengths == 0)
-    if len(empty):
-        raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
-    _check_scored(pairs, sentences, "the part that is asked for has no token")
 
 
 def _check_scored(pairs: pd.DataFrame, sentences: Sentences, reason: str) -> None:

@@ -36,7 +36,6 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
 
 
 def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[np.bool_], base: Ids) -> Ids:
-    """Give a token without characters one that it stands for."""
     first, end = given.T
     empty = first >= end
     behind_space = (first > 0) & ((first >= sizes) | ~solid[base + np.maximum(first - 1, 0)])
@@ -117,7 +116,6 @@ def _looked_up(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> tuple[
 def _choose_call(
     texts: list[str], tokenizer: "PreTrainedTokenizerBase"
 ) -> Callable[[list[str]], Sequence[Sequence[int]]]:
-    """Choose the function that returns the token ids of some texts."""
     if not _calls_library(tokenizer):
         return lambda some: tokenizer(some, **_BARE)["input_ids"]
     tokenizer(texts[:1], **_BARE)  # switches off truncation and padding set in its file
