@@ -100,8 +100,7 @@ def find_benchmark(name: str) -> Benchmark:
 def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[Benchmark, ...]:
     """Return the cards of names and paths, each once; a family is replaced by those of its languages that have files.
 
-    Args:
-        root: folder with one folder per benchmark; None stands for the hub, which has all languages or none.
+    On the hub, where ``root`` is None, a family has all its languages.
     """
     expanded: dict[str, Benchmark] = {}
     chosen: dict[str, Benchmark] = {}

@@ -18,13 +18,7 @@ from ucurve.huggingface.revisions import find_commit
 def read_published(
     card: Benchmark, root: Path | None, text: Container[str] = (), unpacked: int = UNPACKED
 ) -> list[Row]:
-    """Read the rows of a benchmark as published, from the hub if it has no folder.
-
-    Args:
-        root: ``benchmark_root``.
-        text: columns that stay text even if they look like numbers.
-        unpacked: most bytes that archives and compressed files may hold together.
-    """
+    """Read the rows of a benchmark as published, from the hub if it has no folder; columns in ``text`` stay text."""
     if root is not None and not root.is_dir() and card.place is None:
         raise missing_folder("benchmark_root", root)
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):

@@ -149,11 +149,8 @@ def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
 
     That is the n of a simple sample whose variance equals that of the stratified mean; the exact interval of the mean
     uses it. For the variance alone, half a right and half a wrong item are added to each stratum, so that strata at 0
-    or 1 do not have variance 0. One stratum has its own n.
-
-    Args:
-        right: credits by stratum, float64[..., strata].
-        n: pairs by stratum, of the same shape; strata without pairs do not count.
+    or 1 do not have variance 0. One stratum has its own n. Credits and pairs are float64[..., strata]; strata without
+    pairs do not count.
     """
     some = n > 0
     strata = np.maximum(some.sum(axis=-1), 1)
@@ -168,12 +165,8 @@ def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
 def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
     """Return the binomial sample behind each row's accuracy: its pairs, and for a mean the effective sample.
 
-    Args:
-        right: credits by paradigm, float64[..., paradigms].
-        n: pairs by paradigm, of the same shape.
-
-    Returns:
-        Credits and size, float64[..., rows]; their quotient is the row's accuracy where the size is not 0.
+    Credits and pairs by paradigm, float64[..., paradigms], give credits and size, float64[..., rows]; their quotient is
+    the row's accuracy where the size is not 0.
     """
     means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
     credited, size = levels.totals(right), levels.totals(n)

@@ -15,11 +15,9 @@ LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal
 def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
     """Return the percentile interval at 95 % of every row's mean, float64[rows], pairs drawn within paradigms.
 
-    Near 0 and 1 the interval of few pairs is too narrow, and without width where all pairs of a paradigm have one
-    value; the exact interval of ``accuracy.csv`` holds its level there.
-
-    Args:
-        values: float64[pairs]: credits, or the differences of two scores' credits (the paired bootstrap).
+    The values, float64[pairs], are credits, or the differences of two scores' credits (the paired bootstrap). Near 0
+    and 1 the interval of few pairs is too narrow, and without width where all pairs of a paradigm have one value; the
+    exact interval of ``accuracy.csv`` holds its level there.
     """
     drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
     low, high = _percentiles(levels.means(drawn, levels.n))
@@ -29,9 +27,8 @@ def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, se
 def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
     """Draw the pairs of every stratum again, with replacement, and sum their values: float64[samples, strata, K].
 
-    Args:
-        strata: int64[pairs], from 0 without gaps.
-        values: float64[pairs, K].
+    Values are float64[pairs, K]; strata are numbered from 0 without gaps. Pairs of a stratum with equal values are
+    drawn as one, by a multinomial, which is the same distribution.
     """
     draw = np.random.default_rng(seed)
     sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
@@ -44,11 +41,12 @@ def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, s
 def length_biases(
     levels: Levels, scores: pd.DataFrame, credit: Array, samples: int = SAMPLES, seed: int = 0
 ) -> dict[str, Array]:
-    """Return the length biases of every row with percentile intervals at 95 %.
+    """Return the length biases of every row with percentile intervals at 95 %, by the credit of every pair.
 
     Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance differences of either sign make it
     larger, in the data and in every draw, so that it is too high and its interval lies above the true value. The two
-    signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias.
+    signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias. The
+    two means take the accuracies of each split over the paradigms or phenomena that have pairs of it.
 
     Args:
         levels: the rows. The two means take the accuracies of each split over the paradigms or phenomena that have

@@ -43,11 +43,8 @@ class Levels:
     def means(self, sums: Array, n: Array) -> Array:
         """Return each row's mean, float64[..., rows]: over its pairs, or over paradigms or phenomena that have pairs.
 
-        A row without pairs is NaN.
-
-        Args:
-            sums: of a number of every pair, by paradigm, float64[..., paradigms].
-            n: pairs by paradigm, float64[paradigms] or of the shape of ``sums``.
+        ``sums``, of a number of every pair, and ``n``, the pairs, are by paradigm, float64[..., paradigms]. A row
+        without pairs is NaN.
         """
         size = self.totals(n)[..., :-2]
         pooled = _quotient(self.totals(sums)[..., :-2], size)

@@ -19,9 +19,8 @@ FEWEST_RATED = 3  # sentences; any two points correlate perfectly
 def read_ratings(path: Path) -> pd.DataFrame:
     """Read ratings and average them: every rater's are z-scored first (ZhoBLiMP, appendix A).
 
-    Args:
-        path: csv in UTF-8 with a header: the column ``sentence``, and one column of numbers for each rater, who may
-            leave sentences out.
+    The file is csv in UTF-8 with the column ``sentence`` and one of numbers for each rater, who may leave sentences
+    out.
 
     Returns:
         ``sentence``, ``rating`` (mean of the z-scores; population standard deviation) and ``raters`` (how many).
@@ -40,8 +39,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
 def average_ratings(numbers: Array) -> tuple[Array, np.ndarray]:
     """Average ratings over raters, each rater's z-scored first (ZhoBLiMP, appendix A), and count the raters.
 
-    Args:
-        numbers: float64[sentences, raters], NaN where a rater gave none; every sentence has one rating at least.
+    Ratings are float64[sentences, raters], NaN where a rater gave none; every sentence has one at least.
     """
     given = ~np.isnan(numbers)
     raters = given.sum(axis=1)

@@ -23,13 +23,7 @@ def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float)
 
     Of n tokens, floor(n K / 100) count, as in the published code of both papers, but at least the least probable token,
     where the code averages nothing. K = 100 gives the mean over all tokens, and a larger K never gives a smaller value.
-    A sentence without a scored token, or with one that is NaN, is NaN.
-
-    Args:
-        log_probabilities: float64[tokens], natural logs, all sentences one after the other.
-        starts: int64[sentences + 1], where each sentence begins.
-        scored: bool[tokens], the tokens that count.
-        percent: K, over 0 and up to 100.
+    A sentence without a scored token, or with one that is NaN, is NaN. Arrays are as in ``Sentences``.
     """
     if not 0 < percent <= 100:
         raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")

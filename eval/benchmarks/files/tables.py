@@ -35,12 +35,7 @@ class TableForm:
 
 
 def table_records(content: str, name: str, suffix: str, form: TableForm) -> list[tuple[str, Record]]:
-    """Read the rows of a table as records with their places.
-
-    Args:
-        name: of the file, for places and messages.
-        suffix: the end of its name, which says what may be between fields.
-    """
+    """Read the rows of a table as records with their places; ``suffix`` says what may be between fields."""
     lines = _LINE_END.split(content)
     delimiter = form.delimiter or _find_delimiter(lines, suffix)
     quoted = _are_quoted(lines, name, delimiter, form)

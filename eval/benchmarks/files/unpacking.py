@@ -81,12 +81,9 @@ def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
 
 
 def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the files of a zip by their names, of two files of one name the last, as unpacking would.
+    """Return the wanted files of a zip by their names, of two files of one name the last, as unpacking would.
 
     A name that is not marked as UTF-8 is read as UTF-8 too, with other bytes escaped. Symbolic links are left out.
-
-    Args:
-        wanted: tells by its name whether a file is read.
     """
     refuse_pointer(_first_bytes(path, place), place)
     try:
@@ -132,12 +129,9 @@ def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, bu
 
 
 def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the files of a tar archive, compressed or not, by their names, of two of one name the last.
+    """Return the wanted files of a tar archive, compressed or not, by their names, of two of one name the last.
 
     A hard link is the file that it links to, and symbolic links are left out.
-
-    Args:
-        wanted: tells by its name whether a file is read.
     """
     refuse_pointer(_first_bytes(path, place), place)
     held: dict[str, bytes] = {}

@@ -40,10 +40,6 @@ def load_ratings(
 
     Sentences are matched by their texts without surrounding white space; those that match nothing are logged.
 
-    Args:
-        root: folder with one folder per benchmark.
-        unpacked: most bytes that archives and compressed files may hold together.
-
     Returns:
         Ratings as ``RATING_COLUMNS``, a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
         ``z`` is the z-score among all that the person rated, in pairs or not (population standard deviation; 0 if all

@@ -105,10 +105,7 @@ def check_words(
 ) -> WordMarks:
     """Check, without loading a model, that the regions of sentences can be corrected, and return the tokenizer's marks.
 
-    Args:
-        sentences: the tokens of each one that count are its region.
-        start: id of the start token, None when sentences are read without one.
-        context: positions of the model, None without a limit.
+    The tokens of a sentence that count are its region; ``context`` is the number of the model's positions.
     """
     marks = sentences.once("word marks", lambda: word_marks(tokenizer))  # a sweep asks for every checkpoint
     spans = _spans(sentences)
@@ -147,12 +144,6 @@ def bow_corrections(
 ) -> Scores:
     """Compute what turns the log probability of each region's tokens into that of its words, float64[sentences].
 
-    Args:
-        sentences: the tokens of each one that count are its region.
-        start: id of the start token, None when sentences are read without one.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone).
-        advance: called after each batch with the number of sentences done.
-
     Raises:
         NotFiniteError: when a correction is not finite.
     """
@@ -187,10 +178,8 @@ def bow_correction(
 ) -> Scores:
     """Compute log P(E | context, region) - log P(E | context) of regions that are whole words, float64[sentences].
 
-    Args:
-        ids: the tokens of each sentence, without a start token.
-        spans: int64[sentences, 2], a region's places in its sentence's tokens, from and to.
-        start: id of the start token; without one, no region may begin its sentence.
+    ``spans``, int64[sentences, 2], are a region's places in its sentence's tokens, from and to. Without a start token,
+    no region may begin its sentence.
     """
     assert start is not None or (spans[:, 0] > 0).all()
     prefix = [] if start is None else [start]

@@ -22,13 +22,7 @@ from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Se
 def token_log_probabilities(
     model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
-    """Score every token of every sentence, with dropout switched off.
-
-    Args:
-        sentences: at least one token each; two without a start token.
-        start: id of the start token, or None to read sentences without one.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
-        advance: called after each batch with the number of sentences done.
+    """Score every token of every sentence, with dropout switched off; the size of batches changes no decision.
 
     Returns:
         float64[tokens], natural log probabilities, aligned with ``sentences.tokens``; NaN for the first token of a

@@ -185,11 +185,8 @@ class _Attention:
     """Attention of one batch of trees; the caller writes queries, keys and values to ``read``, [nodes, 3D].
 
     Nodes are cut into tiles. What a tile's nodes attend to is in the tile or among the ancestors of its first node,
-    because a node follows its ancestors at once or after what is below them.
-
-    Args:
-        heads: how many there are, and the size of one.
-        frequencies: float32[rotated / 2], of the rotary embedding.
+    because a node follows its ancestors at once or after what is below them. ``heads`` are their number and size,
+    ``frequencies``, float32[rotated / 2], those of the rotary embedding.
     """
 
     def __init__(self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor) -> None:
@@ -226,12 +223,7 @@ class _Attention:
         return taken.permute(1, 2, 0, 3).reshape(tiles * length, -1)[: self._nodes]
 
     def _weights(self, queries: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return attention before it is normalized, float32[H, tiles, Q, K], and its sums, float32[H, tiles, Q, 1].
-
-        Args:
-            queries: float32[tiles, Q, H, size].
-            keys: float32[tiles, K, H, size].
-        """
+        """Return attention before it is normalized, float32[H, tiles, Q, K], and its sums, float32[H, tiles, Q, 1]."""
         weights = self._workspace.buffer("weights", self._heads, *self._seen.shape)
 
         def multiply() -> torch.Tensor:

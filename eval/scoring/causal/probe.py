@@ -31,11 +31,7 @@ def supports_prefix_sharing(
 ) -> bool:
     """Say whether a causal model may be given trees instead of sentences; a reason why not is logged once.
 
-    Args:
-        layer: its output layer; None where its logits are not those of a linear layer alone.
-        longest: tokens of the longest sentence, its start token included.
-        block: most contexts of a tree.
-        batch_tokens: most tokens of one forward pass, unless a single sentence has more.
+    ``longest`` is the length of the longest sentence with its start token, ``block`` the most contexts of a tree.
     """
     reason = _fault(model, layer, max(longest, 2), block, batch_tokens)
     if reason is not None and type(model) not in _named:

@@ -34,11 +34,8 @@ def token_log_probabilities(
 ) -> Scores:
     """Score every token that counts, float64[tokens] natural logs with NaN for the others, with dropout switched off.
 
-    Args:
-        sentences: at least one token each; those not ``scored`` are read and never masked for their own sake.
-        words: int64[tokens] of ``number_words`` for within-word left-to-right scores, None for the original ones.
-        batch_tokens: most tokens of one forward pass (a longer sentence goes alone); changes no decision.
-        advance: called after each batch with the number of sentences done.
+    Tokens that are not ``scored`` are read and never masked for their own sake. With ``words`` of ``number_words``,
+    int64[tokens], the scores are within-word left-to-right. The size of batches changes no decision.
 
     Raises:
         NotFiniteError: when a log probability is not finite.

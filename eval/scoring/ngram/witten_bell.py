@@ -24,11 +24,6 @@ def log_probabilities(
     after h: p(w | h) = (c(h w) + N1+(h, .) p(w | h')) / (c(h) + N1+(h, .)), and p(w | h') where h was never seen. The
     probabilities of order 1 are those of ``log_unigrams``. Over the tokens that are not excluded, they sum to 1 after
     every context.
-
-    Args:
-        tokens: int64[tokens], what ``ngrams`` was made of.
-        excluded: ids that no sentence is made of.
-        add_k: what is added to every count of a single token.
     """
     probabilities = np.exp(log_unigrams(counts.unigrams, excluded, add_k))[tokens]
     for level in range(order - 1):

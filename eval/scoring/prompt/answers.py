@@ -68,10 +68,6 @@ def ask_pairs(
 
     Chats of equal length go together, so that nothing is padded; no chat sees another one.
 
-    Args:
-        batch_tokens: most tokens of the chats of one forward pass (a longer chat goes alone).
-        advance: called after each batch with the number of chats done, two for each pair in all.
-
     Raises:
         RunError: when a probability is not finite, naming the pair.
     """

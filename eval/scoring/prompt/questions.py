@@ -90,9 +90,6 @@ def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:
     The rule: signs and white space may precede the letter, and so may a word that announces it with a colon, any number
     of times. The letter is A or B, small or capital, full-width or a Cyrillic one of the same shape. The end, a sign or
     a new line comes after it, no word; and not, signs apart, the other letter read in the same way ("A/B").
-
-    Args:
-        announced: the words that may precede a colon.
     """
     text = unicodedata.normalize("NFKC", answer)
     words = "|".join(re.escape(unicodedata.normalize("NFKC", word)) for word in announced)

@@ -20,11 +20,9 @@ WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write 
 def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     """Find the characters of each token in its text, without the white space around them, int64[tokens, 2].
 
-    A token of white space alone keeps it. A token without characters has the white space before it, and at the
-    beginning of a text, where it marks a beginning, the first character.
-
-    Args:
-        offsets: for each text, none of them empty, and token: first character and end, as the tokenizer gives them.
+    ``offsets`` are first character and end of each token as the tokenizer gives them; no text is empty. A token of
+    white space alone keeps it. A token without characters has the white space before it, and at the beginning of a
+    text, where it marks a beginning, the first character.
     """
     owner = np.repeat(np.arange(len(texts)), [len(row) for row in offsets])
     sizes = np.array([len(text) for text in texts], dtype=np.int64)

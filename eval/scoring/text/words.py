@@ -43,14 +43,10 @@ def delimits_words(texts: Sequence[str]) -> bool:
 
 
 def number_words(texts: Sequence[str], starts: Ids, places: Ids) -> Words:
-    """Find the word in which each token begins; each text has a word.
+    """Find the word in which each token begins, given where the tokens of each text start and their characters.
 
     White space before a word belongs to that word, white space at the end of a text to the last one. A token that spans
-    two words counts to the first.
-
-    Args:
-        starts: int64[texts + 1], where the tokens of each text begin.
-        places: int64[tokens, 2], the characters of each token in its text (``eval.scoring.text.tokenize.tokenize``).
+    two words counts to the first. Each text has a word.
     """
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
     base = np.cumsum(sizes) - sizes
