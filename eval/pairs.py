@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ucurve.errors import UserError, did_you_mean
@@ -236,14 +235,11 @@ def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first
         raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")
     places, kept = pd.Series(np.arange(len(pairs))), []
     for (phenomenon, paradigm), rows in places.groupby([pairs[name].to_numpy() for name in ("phenomenon", "paradigm")]):
-        order = np.arange(len(rows)) if first else _draw_order(f"{seed}/{phenomenon}/{paradigm}", len(rows))
+        digest = hashlib.sha256(f"{seed}/{phenomenon}/{paradigm}".encode()).digest()
+        drawn = np.random.default_rng(int.from_bytes(digest)).permutation(len(rows))
+        order = np.arange(len(rows)) if first else drawn
         kept.append(rows.to_numpy()[order[:per_paradigm]])
     return pairs.iloc[np.sort(np.concatenate(kept))].reset_index(drop=True)
-
-
-def _draw_order(seed: str, count: int) -> npt.NDArray[np.int64]:
-    digest = hashlib.sha256(seed.encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest)).permutation(count)
 
 
 def identical(pairs: pd.DataFrame) -> "pd.Series[bool]":

@@ -86,7 +86,10 @@ def read_scored_pairs(run: Path, step: int, form: Form) -> dict[str, pd.DataFram
             problems.append(str(error))
     if problems:
         lines = "\n  ".join(problems)
-        raise UserError(f"run={run} lacks what the {form.title} takes:\n  {lines}\n{_advice(run, step, form)}")
+        names = ",".join(task.benchmark for task in form.tasks.values())
+        what = f"run={run} 'steps=[{step}]'" if (run / CHECKPOINTS).is_dir() else f"model=MODEL out={run}"
+        command = f"python score.py {what} preset={form.preset} 'benchmarks=[{names}]'"
+        raise UserError(f"run={run} lacks what the {form.title} takes:\n  {lines}\nthis scores them: {command}")
     return {name: scores.pairs() for name, scores in stored.items()}
 
 
@@ -130,9 +133,3 @@ def _what_is_there(run: Path, benchmark: str, scorers: tuple[str, ...]) -> str:
     if parts:
         return f"only a part of it is scored ({', '.join(parts)}), and all its pairs count"
     return f"not scored by {' or '.join(dict.fromkeys(scorers))}"
-
-
-def _advice(run: Path, step: int, form: Form) -> str:
-    names = ",".join(task.benchmark for task in form.tasks.values())
-    what = f"run={run} 'steps=[{step}]'" if (run / CHECKPOINTS).is_dir() else f"model=MODEL out={run}"
-    return f"this scores them: python score.py {what} preset={form.preset} 'benchmarks=[{names}]'"

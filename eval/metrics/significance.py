@@ -1,8 +1,7 @@
 """Uncertainty of accuracies: bootstrap intervals, tests against chance and between two scores, and certainty.
 
-An accuracy is compared with chance by the exact binomial test, two scores of the same pairs by McNemar's exact test,
-and any mean of credits has a bootstrap interval: pairs are drawn again within their paradigm, and the accuracy of the
-row is computed from the draw by the estimator of the row itself, over pairs, paradigms or phenomena.
+For the bootstrap, pairs are drawn again within their paradigm, and the accuracy of a row is computed from the draw by
+the estimator of the row itself, over pairs, paradigms or phenomena.
 """
 
 from collections.abc import Sequence

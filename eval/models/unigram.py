@@ -1,6 +1,5 @@
 """Unigram log probabilities of tokens, from the counts of the training tokens or from a published table."""
 
-import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
@@ -117,17 +116,11 @@ def read_table(path: Path) -> dict[int, float]:
         table = read_json_object(path, "an object from token id to probability")
     except UserError as error:
         raise UserError(f"unigrams: {error}") from error
-    return {_token_id(path, key): _probability(path, key, value) for key, value in table.items()}
-
-
-def _token_id(path: Path, key: str) -> int:
-    if not (key.isascii() and key.isdigit()) or str(int(key)) != key:
-        raise UserError(f"unigrams: {path}: the key {key!r} is not a token id; ids are whole numbers from 0")
-    return int(key)
-
-
-def _probability(path: Path, key: str, value: object) -> float:
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if not 0 <= number <= 1:
-        raise UserError(f"unigrams: {path}: token {key} has {value!r}; a probability from 0 to 1 is expected")
-    return float(number)
+    probabilities: dict[int, float] = {}
+    for key, value in table.items():
+        if not (key.isascii() and key.isdigit()) or str(int(key)) != key:
+            raise UserError(f"unigrams: {path}: the key {key!r} is not a token id; ids are whole numbers from 0")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise UserError(f"unigrams: {path}: token {key} has {value!r}; a probability from 0 to 1 is expected")
+        probabilities[int(key)] = float(value)
+    return probabilities

@@ -90,7 +90,7 @@ def own_batches(batches: Sequence[Batch]) -> Sequence[Batch]:
 def agreed(value: bool) -> bool:
     """Tell whether all processes that share a score give True; all call this at the same point."""
     share = _current.get()
-    return value if share is None else share.agree(value)
+    return value if share is None else all(share.gather(value))
 
 
 def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -101,41 +101,37 @@ def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         BaseException: what another process raised.
     """
     share = _current.get()
-    return scores if share is None else share.merge(scores)
+    if share is None:
+        return scores
+    merged = scores.copy()
+    share.given = True
+    for part in share.gather(scores):
+        missing = np.isnan(merged)
+        merged[missing] = part[missing]
+    return merged
 
 
 class _Share:
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
-        self._given = False
-
-    def merge(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        merged = scores.copy()
-        self._given = True
-        for part in self._gather(scores):
-            missing = np.isnan(merged)
-            merged[missing] = part[missing]
-        return merged
-
-    def agree(self, value: bool) -> bool:
-        return all(self._gather(value))
+        self.given = False  # whether the other processes have the numbers or an error of this one
 
     def fail(self, error: BaseException | None) -> None:
         """Tell the others of an error, None for full memory, unless this process has given its numbers already."""
-        if not self._given:
-            self._given = True
+        if not self.given:
+            self.given = True
             self.crew.gather(None, error)
 
-    def _gather(self, value: Value) -> list[Value]:
+    def gather(self, value: Value) -> list[Value]:
         import torch
 
         try:
             parts = self.crew.gather(value)
         except BaseException:
-            self._given = True  # the others know that this process ends
+            self.given = True  # the others know that this process ends
             raise
         if any(part is None for part in parts):
-            self._given = True
+            self.given = True
             raise torch.OutOfMemoryError("the memory of another process is full")
         return parts
 

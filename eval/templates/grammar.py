@@ -107,17 +107,15 @@ def _sources(template: Template) -> list[int | None]:
     A slot that reads as in the good list keeps its words; another one takes those of the first good slot that reads the
     same. Only a copy of a word that is drawn again (``expression``) changes with it.
     """
-    same = [_source(position, slot, template.good) for position, slot in enumerate(template.bad)]
+    good = template.good
+    same = [
+        position if good[position] == slot else good.index(slot) if slot in good else None
+        for position, slot in enumerate(template.bad)
+    ]
     return [
         None if source is None or _copies_new(slot, same) else source
         for slot, source in zip(template.bad, same, strict=True)
     ]
-
-
-def _source(position: int, slot: Slot, good: tuple[Slot, ...]) -> int | None:
-    if good[position] == slot:
-        return position
-    return good.index(slot) if slot in good else None
 
 
 def _copies_new(slot: Slot, sources: Sequence[int | None]) -> bool:

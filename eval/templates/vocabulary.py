@@ -135,10 +135,9 @@ def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]
     cells = line.split("\t")
     if len(cells) > len(names):
         raise UserError(f"{where}: {len(cells)} cells, but the first line names {len(names)} columns")
-    return {name: _cell_values(name, cell.strip()) for name, cell in zip(names, cells, strict=False) if cell.strip()}
-
-
-def _cell_values(name: str, cell: str) -> tuple[str, ...]:
-    if name == SURFACE:
-        return (cell,)
-    return tuple(dict.fromkeys(value.strip() for value in cell.split("/") if value.strip()))
+    entry: dict[str, tuple[str, ...]] = {}
+    for name, cell in zip(names, cells, strict=False):
+        values = [cell.strip()] if name == SURFACE else [value.strip() for value in cell.split("/") if value.strip()]
+        if cell.strip():
+            entry[name] = tuple(dict.fromkeys(values))
+    return entry

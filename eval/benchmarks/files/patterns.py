@@ -44,9 +44,13 @@ def matching_files(folder: Path, pattern: str) -> list[Path]:
     if Path(pattern).is_absolute() or not _MAGIC.search(pattern):
         path = folder / pattern
         return list(_inside(path)) if path.is_dir() else [path] * (path.is_file() and form_of(path) is not None)
-    found = sorted(folder.glob(re.sub(r"(\*\*/)+", "**/", pattern)))
-    paths = [path for path in found if _is_meant(path.relative_to(folder), pattern)]
-    return list(dict.fromkeys(file for path in paths for file in _files(path)))
+    named = [part for part in PurePosixPath(pattern).parts if part.startswith(".")]  # hidden files that are meant
+    files: list[Path] = []
+    for path in sorted(folder.glob(re.sub(r"(\*\*/)+", "**/", pattern))):
+        hidden = filter(is_hidden, path.relative_to(folder).parts)
+        if all(any(fnmatchcase(part, one) for one in named) for part in hidden):
+            files += _files(path)
+    return list(dict.fromkeys(files))
 
 
 def refuse_outside(files: Sequence[Path], folders: Sequence[Path], card: Path) -> None:
@@ -60,12 +64,6 @@ def refuse_outside(files: Sequence[Path], folders: Sequence[Path], card: Path) -
                 "own folder only; copy the file there, or, if the link is yours, give benchmark_root=DIR with the "
                 "folder that it leads to"
             )
-
-
-def _is_meant(path: Path, pattern: str) -> bool:
-    """Tell whether the pattern that found a path names all its hidden folders and files."""
-    dotted = [part for part in PurePosixPath(pattern).parts if part.startswith(".")]
-    return all(any(fnmatchcase(part, one) for one in dotted) for part in path.parts if is_hidden(part))
 
 
 def _files(path: Path) -> Iterator[Path]:

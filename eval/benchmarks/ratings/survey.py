@@ -45,14 +45,11 @@ def _read_answers(
     sentences = [next(waiting[name]) for name in groups]
     for number, row in enumerate(sheet[2:], start=3):
         for sentence, value in zip(sentences, row, strict=False):
-            if value is not None:
-                yield sentence, f"{path.stem} {number}", _number(value, f"{path}:{number}")
-
-
-def _number(value: object, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise UserError(f"{place}: {value!r} is no rating; a number is expected, or nothing")
-    return float(value)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise UserError(f"{path}:{number}: {value!r} is no rating; a number is expected, or nothing")
+            yield sentence, f"{path.stem} {number}", float(value)
 
 
 def _sheets(path: Path) -> list[Sheet]:

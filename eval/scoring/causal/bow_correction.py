@@ -122,7 +122,13 @@ def check_words(
     if start is None and (spans[:, 0] == 0).any():
         text = sentences.texts[int(spans[:, 0].argmin())]
         raise UserError(f"the first word of {text!r} has no probability without a start token; bos=auto gives it one")
-    _check_positions(sentences, spans[:, 1] + (start is not None), context)
+    needed = spans[:, 1] + (start is not None)
+    if context is not None and needed.max() > context:
+        text = sentences.texts[int(needed.argmax())]
+        raise UserError(
+            f"{text!r}: the correction for the ends of words reads {needed.max()} tokens, but the model's context "
+            f"holds {context}"
+        )
     return marks
 
 
@@ -155,15 +161,6 @@ def bow_corrections(
     if len(wrong):
         raise NotFiniteError(int(wrong[0]))
     return corrections
-
-
-def _check_positions(sentences: Sentences, needed: Ids, context: int | None) -> None:
-    if context is not None and needed.max() > context:
-        text = sentences.texts[int(needed.argmax())]
-        raise UserError(
-            f"{text!r}: the correction for the ends of words reads {needed.max()} tokens, but the model's context "
-            f"holds {context}"
-        )
 
 
 @evaluating

@@ -169,7 +169,9 @@ class ForestScorer:
         forest = self._forest
         starts, sizes = forest.blocks[blocks], np.diff(forest.blocks)[blocks]
         contexts = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
-        sentences, owner = self._sentences(starts, starts + sizes)
+        low, high = np.searchsorted(self._lasts, starts), np.searchsorted(self._lasts, starts + sizes)
+        sentences = np.concatenate([self._by_last[left:right] for left, right in zip(low, high, strict=True)])
+        owner = np.repeat(np.arange(len(starts)), high - low)  # the block that each of these sentences ends in
         shift = np.cumsum(sizes) - sizes - starts  # from a context to its place in this batch
         parents = forest.parents[contexts] + np.repeat(shift, sizes)
         last = forest.last[sentences] + shift[owner]
@@ -180,12 +182,6 @@ class ForestScorer:
         scores = self._layer.log_probabilities(hidden, after, targets)
         steps[contexts], steps[len(forest.tokens) + sentences] = np.split(scores, [len(contexts)])
         return len(sentences)
-
-    def _sentences(self, starts: Ids, ends: Ids) -> tuple[Ids, Ids]:
-        """Return the sentences that end in some blocks, and which of the blocks each one's is."""
-        low, high = np.searchsorted(self._lasts, starts), np.searchsorted(self._lasts, ends)
-        parts = [self._by_last[left:right] for left, right in zip(low, high, strict=True)]
-        return np.concatenate(parts), np.repeat(np.arange(len(starts)), high - low)
 
 
 def tree_body(model: PreTrainedModel, tokens: Ids) -> Callable[[Trees], torch.Tensor]:

@@ -40,15 +40,12 @@ class NgramCounts:
         width, tokens = sequences.shape[1], sequences.ravel()
         ends, numbers = np.arange(len(tokens)), self._inventory.unigrams[tokens]
         for level in range(len(ORDERS) - 1):
-            ends, numbers = self._contexts(level, ends, numbers, width)
-            ends, numbers = self._extend(level, ends + 1, numbers, tokens[ends + 1])
-
-    def _contexts(self, level: int, ends: Ids, numbers: Ids, width: int) -> tuple[Ids, Ids]:
-        """Keep those n-grams that are contexts in a sentence and before another token of their sequence."""
-        alive = (numbers >= 0) & (ends % width != width - 1)
-        ends, numbers = ends[alive], numbers[alive]
-        alive = self._inventory.continued[level][numbers]
-        return ends[alive], numbers[alive]
+            # N-grams that are contexts in a sentence and before another token of their sequence.
+            alive = (numbers >= 0) & (ends % width != width - 1)
+            ends, numbers = ends[alive], numbers[alive]
+            alive = self._inventory.continued[level][numbers]
+            ends, numbers = ends[alive] + 1, numbers[alive]
+            ends, numbers = self._extend(level, ends, numbers, tokens[ends])
 
     def _extend(self, level: int, ends: Ids, contexts: Ids, tokens: Ids) -> tuple[Ids, Ids]:
         """Count the tokens after contexts and return where which n-grams of the next order end."""

@@ -57,7 +57,11 @@ def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary:
         keys.append(found)
         sizes.append(len(found))
     continued.append(np.zeros(sizes[-1], dtype=bool))
-    standing = {one: _standing(grams, place) for one, place in zip(distinct, places, strict=True)}
+    standing = {}
+    for one, place in zip(distinct, places, strict=True):
+        numbers_here = tuple(gram[place].astype(np.int32) for gram in grams)
+        contexts = (np.where(gram[place] < 0, -1, shorter[place - 1]) for shorter, gram in pairwise(grams))
+        standing[one] = SentenceNgrams(numbers_here, tuple(context.astype(np.int32) for context in contexts))
     return Inventory(vocabulary, unigrams, tuple(keys), tuple(continued), standing)
 
 
@@ -80,11 +84,3 @@ def _join(sentences: Sequence[Sentences], start: int | None) -> tuple[Ids, Ids, 
         tokens[place] = one.tokens
         depths[place] = np.arange(len(one.tokens)) - one.starts[one.owner] + begun
     return tokens, depths, places
-
-
-def _standing(grams: Sequence[Ids], place: Ids) -> SentenceNgrams:
-    numbers = tuple(gram[place].astype(np.int32) for gram in grams)
-    contexts = tuple(
-        np.where(gram[place] < 0, -1, shorter[place - 1]).astype(np.int32) for shorter, gram in pairwise(grams)
-    )
-    return SentenceNgrams(numbers, contexts)

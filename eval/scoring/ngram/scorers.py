@@ -1,7 +1,6 @@
 """The scorers ``ngram-1`` to ``ngram-5``: models of the tokens that a run had seen at a checkpoint."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
@@ -16,7 +15,6 @@ from eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.run_folder import TOKENIZER
-from ucurve.token_stream.order import Batches
 from ucurve.token_stream.run import RunTokens
 
 
@@ -34,7 +32,12 @@ class Ngram(TokenScorer):
                 f"{info.target.folder}: the scorer {self.name!r} counts the training tokens of a run, in the order in "
                 "which it saw them; it goes with run=RUN, not with model="
             )
-        _check_tokenizer(info, run)
+        of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), info.target.tokenizer_sha256()
+        if of_run != of_checkpoint:  # then token ids may not be those of the training tokens
+            raise UserError(
+                f"{info.target.folder}: its tokenizer, {of_checkpoint[:16]}, is not the one that the training tokens "
+                f"are made with, {of_run[:16]} in {run / TOKENIZER}; n-grams can be counted with that one alone"
+            )
         self.training = RunTokens.of(run)
         super().__init__(info, pairs, settings, encode)
 
@@ -61,20 +64,18 @@ class Ngram(TokenScorer):
         """Count n-grams up to the step, continuing from an earlier step of the same training tokens."""
 
         def list_all() -> SeenNgrams:
-            return SeenNgrams(self._batches(), sentences, self.start.id, self.info.vocabulary, self.info.special)
+            store = self.training.find_stream()
+            if store is None:
+                raise UserError(
+                    f"scorer=ngram: {self.training.run}: its token stream is not in {self.training.cache} or damaged\n"
+                    f"  python -m train.batches run={self.training.run} from=0 to=1 builds it again from the corpus; "
+                    "add data_path=PATH where the corpus lies elsewhere now"
+                )
+            batches = self.training.batches(store)
+            return SeenNgrams(batches, sentences, self.start.id, self.info.vocabulary, self.info.special)
 
         key = (*self.training.key().values(), self.start.id, frozenset(sentences))
         return workspace.get(self.loads, key, list_all).up_to(self.info.target.step)
-
-    def _batches(self) -> Batches:
-        store = self.training.find_stream()
-        if store is None:
-            raise UserError(
-                f"scorer=ngram: {self.training.run}: its token stream is not in {self.training.cache} or damaged\n"
-                f"  python -m train.batches run={self.training.run} from=0 to=1 builds it again from the corpus; add "
-                "data_path=PATH where the corpus lies elsewhere now"
-            )
-        return self.training.batches(store)
 
     def token_log_probabilities(self, model: SeenNgrams, batch_tokens: int, advance: Advance | None) -> Scores:  # noqa: ARG002
         """Score every token given the tokens before it."""
@@ -82,16 +83,6 @@ class Ngram(TokenScorer):
         if advance is not None:
             advance(self.size)
         return scores
-
-
-def _check_tokenizer(info: ModelInfo, run: Path) -> None:
-    """Refuse a checkpoint whose token ids may not be those of the training tokens."""
-    of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), info.target.tokenizer_sha256()
-    if of_run != of_checkpoint:
-        raise UserError(
-            f"{info.target.folder}: its tokenizer, {of_checkpoint[:16]}, is not the one that the training tokens are "
-            f"made with, {of_run[:16]} in {run / TOKENIZER}; n-grams can be counted with that one alone"
-        )
 
 
 def _of_order(number: int) -> type[Ngram]:
