@@ -214,7 +214,7 @@ def parse_linking(name: str) -> Linking:
     family = FAMILIES.get(base)
     if family is None:
         raise unknown_name("linking function", base, FAMILIES)
-    values = _numbers(name, given, family)
+    values = _parse_parameters(name, given, family)
     bound = {**family.defaults, **dict(zip(family.defaults, values, strict=False))}
     function = partial(family.function, **bound)
     parameters = [] if bound == dict(family.defaults) else [repr(value).removesuffix(".0") for value in values]
@@ -233,7 +233,7 @@ def linking_name(base: str, parameters: Iterable[float]) -> str:
     return parse_linking(":".join([base, *map(repr, map(float, parameters))])).name
 
 
-def _numbers(name: str, given: list[str], family: Family) -> list[float]:
+def _parse_parameters(name: str, given: list[str], family: Family) -> list[float]:
     allowed = ":".join(family.defaults) or "no parameter"
     try:
         values = [float(text) for text in given]

@@ -13,7 +13,7 @@ from eval.benchmarks.columns import BAD, GOOD, Columns
 from eval.benchmarks.expressions import Expression
 from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
 from eval.benchmarks.files.tables import Quotes
-from eval.benchmarks.layouts import Either, Sentences
+from eval.benchmarks.layouts import Either, SentenceRows
 from eval.benchmarks.ratings.section import Ratings
 from eval.benchmarks.rows import find_rows
 from eval.linking import parse_linking
@@ -97,7 +97,7 @@ class Card:
     # Matches a field of a row of data, so that a first row without a match is a header.
     header_unless: Expression | None = None
     rows: str | None = None  # `MODULE:FUNCTION` of this package, for files that no other key describes
-    sentences: Sentences | None = None  # how a row for each sentence becomes pairs
+    sentences: SentenceRows | None = None  # how a row for each sentence becomes pairs
     either: Either | None = None  # how two sentences and a label become a pair
     each: tuple[Columns, ...] = ()  # column maps, one for each pair that a row holds
     columns: Columns = field(default_factory=dict)  # the column map (`columns.py`)

@@ -21,7 +21,7 @@ class LastMatching:
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
-class Sentences:
+class SentenceRows:
     """A row for each sentence."""
 
     sentence: str | LastMatching  # the column of the sentence
@@ -44,7 +44,7 @@ class Either:
     b_good: Texts = ("1",)
 
 
-def pair_sentences(rows: list[Row], layout: Sentences) -> list[Row]:
+def pair_sentences(rows: list[Row], layout: SentenceRows) -> list[Row]:
     """Make pairs of rows for each sentence; an item with several ungrammatical ones gives a set of pairs, one for each.
 
     The sentences of a pair are in one file. A column in which the members differ becomes ``<name>_good`` and
@@ -55,7 +55,7 @@ def pair_sentences(rows: list[Row], layout: Sentences) -> list[Row]:
     return [pair for number, group in enumerate(groups) for pair in _pairs(group, layout, str(number))]
 
 
-def _groups(rows: list[Row], layout: Sentences) -> Iterator[list[tuple[Row, bool]]]:
+def _groups(rows: list[Row], layout: SentenceRows) -> Iterator[list[tuple[Row, bool]]]:
     """Yield the sentences of each item of a file, with whether each is grammatical."""
     if layout.item is not None:
         by_item: dict[str, list[tuple[Row, bool]]] = {}
@@ -77,7 +77,7 @@ def _groups(rows: list[Row], layout: Sentences) -> Iterator[list[tuple[Row, bool
         yield from [group] if group else []
 
 
-def _is_good(row: Row, layout: Sentences) -> bool:
+def _is_good(row: Row, layout: SentenceRows) -> bool:
     assert layout.grammatical is not None
     return _label(row, layout.grammatical, (*layout.good, *layout.bad)) in layout.good
 
@@ -89,7 +89,7 @@ def _label(row: Row, column: str, allowed: tuple[str, ...]) -> str:
     return label
 
 
-def _pairs(group: list[tuple[Row, bool]], layout: Sentences, name: str) -> Iterator[Row]:
+def _pairs(group: list[tuple[Row, bool]], layout: SentenceRows, name: str) -> Iterator[Row]:
     good = [row for row, is_good in group if is_good]
     bad = [row for row, is_good in group if not is_good]
     if len(good) > 1 and bad:
@@ -102,7 +102,7 @@ def _pairs(group: list[tuple[Row, bool]], layout: Sentences, name: str) -> Itera
         yield good[0]._replace(record=_joined(good[0], row, layout), set=of)
 
 
-def _joined(good: Row, bad: Row, layout: Sentences) -> Record:
+def _joined(good: Row, bad: Row, layout: SentenceRows) -> Record:
     names = [_sentence_column(row, layout.sentence) for row in (good, bad)]
     label = good.record.get(layout.differ) if layout.differ is not None else None
     if label is not None and bad.record.get(str(layout.differ)) == label:

@@ -76,11 +76,11 @@ def _read(path: Path) -> tuple[list[int], list[str], Array]:
     for line, row in rows:
         if not row[SENTENCE].strip():
             raise UserError(f"{path}:{line}: {SENTENCE!r} is empty")
-    numbers = [[_number(row[rater], rater, f"{path}:{line}") for rater in raters] for line, row in rows]
+    numbers = [[_parse_rating(row[rater], rater, f"{path}:{line}") for rater in raters] for line, row in rows]
     return [line for line, _ in rows], [row[SENTENCE] for _, row in rows], np.array(numbers, dtype=np.float64)
 
 
-def _number(text: str, rater: str, place: str) -> float:
+def _parse_rating(text: str, rater: str, place: str) -> float:
     if not text.strip():
         return math.nan
     number = read_number(text)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from eval.models.folder import Kind
 from eval.scoring.base import Scorer
-from eval.scoring.causal.scorers import Conditional, MinK, Region, Sentence
+from eval.scoring.causal.scorers import Conditional, MinK, Region, WholeSentence
 from eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, PseudoMinK, WithinWords
 from eval.scoring.ngram.scorers import NGRAMS
 from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
 
 _ALL: tuple[type[Scorer], ...] = (
-    Sentence, Conditional, Region, MinK,
+    WholeSentence, Conditional, Region, MinK,
     PseudoLogLikelihood, WithinWords, ConditionalWithinWords, PseudoMinK,
     Prompt, *NGRAMS,
 )  # fmt: skip

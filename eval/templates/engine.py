@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 from eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
 from eval.templates.pair import DrawFailed, Pair, Reason
 from eval.templates.rules import Direct, Relation
-from eval.templates.vocabulary import Words
+from eval.templates.vocabulary import WordSet
 
 MAX_DEPTH: Final = 12
 """Phrases nested deeper than this fail the draw."""
@@ -115,7 +115,7 @@ class _Narrowed:
     """The words that slots may still hold, narrowed by one relation after another."""
 
     def __init__(self, chosen: Sequence[Choice | Filled], rng: random.Random) -> None:
-        self.words: dict[int, Words] = {}
+        self.words: dict[int, WordSet] = {}
         self._chosen = chosen
         self._rng = rng
 
@@ -130,7 +130,7 @@ class _Narrowed:
             else:
                 self.words[position], self.words[other] = self._differ(here, there, name, self._pool(other).words)
 
-    def _differ(self, here: Words, there: Words, name: str, domain: Words) -> tuple[Words, Words]:
+    def _differ(self, here: WordSet, there: WordSet, name: str, domain: WordSet) -> tuple[WordSet, WordSet]:
         """Fix the other slot's word, and require a value here that it lacks but other words of that slot have."""
         vocabulary = there.vocabulary
         row = self._draw(there.apart(name).rows)
@@ -138,7 +138,7 @@ class _Narrowed:
         value = self._draw(different.shared(domain, name))
         return different.by(name)[value], vocabulary.words([row])
 
-    def _open(self, position: int) -> Words:
+    def _open(self, position: int) -> WordSet:
         words = self.words.get(position) or _words(self._chosen[position], self._pool(position))
         if not words.rows:
             raise DrawFailed(Reason.NO_SAMPLE)
@@ -157,13 +157,13 @@ class _Narrowed:
         return _pick(options, self._rng)
 
 
-def _words(choice: Choice | Filled, pool: Pool) -> Words:
+def _words(choice: Choice | Filled, pool: Pool) -> WordSet:
     if isinstance(choice, Filled) and choice.row is not None:
         return pool.words.vocabulary.words([choice.row])
     return pool.words
 
 
-def _fill_slot(choice: Choice | Filled, words: Words | None, rng: random.Random, size: _Size, depth: int) -> Filled:
+def _fill_slot(choice: Choice | Filled, words: WordSet | None, rng: random.Random, size: _Size, depth: int) -> Filled:
     if isinstance(choice, Pool):
         words = words or choice.words
         if not words.rows:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from eval.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
 from eval.templates.template import Expansion, Phrases, Template
-from eval.templates.vocabulary import SURFACE, Vocabulary, Words
+from eval.templates.vocabulary import SURFACE, Vocabulary, WordSet
 from ucurve.errors import UserError, unknown_name
 
 
@@ -16,7 +16,7 @@ class Pool:
     ``copies`` marks a slot that speaks of the word itself (``expression``); it may repeat a word of the sentence.
     """
 
-    words: Words
+    words: WordSet
     relations: tuple[Relation, ...]
     copies: bool
 

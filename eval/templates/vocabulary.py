@@ -13,20 +13,20 @@ Filters = tuple[tuple[str, tuple[str, ...]], ...]
 """Conditions on one word, all of which must hold: property, and the values of which the word has one."""
 
 
-class Words:
+class WordSet:
     """A set of vocabulary rows, with its parts by the value of a property."""
 
     def __init__(self, vocabulary: "Vocabulary", rows: tuple[int, ...]) -> None:
         self.vocabulary = vocabulary
         self.rows = rows
-        self._parts: dict[str, dict[str, Words]] = {}
+        self._parts: dict[str, dict[str, WordSet]] = {}
         self._shared: dict[tuple[int, str], tuple[str, ...]] = {}
-        self._apart: dict[tuple[str, tuple[str, ...]], Words] = {}
+        self._apart: dict[tuple[str, tuple[str, ...]], WordSet] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def by(self, name: str) -> Mapping[str, "Words"]:
+    def by(self, name: str) -> Mapping[str, "WordSet"]:
         """Return the rows that have each value of a property; a row with several values is in several parts."""
         if name not in self._parts:
             parts: dict[str, list[int]] = {}
@@ -36,7 +36,7 @@ class Words:
             self._parts[name] = {value: self.vocabulary.words(rows) for value, rows in parts.items()}
         return self._parts[name]
 
-    def shared(self, other: "Words", name: str) -> tuple[str, ...]:
+    def shared(self, other: "WordSet", name: str) -> tuple[str, ...]:
         """Return the values of a property that rows of both sets have, in this set's order."""
         key = (id(other), name)
         if key not in self._shared:
@@ -44,7 +44,7 @@ class Words:
             self._shared[key] = tuple(value for value in self.by(name) if value in theirs)
         return self._shared[key]
 
-    def apart(self, name: str, values: tuple[str, ...] = ()) -> "Words":
+    def apart(self, name: str, values: tuple[str, ...] = ()) -> "WordSet":
         """Return the rows that have some value of a property, but none of ``values``."""
         key = (name, values)
         if key not in self._apart:
@@ -61,7 +61,7 @@ class Vocabulary:
         self.source = source
         self._entries = tuple(entries)
         self.properties = tuple(dict.fromkeys(name for entry in self._entries for name in entry))
-        self._sets: dict[tuple[int, ...], Words] = {}
+        self._sets: dict[tuple[int, ...], WordSet] = {}
         self._index: dict[str, dict[str, set[int]]] = {name: {} for name in self.properties}
         for row, entry in enumerate(self._entries):
             for name, values in entry.items():
@@ -80,11 +80,11 @@ class Vocabulary:
         """Return a row's values of a property, () if its cell is empty."""
         return self._entries[row].get(name, ())
 
-    def words(self, rows: Iterable[int]) -> Words:
+    def words(self, rows: Iterable[int]) -> WordSet:
         """Return the set of the given rows, always the same object for the same rows."""
         key = tuple(sorted(rows))
         if key not in self._sets:
-            self._sets[key] = Words(self, key)
+            self._sets[key] = WordSet(self, key)
         return self._sets[key]
 
     def check(self, filters: Filters, where: str) -> None:
@@ -101,7 +101,7 @@ class Vocabulary:
         if name not in self._index:
             raise unknown_name("property", name, self.properties, where)
 
-    def _where(self, filters: Filters) -> Words:
+    def _where(self, filters: Filters) -> WordSet:
         rows = set(range(len(self._entries)))
         for name, values in filters:
             index = self._index[name]

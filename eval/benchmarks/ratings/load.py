@@ -100,7 +100,7 @@ def _of_raters(rows: Sequence[Row], form: Raters) -> Iterator[_Rated]:
         for person in _people(row, form.people):
             value = written(row.record[person])
             if value.strip():
-                yield _Rated(sentence, person, _number(value, person, row.place))
+                yield _Rated(sentence, person, _parse_rating(value, person, row.place))
 
 
 def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
@@ -108,7 +108,7 @@ def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
         value = written(_look_up(row, form.value))
         if value.strip():
             person = written(_look_up(row, form.person))
-            yield _Rated(_text(row, form.sentence), person, _number(value, form.value, row.place))
+            yield _Rated(_text(row, form.sentence), person, _parse_rating(value, form.value, row.place))
 
 
 def _match_sentences(rated: Sequence[_Rated], pairs: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -191,7 +191,7 @@ def _look_up(row: Row, name: str) -> object:
     return row.record[name]
 
 
-def _number(value: str, name: str, place: str) -> float:
+def _parse_rating(value: str, name: str, place: str) -> float:
     number = read_number(value)
     if number is None:
         raise UserError(f"{place}: {name!r} is {value!r}; a number is expected, or nothing")

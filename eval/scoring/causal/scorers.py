@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-class Sentence(TokenScorer):
+class WholeSentence(TokenScorer):
     """The log probability of the whole sentence."""
 
     name, shared = "sentence", True
@@ -26,13 +26,13 @@ class Sentence(TokenScorer):
         return log_probabilities.token_log_probabilities(model, self.sentences, self.start.id, batch_tokens, advance)
 
 
-class Conditional(Sentence):
+class Conditional(WholeSentence):
     """The log probability of the target given the condition."""
 
     name, part = "conditional", "target"
 
 
-class Region(Sentence):
+class Region(WholeSentence):
     """The log probability of a span of characters given what precedes it."""
 
     name, part = "region", "region"
@@ -59,7 +59,7 @@ class Region(Sentence):
         return columns
 
 
-class MinK(WithMinK, Sentence):
+class MinK(WithMinK, WholeSentence):
     """The log probability of the whole sentence, and the mean of its least probable tokens (MIN-K% PROB)."""
 
     name = "mink"

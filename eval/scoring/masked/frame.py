@@ -29,7 +29,7 @@ _AFTER_PADDING = (  # model types that number the first position one more than t
 
 
 @dataclass(frozen=True)
-class Frame:
+class SentenceFrame:
     """What a tokenizer puts around a single sentence, and what it masks with."""
 
     before: tuple[int, ...]  # ids in front of the sentence, usually `[CLS]` or `<s>`
@@ -42,7 +42,7 @@ class Frame:
         return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
 
 
-def read_frame(tokenizer: "PreTrainedTokenizerBase") -> Frame:
+def read_frame(tokenizer: "PreTrainedTokenizerBase") -> SentenceFrame:
     """Ask a tokenizer what it puts around a sentence."""
     mask = tokenizer.mask_token_id
     if mask is None:
@@ -51,7 +51,7 @@ def read_frame(tokenizer: "PreTrainedTokenizerBase") -> Frame:
     framed = list(tokenizer(tokenizer.mask_token)["input_ids"])
     for first in range(len(framed) - len(alone) + 1):
         if alone and framed[first : first + len(alone)] == alone:
-            return Frame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask))
+            return SentenceFrame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask))
     raise UserError(
         f"{tokenizer.name_or_path}: the tokenizer gives {tokenizer.mask_token!r} the ids {alone}, but {framed} with "
         "special tokens; those were expected before and after"

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
-from eval.scoring.masked.frame import Frame
+from eval.scoring.masked.frame import SentenceFrame
 from eval.scoring.masked.head import Queries, Reader, choose_reader
 from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 
@@ -27,7 +27,7 @@ _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal
 def token_log_probabilities(
     model: PreTrainedModel,
     sentences: Sentences,
-    frame: Frame,
+    frame: SentenceFrame,
     words: Ids | None,
     batch_tokens: int,
     advance: Advance | None = None,
@@ -56,7 +56,7 @@ def token_log_probabilities(
     return scores
 
 
-def _chunks(sentences: Sentences, frame: Frame) -> Iterator[Ids]:
+def _chunks(sentences: Sentences, frame: SentenceFrame) -> Iterator[Ids]:
     """Group sentences of equal length, the longest first; members of a pair meet in one group if they may."""
     for group in length_batches(sentences.lengths, sys.maxsize):
         length = int(sentences.lengths[group[0]])
@@ -100,7 +100,7 @@ class _Layout:
         return Queries(*map(torch.from_numpy, arrays))
 
 
-def _lay_out(sentences: Sentences, chunk: Ids, frame: Frame, words: Ids | None) -> _Layout:
+def _lay_out(sentences: Sentences, chunk: Ids, frame: SentenceFrame, words: Ids | None) -> _Layout:
     places = sentences.starts[chunk][:, None] + np.arange(sentences.lengths[chunk[0]])
     ids, counts = sentences.tokens[places], sentences.scored[places]
     turns, columns = np.nonzero(counts)

@@ -8,7 +8,7 @@ import pandas as pd
 from eval.models.folder import StartToken
 from eval.models.model_info import ModelInfo
 from eval.scoring.base import Encode, ScorerSettings, TokenScorer
-from eval.scoring.masked.frame import Frame, check_knows_words, masked_context_length, number_words, read_frame
+from eval.scoring.masked.frame import SentenceFrame, check_knows_words, masked_context_length, number_words, read_frame
 from eval.scoring.mink import WithMinK
 from eval.scoring.text.sentences import Advance, Ids, Scores
 
@@ -26,7 +26,7 @@ class PseudoLogLikelihood(TokenScorer):
         return StartToken(None, None, "frame")
 
     @cached_property
-    def frame(self) -> Frame:
+    def frame(self) -> SentenceFrame:
         """What the tokenizer puts around a sentence."""
         return read_frame(self.info.tokenizer)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from eval.models.chat_tokens import chat_template
-from eval.scoring.prompt.questions import QUESTIONS, Letter, Questions
+from eval.scoring.prompt.questions import QUESTIONS, Letter, PromptQuestions
 from eval.scoring.text.sentences import Flags, Ids
 from eval.scoring.text.spans import describe_pair
 from eval.scoring.text.tokenize import WORD_MARKS
@@ -27,7 +27,7 @@ class Prompts:
     """Every chat of a benchmark, up to where the model answers."""
 
     pairs: pd.DataFrame
-    questions: Questions
+    questions: PromptQuestions
     seed: int  # of the order of the two sentences
     good_first: Flags  # bool[pairs], whether the good sentence is A
     ids: list[Ids]  # tokens of the chats: those of all pairs with the first question, then with the second
@@ -41,7 +41,9 @@ def good_is_first(good: str, bad: str, seed: int) -> bool:
     return hashlib.sha256(f"{seed}\n{good}\n{bad}".encode()).digest()[0] % 2 == 0
 
 
-def chat_prompts(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, questions: Questions, seed: int) -> Prompts:
+def chat_prompts(
+    tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame, questions: PromptQuestions, seed: int
+) -> Prompts:
     """Write the chats of all pairs, one for each pair and question, with the model's chat template."""
     template = chat_template(tokenizer)
     if not template:

@@ -25,7 +25,7 @@ _LIKE_LATIN = str.maketrans("АВав", "ABab")  # Cyrillic letters that look th
 
 
 @dataclass(frozen=True)
-class Wording:
+class PromptWording:
     """One language's words."""
 
     opening: str  # says that two sentences follow
@@ -37,13 +37,13 @@ class Wording:
 
 _FILE = Path(__file__).with_name("wordings.yaml")
 WORDINGS = {
-    language: Wording(**{**words, "answer": tuple(words["answer"])})
+    language: PromptWording(**{**words, "answer": tuple(words["answer"])})
     for language, words in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
 }
 
 
 @dataclass(frozen=True)
-class Questions:
+class PromptQuestions:
     """Both questions as they are put."""
 
     language: str  # ISO 639-3 code of the language that was asked for
@@ -58,18 +58,20 @@ class Questions:
         return _SLOT.sub(lambda slot: sentences[slot[1]], getattr(self, question))
 
 
-def questions_for(language: str, own: Mapping[str, str] | None = None) -> Questions:
+def questions_for(language: str, own: Mapping[str, str] | None = None) -> PromptQuestions:
     """Return the questions for a language, in English if it has none here, or a user's ``own`` texts by their names."""
     source = language if language in WORDINGS else FALLBACK
     words = WORDINGS[source]
     answer = tuple(dict.fromkeys((*words.answer, *WORDINGS[FALLBACK].answer)))
     if own is not None:
         _check_own(own)
-        return Questions(language, "own", own["grammaticality"], own["acceptability"], answer)
-    return Questions(language, source, _text(words, words.grammaticality), _text(words, words.acceptability), answer)
+        return PromptQuestions(language, "own", own["grammaticality"], own["acceptability"], answer)
+    return PromptQuestions(
+        language, source, _text(words, words.grammaticality), _text(words, words.acceptability), answer
+    )
 
 
-def _text(words: Wording, question: str) -> str:
+def _text(words: PromptWording, question: str) -> str:
     return f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n{question} {words.letter}"
 
 

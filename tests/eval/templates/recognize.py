@@ -6,7 +6,7 @@ from eval.templates.engine import MAX_DEPTH, Filled
 from eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
 from eval.templates.pair import Pair
 from eval.templates.rules import Direct, Relation
-from eval.templates.vocabulary import Words
+from eval.templates.vocabulary import WordSet
 
 
 def derives(paradigm: TiedTemplate, sentence: str) -> bool:
@@ -108,5 +108,5 @@ def _holds(filled: Sequence[Filled], position: int, relation: Relation) -> bool:
     return True
 
 
-def _values(words: Words, row: int, name: str) -> set[str]:
+def _values(words: WordSet, row: int, name: str) -> set[str]:
     return set(words.vocabulary.values(row, name))
