@@ -9,11 +9,11 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.columns import BAD, GOOD, Columns
 from eval.benchmarks.expressions import Expression
 from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
 from eval.benchmarks.files.tables import Quotes
-from eval.benchmarks.layouts import Either, SentenceRows
+from eval.benchmarks.pairing.columns import BAD, GOOD, Columns
+from eval.benchmarks.pairing.layouts import Either, SentenceRows
 from eval.benchmarks.ratings.section import Ratings
 from eval.benchmarks.rows import find_rows
 from eval.linking import parse_linking
@@ -100,7 +100,7 @@ class Card:
     sentences: SentenceRows | None = None  # how a row for each sentence becomes pairs
     either: Either | None = None  # how two sentences and a label become a pair
     each: tuple[Columns, ...] = ()  # column maps, one for each pair that a row holds
-    columns: Columns = field(default_factory=dict)  # the column map (`columns.py`)
+    columns: Columns = field(default_factory=dict)  # the column map (`pairing/columns.py`)
     omit: Texts = ()  # patterns of published columns that are left out
     not_counted: tuple[Line, ...] = ()  # columns and patterns; a pair that fits a line counts in no aggregate
     form: str = ""  # how the files are written, in words

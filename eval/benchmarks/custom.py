@@ -6,9 +6,9 @@ from pydantic import ConfigDict, field_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import Benchmark, check_name
-from eval.benchmarks.columns import Columns
 from eval.benchmarks.files.source_file import KNOWN_SUFFIXES
 from eval.benchmarks.files.tables import Quotes
+from eval.benchmarks.pairing.columns import Columns
 from eval.benchmarks.registry import benchmark_names, suggest_path
 from ucurve.errors import UserError
 

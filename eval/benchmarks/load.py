@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from eval.benchmarks.card import Benchmark
-from eval.benchmarks.columns import BAD, GOOD, Columns, make_shape, may_be_missing, text_columns, used_columns
 from eval.benchmarks.expressions import groups
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import Record, written
 from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.layouts import pair_either, pair_sentences
+from eval.benchmarks.pairing.columns import BAD, GOOD, Columns, make_shape, may_be_missing, text_columns, used_columns
+from eval.benchmarks.pairing.layouts import pair_either, pair_sentences
 from eval.benchmarks.registry import find_benchmark
 from eval.benchmarks.rows import find_rows
 from eval.benchmarks.sources import pin, read_published

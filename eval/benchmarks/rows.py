@@ -10,9 +10,9 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import isfunction
 
-from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import Record, written
+from eval.benchmarks.pairing.columns import BAD, GOOD
 from ucurve.errors import UserError
 
 ChangeRows = Callable[[list[Row]], list[Row]]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.columns import BAD, GOOD
 from eval.benchmarks.expressions import Expression, search
 from eval.benchmarks.files.readers import Row
 from eval.benchmarks.files.tables import Record, written
+from eval.benchmarks.pairing.columns import BAD, GOOD
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Texts
 
