@@ -53,8 +53,7 @@ def custom_card(settings: CustomBenchmark | None) -> Benchmark:
     path = settings.path
     if not path.exists():
         raise UserError(f"custom.path: no file or folder {path}.{suggest_path(path)}")
-    named = vars(settings.columns)
-    columns: Columns = {name: column for name, column in named.items() if column is not None}
+    columns: Columns = {name: column for name, column in vars(settings.columns).items() if column is not None}
     if columns["good"] == columns["bad"]:
         raise UserError(f"custom.columns: good and bad are both {columns['good']!r}")
     card = Benchmark(

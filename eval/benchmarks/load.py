@@ -68,7 +68,12 @@ def _without_garbage() -> Iterator[None]:
 
 
 def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFrame:
-    rows = _lay_out(read_published(card, root, _text_columns(card), unpacked), card)
+    rows = read_published(card, root, _text_columns(card), unpacked)
+    rows = rows if card.rows is None else find_rows(card.rows)(rows)
+    if card.sentences is not None:
+        rows = pair_sentences(rows, card.sentences)
+    elif card.either is not None:
+        rows = pair_either(rows, card.either)
     if card.place is not None:
         _check_columns(rows[:1], card)
     places: list[str] = []
@@ -94,14 +99,6 @@ def _text_columns(card: Benchmark) -> set[str]:
     if card.either is not None:
         names |= {card.either.a, card.either.b, card.either.label}
     return names
-
-
-def _lay_out(rows: list[Row], card: Benchmark) -> list[Row]:
-    if card.rows is not None:
-        rows = find_rows(card.rows)(rows)
-    if card.sentences is not None:
-        return pair_sentences(rows, card.sentences)
-    return rows if card.either is None else pair_either(rows, card.either)
 
 
 def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterator[tuple[str, Record]]:

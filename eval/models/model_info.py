@@ -52,12 +52,7 @@ def read_model_info(
     published: UnigramSettings | None,
     add_k: float,
 ) -> ModelInfo:
-    """Read what a model's folder says.
-
-    Args:
-        tokenizer_files: hash of the files that the tokenizer was loaded from.
-        published: a table that takes the place of the counts of the training tokens.
-    """
+    """Read what a model's folder says; a published table takes the place of the counts of the training tokens."""
     config, named = read_config(target.folder), {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
     # The unknown token is special only if it also has another role, such as separator.
     special = frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))

@@ -113,11 +113,9 @@ def _manifest_of_step(folder: Path, step: int) -> Manifest:
 def _check_files(
     folder: Path, manifest: Manifest, wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
 ) -> None:
-    """Compare a checkpoint with its manifest, all but the weights.
+    """Compare all files of a checkpoint but the weights with its manifest.
 
-    Args:
-        wanted: patterns of the listed files that must exist.
-        loaded: patterns of the files that must be listed if they exist.
+    Listed files that match ``wanted`` must exist; existing files that match ``loaded`` must be listed.
     """
     files = manifest.files
     listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
@@ -233,12 +231,8 @@ def _join(steps: Sequence[int]) -> str:
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:
     """Return the revisions of a model whose names have a step, as ``step512``, in the order of their steps.
 
-    Those of later stages of training, which count their steps from 0 again, are left out, and a message says so.
-
-    Args:
-        model: a local folder, whose subfolders are its revisions, or ``owner/name`` on the hub; where the hub is out of
-            reach, the revisions that its cache has.
-        steps: steps of revisions whose names do not say them; these are among the result.
+    Those of later stages of training, which count their steps from 0 again, are left out, and a message says so. Of a
+    model on a hub out of reach, they are those in the cache. ``steps`` gives the steps of further revisions.
     """
     steps, names = steps or {}, _listed(model)
     later = [name for name in names if is_of_a_later_stage(name) and name not in steps]

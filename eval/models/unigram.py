@@ -42,8 +42,7 @@ def log_unigrams(
 def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDArray[np.int64] | None:
     """Read ``unigram_counts.npy``, one count for each of the ``vocabulary`` tokens, as int64; None without a file.
 
-    Args:
-        ids: one more than the largest id, which is larger if ids have gaps; ids beyond the counts were never seen.
+    If ids have gaps, ``ids`` is one more than the largest; ids beyond the counts were never seen.
     """
     if not path.exists():
         return None
@@ -62,11 +61,7 @@ def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDAr
 def published_probabilities(
     settings: UnigramSettings, vocabulary: int, tokenizer_sha256: str
 ) -> npt.NDArray[np.float64]:
-    """Read a published table as it is, float64[vocabulary]; 0 for an id that is not in the table.
-
-    Args:
-        vocabulary: one more than the largest token id of the tokenizer in use.
-    """
+    """Read a published table as it is, float64[vocabulary]; 0 for an id that is not in the table."""
     path = settings.path
     if settings.tokenizer_sha256 not in (None, tokenizer_sha256):
         raise UserError(

@@ -15,6 +15,7 @@ from ucurve.progress import say
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 
@@ -36,9 +37,6 @@ def within_memory(batch_tokens: int | None, model: "PreTrainedModel", score: Cal
         size //= 2
         torch.cuda.empty_cache()
         say(f"the device's memory is full; going on with {size} tokens at once")
-
-
-Batch = TypeVar("Batch")
 
 
 def side_by_side(

@@ -37,11 +37,8 @@ def training_text(sentences: int | None = None) -> Iterator[str]:
     """Yield grammatical sentences to train on, one a document, all different, in an order that mixes all patterns.
 
     They come from the good rules of the benchmark's templates and from the further patterns. No sentence of the
-    benchmark, good or bad, is one of them or within one.
-
-    Args:
-        sentences: how many; ``SENTENCES`` where None, fewer once the grammar is exhausted. The first n sentences do not
-            depend on the number asked for.
+    benchmark, good or bad, is one of them or within one. The first n do not depend on the number asked for, and there
+    are fewer once the grammar is exhausted.
     """
     return _draw_sentences(SENTENCES if sentences is None else sentences, _SEED, set())
 

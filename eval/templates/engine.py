@@ -10,12 +10,8 @@ from eval.templates.pair import DrawFailed, Pair, Reason
 from eval.templates.rules import Direct, Relation
 from eval.templates.vocabulary import WordSet
 
-MAX_DEPTH: Final = 12
-"""Phrases nested deeper than this fail the draw."""
-
-MAX_ELEMENTS: Final = 10_000
-"""Elements of phrases beyond which a sentence fails the draw: phrases of phrases can grow without end."""
-
+MAX_DEPTH: Final = 12  # of phrases within one another
+MAX_ELEMENTS: Final = 10_000  # of phrases in one sentence, since phrases of phrases can grow without end
 Option = TypeVar("Option")
 
 
@@ -29,9 +25,7 @@ class Filled(NamedTuple):
 
 @dataclass
 class _Size:
-    """How many elements of phrases a sentence has so far."""
-
-    elements: int = 0
+    elements: int = 0  # of phrases, that a sentence has so far
 
     def add(self, elements: int) -> None:
         self.elements += elements
@@ -83,12 +77,9 @@ def fill(
     size: _Size | None = None,
     depth: int = 0,
 ) -> list[Filled]:
-    """Fill slots, each with its alternatives, with words.
+    """Fill slots, each with its alternatives, with words, where ``kept`` does not say what a slot already holds.
 
-    Args:
-        kept: for each slot what it already holds, or None to draw it.
-        size: of the sentence so far; None for a new sentence.
-        depth: how many phrases are around these slots.
+    ``size`` is that of the sentence so far, ``depth`` how many phrases are around these slots.
     """
     size = size or _Size()
     chosen = [held or _pick(slot, rng) for slot, held in zip(slots, kept, strict=True)]

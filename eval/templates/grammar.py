@@ -11,14 +11,11 @@ from ucurve.errors import UserError, unknown_name
 
 @dataclass(frozen=True)
 class Pool:
-    """The words a slot may hold, and its relations to other slots.
-
-    ``copies`` marks a slot that speaks of the word itself (``expression``); it may repeat a word of the sentence.
-    """
+    """The words a slot may hold, and its relations to other slots."""
 
     words: WordSet
     relations: tuple[Relation, ...]
-    copies: bool
+    copies: bool  # whether it speaks of a word itself (`expression`) and so may repeat one of the sentence
 
 
 @dataclass

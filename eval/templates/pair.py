@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-DRAWS_PER_PAIR: Final = 50
-"""Draws after which a paradigm is given up, per pair that was asked for."""
-
+DRAWS_PER_PAIR: Final = 50  # after so many a paradigm is given up
 Value = str | int | float | bool | None
 
 
@@ -72,8 +70,7 @@ def seeded(paradigm: str, seed: int) -> random.Random:
 def draw_pairs(draw: Draw, count: int, rng: random.Random, taken: Collection[str]) -> Iterator[Pair | DrawFailed]:
     """Yield each draw, a pair or why there is none, until enough are taken or the draws run out.
 
-    Args:
-        taken: the good sentences that the caller has taken so far, which it adds to; none is yielded again.
+    The caller adds the good sentences that it takes to ``taken``; none of them is yielded again.
     """
     draws = 0
     while len(taken) < count and draws < DRAWS_PER_PAIR * count:

@@ -59,8 +59,7 @@ class Phrase:
 
 
 Rule = Direct | Word | Phrase
-Slot = tuple[Rule, ...]
-"""The alternatives of one slot."""
+Slot = tuple[Rule, ...]  # alternatives
 
 
 def parse_slot(text: str, where: str) -> Slot:

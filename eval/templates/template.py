@@ -9,9 +9,7 @@ from eval.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_ru
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_json
 
-Expansion = tuple[Slot, ...]
-"""One way to write a phrase; each element has a single alternative, and positions are local to it."""
-
+Expansion = tuple[Slot, ...]  # one way to write a phrase; an element has one alternative, positions are local to it
 Phrases = Mapping[str, tuple[Expansion, ...]]
 
 _ELEMENT_TYPES = ("Direct", "Lexical", "Matched", "Phrase")
@@ -23,16 +21,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Template:
-    """A paradigm: the slots of the good and the bad member of its pairs, equally many.
-
-    ``strict_length`` asks for members of equal length; ``separator`` stands between words.
-    """
+    """A paradigm: the slots of the good and the bad member of its pairs, equally many."""
 
     file: str
     uid: str
     phenomenon: str
-    strict_length: bool
-    separator: str
+    strict_length: bool  # whether members must be of equal length
+    separator: str  # between words
     good: tuple[Slot, ...]
     bad: tuple[Slot, ...]
 

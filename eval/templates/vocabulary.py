@@ -9,8 +9,8 @@ from ucurve.storage.files import LINE_END, read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
 
+# Conditions on one word, all of which must hold: property, and the values of which the word has one.
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
-"""Conditions on one word, all of which must hold: property, and the values of which the word has one."""
 
 
 class WordSet:

@@ -25,7 +25,6 @@ from ucurve.errors import UserError
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False, "true": True, "false": False}
-_OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 _OTHER_FORMS = {
     b"PK\x03\x04": "a zip archive (.zip) or a workbook (.xlsx)", b"PAR1": "Parquet (.parquet)",
     b"\x1f\x8b": "gzip data (.gz) in gzip data", b"\xfd7zXZ\0": "xz data, which is not read,",
@@ -95,9 +94,8 @@ def decode(data: bytes, place: str) -> str:
     for start, what in _OTHER_FORMS.items():
         if data.startswith(start):
             raise UserError(f"{place}: {what} and not text, whatever its name says; rename it")
-    for mark, encoding in _OTHER_ENCODINGS.items():
-        if data.startswith(mark):
-            raise UserError(f"{place}:1: {encoding}; the file must be UTF-8")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{place}:1: UTF-16; the file must be UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

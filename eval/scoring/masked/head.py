@@ -51,11 +51,7 @@ def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
 
 
 def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
-    """Read hidden states and leave the output layer to ``OutputLayer``: only the logits that are asked for are kept.
-
-    Raises:
-        TypeError: when the model's output layer is not a linear one in float32.
-    """
+    """Read hidden states and leave the output layer to ``OutputLayer``: only the logits that are asked for are kept."""
     queries = queries.to(model.device)
     linear = model.get_output_embeddings()
     if not isinstance(linear, torch.nn.Linear) or linear.weight.dtype != torch.float32:

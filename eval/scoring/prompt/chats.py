@@ -1,7 +1,6 @@
 """The chats of the scorer ``prompt``: two sentences in random order and a question, in the model's chat template."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +59,7 @@ def chat_prompts(
     encoded = tokenizer(chats, add_special_tokens=False, return_attention_mask=False)["input_ids"]
     ids = [np.array(row, dtype=np.int64) for row in encoded]
     read = [*map(str, letters), str(ANSWER_TOKENS), *questions.answer]
-    hashes = _sha256([template]), _sha256([*chats, *read])
+    hashes = [hashlib.sha256("\0".join(texts).encode()).hexdigest() for texts in ([template], [*chats, *read])]
     return Prompts(pairs, questions, seed, np.array(good_first, dtype=bool), ids, letters, *hashes)
 
 
@@ -99,10 +98,6 @@ def _letter_tokens(tokenizer: "PreTrainedTokenizerBase", letter: Letter) -> Ids:
     if not tokens:
         raise UserError(f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for")
     return np.array(sorted(tokens), dtype=np.int64)
-
-
-def _sha256(texts: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def check_prompt_length(prompts: Prompts, context: int | None) -> None:

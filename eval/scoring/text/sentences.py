@@ -182,10 +182,8 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
 def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False) -> None:
     """Refuse sentences that the model's context cannot hold; nothing is ever cut.
 
-    Args:
-        context: the most tokens of a sentence that the model can read, or None without a limit. (A causal model reads
-            the start token and all tokens but the last, so its positions are the limit.)
-        trainable: whether the model is of this suite, so that the user can choose its context.
+    ``context`` is the most tokens of a sentence that the model can read. (A causal model reads the start token and all
+    tokens but the last, so its positions are the limit.) Users can choose the context of ``trainable`` models.
     """
     lengths = sentences.lengths
     if context is None or lengths.max() <= context:

@@ -25,9 +25,12 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
     if part == "target" and column not in pairs:
         column = CONDITION
     if column not in pairs:
+        key = f"columns: {{{column}: {column}}} in the card, or custom.columns.{column}={column}"
+        remedy = f". The file has a column of that name; {key} takes it for that"
         raise UserError(
             f"benchmark {pairs['benchmark'].iloc[0]}: the pairs have no column {column!r}, which this way to score "
-            f"needs; the columns are {', '.join(map(str, pairs.columns))}{_published(pairs, column)}"
+            f"needs; the columns are {', '.join(map(str, pairs.columns))}"
+            f"{remedy if f'published_{column}' in pairs else ''}"
         )
     given = list(pairs[column])
     find = _target if part == "target" else parse_region
@@ -35,14 +38,6 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
         find(text, value, describe_pair(pairs, row)) for row, (text, value) in enumerate(zip(texts, given, strict=True))
     ]
     return {"first": [first for first, _ in spans], "end": [end for _, end in spans]}
-
-
-def _published(pairs: pd.DataFrame, column: str) -> str:
-    """Describe the remedy if the file has a column of the name that the card does not map to it."""
-    if f"published_{column}" not in pairs:
-        return ""
-    key = f"columns: {{{column}: {column}}} in the card, or custom.columns.{column}={column}"
-    return f". The file has a column of that name; {key} takes it for that"
 
 
 def describe_pair(pairs: pd.DataFrame, row: int) -> str:
