@@ -72,7 +72,7 @@ def _object(items: list[tuple[str, object]]) -> dict[str, object]:
     held = dict(items)
     if len(held) < len(items):
         twice = next(key for key, times in Counter(key for key, _ in items).items() if times > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object, {str(items)[1:_SHOWN]}...")
+        raise ValueError(f"the key {twice!r} occurs twice in one object, {str(items)[1:_SHOWN]}...")
     return held
 
 

@@ -161,7 +161,7 @@ class Card:
             raise ValueError("give exactly one of language and languages")
         for language in (self.language, *self.languages):
             if language is not None and not _LANGUAGE.fullmatch(language):
-                raise ValueError(f"language: {language!r} is no code of ISO 639-3, such as eng")
+                raise ValueError(f"language: {language!r} is not a code of ISO 639-3, such as eng")
         if self.sentences is not None and self.either is not None:
             raise ValueError("give at most one of sentences and either")
         return self

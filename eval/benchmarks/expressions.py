@@ -17,7 +17,7 @@ def check_expression(expression: str) -> str:
     try:
         _compiled(expression)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{expression!r} is no regular expression ({error})") from error
+        raise ValueError(f"{expression!r} is not a regular expression ({error})") from error
     return expression
 
 

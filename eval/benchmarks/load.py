@@ -83,7 +83,7 @@ def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFra
     if card.place is not None:  # one set may be published in several forms
         parts = pd.Series([place.rpartition(":")[0] for place in places])
         if repeated := int((parts.groupby([pairs["good"], pairs["bad"]]).nunique() > 1).sum()):
-            say(f"{card.name}: {repeated} pairs stand in several files, and each counts as often as it stands there")
+            say(f"{card.name}: {repeated} pairs are in several files, and each counts as often as it occurs")
     return pairs
 
 

@@ -23,7 +23,7 @@ _CHECKPOINT = ("checkpoint", "ckpt", "chck")  # before a step or an amount
 _AMOUNT = (*_CHECKPOINT, "train", "")  # before an amount such as 5B; behind another word, it is the size of a model
 _GREATEST = 2**63 - 1  # what a table holds
 _BABYLM = "chck"  # the challenge prescribes chck_1M to chck_1000M, and counts words
-_STAGES = ("stage", "phase")  # of the second one and later, steps begin anew
+_STAGES = ("stage", "phase")  # of the second one and later, steps start from 0 again
 _BRANCHES = ("ingredient",)  # of a stage, several beside one another
 _BESIDE = ("epoch", "loss", "ppl")  # what changes with the step
 _IN_ALL = re.compile("step|checkpoint|ckpt|chck|(?<![a-z])iter", re.IGNORECASE)
@@ -99,7 +99,7 @@ def _unread(names: Sequence[str]) -> UserError:
     later = [name for name in names if is_of_a_later_stage(name)]
     reasons = [f"no step can be read off {name!r}" for name in names if name not in later][:1]
     if later:
-        reasons.append(f"the steps of {later[0]!r} begin anew, and those of the stages before are not counted in them")
+        reasons.append(f"the steps of {later[0]!r} start from 0 again, without those of the stages before")
     return UserError(
         f"revisions: {'; '.join(reasons)}; names like {_READ} are read. Give the places of the others on the axis of "
         f"steps: {asked_steps(names)}"

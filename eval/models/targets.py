@@ -246,8 +246,8 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
         )
     if later:
         say(
-            f"'revisions=[{ALL}]': {len(later)} revisions of later stages are left out, whose steps begin anew; to "
-            f"score them too, give their places on the axis of steps: {asked_steps(later)}"
+            f"'revisions=[{ALL}]': {len(later)} revisions of later stages are left out, whose steps start from 0 "
+            f"again; to score them too, give their places on the axis of steps: {asked_steps(later)}"
         )
     return list(place_revisions(found, steps))
 

@@ -93,8 +93,8 @@ def test_no_pairs():
         (b"[1]", r"x\.jsonl:3: a JSON object is expected, with one pair; this is a list"),
         (b'{"UID": "\xff"}', r"x\.jsonl:3: not UTF-8"),
         (b'{"UID": "\\ud800"}', r"x\.jsonl:3: '\\ud800' is half a character"),
-        (b'{"a": 1, "b": 2, "a": 3}', r"x\.jsonl:3: the key 'a' stands twice in one object, \('a', 1\), \('b', 2\)"),
-        (b'{"m": {"a": 1, "a": 1}}', r"x\.jsonl:3: the key 'a' stands twice in one object"),
+        (b'{"a": 1, "b": 2, "a": 3}', r"x\.jsonl:3: the key 'a' occurs twice in one object, \('a', 1\), \('b', 2\)"),
+        (b'{"m": {"a": 1, "a": 1}}', r"x\.jsonl:3: the key 'a' occurs twice in one object"),
         (
             b'{"a": -' + b"7" * 5000 + b"}",
             r"x\.jsonl:3: an integer of 5,001 digits, -777+\.\.\.; at most 4,300 are read",

@@ -20,7 +20,7 @@ def _check(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
         parts = PurePosixPath(pattern).parts
         if not pattern.strip() or "\0" in pattern or re.search("[\ud800-\udfff]", pattern):
-            raise ValueError(f"{pattern!r} is no pattern of files, such as *.csv")
+            raise ValueError(f"{pattern!r} is not a pattern of files, such as *.csv")
         if pattern.startswith("/") or ".." in parts:
             raise ValueError(
                 f"{pattern!r} leads out of the card's folder, and a card reads below its own folder only; put the "

@@ -252,6 +252,6 @@ def find_region(text: str, region: object, place: str) -> str:
         if times == 1:
             return f"{first}:{first + len(region)}"
         if times > 1:
-            raise UserError(f"{place}: the region {region!r} stands {times} times in {text!r}; give FROM:TO instead")
+            raise UserError(f"{place}: the region {region!r} occurs {times} times in {text!r}; give FROM:TO instead")
     parse_region(text, region, place)
     return str(region)

@@ -48,7 +48,7 @@ def _read_answers(
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise UserError(f"{path}:{number}: {value!r} is no rating; a number is expected, or nothing")
+                raise UserError(f"{path}:{number}: {value!r} is not a rating; a number is expected, or nothing")
             yield sentence, f"{path.stem} {number}", float(value)
 
 

@@ -55,10 +55,10 @@ def test_a_language_that_leads_out(place, tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("", r"'' is no pattern of files, such as \*\.csv"),
-        (" ", r"' ' is no pattern of files"),
+        ("", r"'' is not a pattern of files, such as \*\.csv"),
+        (" ", r"' ' is not a pattern of files"),
         ("a**b.csv", r"'a\*\*b\.csv': '\*\*' stands for folders, alone between slashes, as in \*\*/\*\.csv"),
-        ("a\\0.csv", r".*is no pattern of files"),
+        ("a\\0.csv", r".*is not a pattern of files"),
     ],
 )
 def test_a_pattern_that_cannot_be(place, pattern, message):

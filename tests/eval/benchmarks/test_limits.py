@@ -209,5 +209,5 @@ def test_an_expression_that_cannot_be(tmp_path, key, expression):
     for part in reversed(key.split(".")[1:]):
         value = f"{{{part}: {value}}}"
     (tmp_path / "card.yaml").write_text(f"name: own\nlanguage: eng\n{key.split('.')[0]}: {value}\n")
-    with pytest.raises(UserError, match=r"card\.yaml:3: .* is no regular expression \("):
+    with pytest.raises(UserError, match=r"card\.yaml:3: .* is not a regular expression \("):
         load_benchmark(str(tmp_path / "card.yaml"))

@@ -224,7 +224,7 @@ def test_what_counts_what_is_left_out_and_what_a_file_name_says(own):
 
 def test_pairs_that_stand_in_several_files_are_said(own, capsys):
     load_benchmark(own({"a.jsonl": lines(), "b.jsonl": lines(ROWS[:1])}))
-    assert "own: 1 pairs stand in several files, and each counts as often as it stands there" in capsys.readouterr().err
+    assert "own: 1 pairs are in several files, and each counts as often as it occurs" in capsys.readouterr().err
 
 
 def test_a_family_and_several_cards_at_once(own, tmp_path):
@@ -273,7 +273,7 @@ BROKEN = {
     "an archive without tables": ({"p.zip": zipped("readme.md", "x")}, "", r"benchmark 'own' has no pairs in .*own"),
     "JSON that is no array": ({"p.json": "{}"}, "", r"p\.json:1: an array of pairs is expected, not dict"),
     "a key that stands twice in an array": ({"p.json": json.dumps(ROWS)[:-2] + ', "sentence_bad": "x"}]'}, "",
-        r"p\.json: the key 'sentence_bad' stands twice in one object, \('sentence_good', 'The cats sit\.'\)"),
+        r"p\.json: the key 'sentence_bad' occurs twice in one object, \('sentence_good', 'The cats sit\.'\)"),
     "an integer of 5,000 digits": ({"p.json": '[{"sentence_good": "a", "sentence_bad": "b", "n": ' + "1" * 5000 + "}]"}, "",
         r"p\.json: an integer of 5,000 digits, 111+\.\.\.; at most 4,300 are read"),
     "half a character in an array": ({"p.json": '[{"sentence_good": "\\ud800", "sentence_bad": "b"}]'}, "",
@@ -283,7 +283,7 @@ BROKEN = {
         r"p\.jsonl:1: 'sentence_good' must be text, not 1"),
     "an empty sentence": ({"p.jsonl": lines([{"sentence_good": " ", "sentence_bad": "b"}])}, "", r"p\.jsonl:1: 'sentence_good' is empty"),
     "a region that stands twice": ({"p.jsonl": lines([{"sentence_good": "a a", "sentence_bad": "b", "r": "a"}])},
-        "columns: {region_good: r}\n", r"p\.jsonl:1: the region 'a' stands 2 times in 'a a'; give FROM:TO instead"),
+        "columns: {region_good: r}\n", r"p\.jsonl:1: the region 'a' occurs 2 times in 'a a'; give FROM:TO instead"),
     "another text where one is expected": ({"p.jsonl": lines([ROWS[0] | {"0.0": "x", "0.1": "y"}])}, "rows: eval.benchmarks.rows:same_condition\n",
         r"p\.jsonl:1: the same text is expected in 0\.0, 0\.1, not 'x', 'y'"),
     "a context that is not the beginning": ({"p.jsonl": lines()}, "columns: {condition: sentence_bad}\n",
@@ -305,7 +305,7 @@ BROKEN = {
     "rows by a function of another kind": ({"p.jsonl": lines()}, "rows: eval.benchmarks.rows:import_module\n",
         r"eval\.benchmarks\.rows has no such function; it has bad_line_first, same_condition, "),
     "rows without the column": ({"p.jsonl": lines()}, TWO_LINES.splitlines()[-1] + "\n", r"p\.jsonl:\d: no key 'text'; the keys are"),
-    "an expression": ({"p.jsonl": lines()}, 'file_names: "("\n', r"card\.yaml:3: file_names: '\(' is no regular expression"),
+    "an expression": ({"p.jsonl": lines()}, 'file_names: "("\n', r"card\.yaml:3: file_names: '\(' is not a regular expression"),
     "not YAML": ({"p.jsonl": lines()}, "columns: {\n", r"card\.yaml:\d+: not YAML"),
 }  # fmt: skip
 
@@ -323,7 +323,7 @@ def test_each_fault_is_one_message(own, fault):
         ("language: eng\n", r"x\.yaml:1: name: no value given"),
         ("name: blimp\nlanguage: eng\n", r"x\.yaml: name: 'blimp' is the name of a published benchmark"),
         ("name: a/b\nlanguage: eng\n", r"'a/b' is not a name: letters, digits"),
-        ("name: own\nlanguage: english\n", r"language: 'english' is no code of ISO 639-3, such as eng"),
+        ("name: own\nlanguage: english\n", r"language: 'english' is not a code of ISO 639-3, such as eng"),
         ("name: own\n", r"give exactly one of language and languages"),
         ("- a\n", r"x\.yaml"),
     ],

@@ -65,7 +65,7 @@ def test_all_that_cannot_be_read_is_asked_for_in_one_message():
     names = ["main", "step8", "final", "stage2-step5"]
     with pytest.raises(UserError) as error:
         place_revisions(names)
-    assert "no step can be read off 'main'; the steps of 'stage2-step5' begin anew" in str(error.value)
+    assert "no step can be read off 'main'; the steps of 'stage2-step5' start from 0 again" in str(error.value)
     assert "'steps={main: N, final: N, stage2-step5: N}'" in str(error.value)
     steps = {"main": 30, "final": 20, "stage2-step5": 15}
     assert list(place_revisions(names, steps)) == ["step8", "stage2-step5", "final", "main"]
@@ -73,7 +73,7 @@ def test_all_that_cannot_be_read_is_asked_for_in_one_message():
 
 def test_tokens_of_a_later_stage_are_not_those_of_all():
     names = ["stage1-step9000-tokens20B", "stage2-ingredient1-step5000-tokens30B"]
-    with pytest.raises(UserError, match=r"begin anew.*'steps=\{stage2-ingredient1-step5000-tokens30B: N\}'"):
+    with pytest.raises(UserError, match=r"start from 0 again.*'steps=\{stage2-ingredient1-step5000-tokens30B: N\}'"):
         place_revisions(names)
     places = place_revisions(names, {names[1]: 14000})
     assert places == {names[0]: Place(9000, 20 * B), names[1]: Place(14000)}

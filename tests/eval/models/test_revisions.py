@@ -52,7 +52,7 @@ def test_all_of_a_suite_with_stages_are_those_of_the_first_one(hub, capsys):
     hub(OLMO)
     assert all_revisions("owner/olmo") == OLMO[1:3]
     said = "".join(capsys.readouterr())
-    assert "2 revisions of later stages are left out, whose steps begin anew" in said
+    assert "2 revisions of later stages are left out, whose steps start from 0 again" in said
     assert f"'steps={{{OLMO[3]}: N, {OLMO[4]}: N}}'" in said
     assert all_revisions("owner/olmo", {OLMO[3]: 14000}) == [*OLMO[1:3], OLMO[3]]
     hub(OLMO[3:])
