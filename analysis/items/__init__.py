@@ -1,4 +1,1 @@
-"""What becomes of each pair over training: learned, forgotten, relearned; and how far runs agree on pairs.
-
-Imports ``data``, ``plotting`` and ``report``.
-"""
+"""What becomes of each pair over training: learned, forgotten, relearned; and how far runs agree on pairs."""

@@ -1,4 +1,1 @@
-"""Benchmarks of many languages: accuracy by language, by group, and against the frequency of a language.
-
-Imports ``data``, ``plotting``, ``report``, ``models`` and ``scaling``.
-"""
+"""Benchmarks of many languages: accuracy by language, by group, and against the frequency of a language."""

@@ -1,4 +1,1 @@
-"""Linking functions: accuracy by length split, length bias by alpha, tokenizers, and human ratings of sentences.
-
-Imports ``data``, ``plotting`` and ``report``.
-"""
+"""Linking functions: accuracy by length split, length bias by alpha, tokenizers, and human ratings of sentences."""

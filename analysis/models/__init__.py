@@ -1,4 +1,1 @@
-"""Models side by side: tests against chance and against each other, categories, sizes, prompts, several benchmarks.
-
-Imports ``data``, ``plotting`` and ``report``.
-"""
+"""Models side by side: tests against chance and against each other, categories, sizes, prompts, several benchmarks."""

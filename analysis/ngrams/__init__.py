@@ -1,4 +1,1 @@
-"""n-gram models beside a run: agreement at each checkpoint, and how much of a dip their errors account for.
-
-Imports ``data``, ``plotting``, ``charts``, ``report``, ``curves`` and ``shape``.
-"""
+"""n-gram models beside a run: agreement at each checkpoint, and how much of a dip their errors account for."""

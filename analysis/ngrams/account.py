@@ -20,11 +20,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.ngrams.agreement import ratio
-from analysis.shape.classify import LEVEL
-from analysis.shape.smoothing import Array, Design, design_of
+from analysis.shape.classify import LEVEL, holm_of_tested
+from analysis.shape.smoothing import Array, Design, design_of, strata_of_clusters
 from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
-from eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
@@ -67,7 +66,7 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
         "order": orders, "wrong": dip.wrong.mean(axis=1), "raw_share": raw, "share": share, "share_low": low,
         "share_high": high, "fit": _correlation(wrong @ loss, (wrong**2).sum(axis=1), (loss**2).sum()),
         "fits_best": _how_often_best(fits), "p_loss": p_loss, "p_follows": p_follows,
-        "p": _holm(np.maximum(p_loss, p_follows)),
+        "p": holm_of_tested(np.maximum(p_loss, p_follows)),
     })  # fmt: skip
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)
@@ -132,8 +131,7 @@ def _resample(dip: Dip, loss: Array, wrong: Array, design: Design, seed: int) ->
 
 def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Array]:
     """Yield how often each cluster is drawn in each of some resamples, float64[_BLOCK, C]."""
-    of_cluster = np.zeros(design.clusters.max() + 1, dtype=np.int64)
-    of_cluster[design.clusters] = design.strata
+    of_cluster = strata_of_clusters(design.strata, design.clusters)
     strata = [np.flatnonzero(of_cluster == stratum) for stratum in np.unique(of_cluster)]
     for _ in range(_RESAMPLES // _BLOCK):
         weights = np.empty((_BLOCK, len(of_cluster)))
@@ -157,9 +155,3 @@ def _how_often_best(fits: Array) -> Array:
 def _interval(drawn: Array) -> Array:
     finite = drawn[np.isfinite(drawn)]
     return np.quantile(finite, (TAIL, 1 - TAIL)) if len(finite) else np.full(2, np.nan)
-
-
-def _holm(p: Array) -> Array:
-    adjusted = np.full(len(p), np.nan)
-    adjusted[~np.isnan(p)] = holm(p[~np.isnan(p)])
-    return adjusted

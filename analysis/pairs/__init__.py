@@ -1,4 +1,1 @@
-"""Accuracy by properties of pairs: length, attractors, subsets, MIN-K% filtering, and factors of certainty.
-
-Imports ``data``, ``plotting``, ``report`` and ``models``.
-"""
+"""Accuracy by properties of pairs: length, attractors, subsets, MIN-K% filtering, and factors of certainty."""

@@ -1,4 +1,1 @@
-"""Accuracy by paradigm and phenomenon, with human agreement and the excluded paradigms of a benchmark.
-
-Imports ``data``, ``report`` and ``linking``.
-"""
+"""Accuracy by paradigm and phenomenon, with human agreement and the excluded paradigms of a benchmark."""

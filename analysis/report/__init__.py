@@ -1,4 +1,1 @@
-"""Sections of texts, tables and figures, and the HTML page that they make (Jinja2 templates).
-
-Imports ``plotting``.
-"""
+"""Sections of texts, tables and figures, and the HTML page that they make (Jinja2 templates)."""

@@ -1,4 +1,1 @@
-"""Scaling laws fitted over FLOPs, and accuracy against bits per byte.
-
-Imports ``data``, ``plotting`` and ``report``.
-"""
+"""Scaling laws fitted over FLOPs, and accuracy against bits per byte."""

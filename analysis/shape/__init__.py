@@ -1,4 +1,1 @@
-"""The shape of learning curves (rising, U-shaped, falling, flat), onsets, and the order of acquisition.
-
-Imports ``data``, ``plotting`` and ``report``.
-"""
+"""The shape of learning curves (rising, U-shaped, falling, flat), onsets, and the order of acquisition."""

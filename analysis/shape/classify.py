@@ -135,11 +135,17 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
 
 def holm_by_runs(p: pd.Series, runs: pd.Series) -> Array:
     """Adjust p values, NaN where not tested; lines of one run are a family, and those of several another."""
-    values = p.to_numpy(np.float64)
-    adjusted, alone = np.full(len(values), np.nan), (runs == 1).to_numpy()
+    values, alone = p.to_numpy(np.float64), (runs == 1).to_numpy()
+    adjusted = np.empty(len(values))
     for family in (alone, ~alone):
-        tested = family & ~np.isnan(values)
-        adjusted[tested] = holm(values[tested])
+        adjusted[family] = holm_of_tested(values[family])
+    return adjusted
+
+
+def holm_of_tested(p: Array) -> Array:
+    """Adjust the p values that are not NaN."""
+    adjusted = np.full(len(p), np.nan)
+    adjusted[~np.isnan(p)] = holm(p[~np.isnan(p)])
     return adjusted
 
 

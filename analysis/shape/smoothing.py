@@ -203,14 +203,14 @@ def design_of(strata: Ids, clusters: Ids) -> Design:
     if len(sizes) == 1:  # one cluster is all there is: nothing is left to draw but its items
         kinds = np.arange(len(strata))
         sizes = np.ones(len(strata), dtype=np.int64)
-    count = np.bincount(_strata_of_clusters(strata, kinds))
+    count = np.bincount(strata_of_clusters(strata, kinds))
     scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
     return Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
 
 
 def _collapsed(strata: Ids, clusters: Ids) -> Ids:
     """Put the strata that hold one cluster into one; a single one goes to the stratum with the fewest clusters."""
-    count = np.bincount(_strata_of_clusters(strata, clusters))
+    count = np.bincount(strata_of_clusters(strata, clusters))
     lonely = np.flatnonzero(count == 1)
     others = np.flatnonzero(count > 1)
     if not len(lonely):
@@ -219,7 +219,7 @@ def _collapsed(strata: Ids, clusters: Ids) -> Ids:
     return np.where(np.isin(strata, lonely), home, strata)
 
 
-def _strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
+def strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
     """Return the stratum of each cluster, int64[C], from those of the items."""
     of_cluster = np.zeros(clusters.max() + 1, dtype=np.int64)
     of_cluster[clusters] = strata
@@ -246,7 +246,7 @@ def _freedom(deviations: Array, design: Design) -> float:
     squares = ((deviations - deviations.mean(axis=0)) ** 2).sum(axis=0)
     if not squares.any():
         return max(1.0, design.effective - 1)
-    of_cluster = _strata_of_clusters(design.strata, design.clusters)
+    of_cluster = strata_of_clusters(design.strata, design.clusters)
     sums, sums_of_squares = np.bincount(of_cluster, squares), np.bincount(of_cluster, squares**2)
     varying = sums > 0
     sums, sums_of_squares = sums[varying], sums_of_squares[varying]

@@ -23,7 +23,7 @@ from analysis.shape.classify import (
     is_testable,
     shape_test,
 )
-from analysis.shape.onset import Milestone, onset, saturation
+from analysis.shape.onset import onset, saturation
 from analysis.shape.smoothing import (
     Array,
     Curve,
@@ -59,23 +59,12 @@ class Shapes:
     estimates: Mapping[tuple[str, str], Curve]  # the curves that were tested, by line and phenomenon
 
 
-@dataclass
-class _ShapeRows:
-    """Rows as they are computed."""
-
-    classes: list[dict[str, object]] = field(default_factory=list)
-    paradigms: list[dict[str, object]] = field(default_factory=list)
-    curves: list[pd.DataFrame] = field(default_factory=list)
-    onsets: list[dict[str, object]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False)
 class _CurvePairs:
     """The pairs of one curve."""
 
     phenomenon: str  # all for the whole benchmark
+    paradigm: str | None  # None for a whole phenomenon
     chosen: npt.NDArray[np.bool_]  # bool[pairs], which pairs of the benchmark they are
     strata: Ids  # int64[chosen]
     clusters: Ids  # int64[chosen], what is drawn together
@@ -86,21 +75,21 @@ def find_shapes(
     items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
 ) -> Shapes:
     """Estimate and classify the curves of every line of runs, overall and by phenomenon; the margin is a fraction."""
-    lines: dict[str, list[tuple[Run, Items]]] = {}
-    gathered = _ShapeRows()
+    lines: dict[str, list[Items]] = {}
     without = []
     for run, half_points in items:
         if half_points is None:
             without.append(run.label)
         else:
-            lines.setdefault(run.group, []).append((run, half_points))
+            lines.setdefault(run.group, []).append(half_points)
+    gathered = _ShapeRows(cluster, margin)
     if without:
         gathered.notes.append(
             "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
             f"none of {_format_names(without)}."
         )
     for group, members in lines.items():
-        _add_line(gathered, group, [one for _, one in members], cluster, margin)
+        gathered.add_line(group, members)
     classes, paradigms = pd.DataFrame(gathered.classes), pd.DataFrame(gathered.paradigms)
     return Shapes(
         name_below(shape_table(classes)) if len(classes) else classes,
@@ -174,120 +163,111 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns]]
 
 
-def _add_line(gathered: _ShapeRows, group: str, members: Sequence[Items], cluster: str, margin: float) -> None:
-    first = members[0]
-    if any(not first.pairs.equals(other.pairs) for other in members[1:]):
-        gathered.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
-        return
-    shared = np.array(sorted(set.intersection(*(set(one.steps.tolist()) for one in members))), dtype=np.int64)
-    left_out = len(set().union(*(one.steps.tolist() for one in members))) - len(shared)
-    if left_out:
-        gathered.notes.append(
-            f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
-            f"{'are' if left_out > 1 else 'is'} left out of the tests."
-        )
-    tokens = first.tokens[np.searchsorted(first.steps, shared)]
-    for part in _split_pairs(first.pairs, cluster):
-        _add_curve(gathered, group, part, _credits(members, shared, part), tokens, margin)
-        if part.phenomenon != "all":
-            _add_run_onsets(gathered, part, members)
-    for paradigm, part in _split_paradigms(first.pairs, cluster):
-        _add_paradigm(gathered, group, paradigm, part, _credits(members, shared, part), tokens)
+@dataclass
+class _ShapeRows:
+    """The rows of the tables, as they are computed line by line."""
 
+    cluster: str
+    margin: float
+    classes: list[dict[str, object]] = field(default_factory=list)
+    paradigms: list[dict[str, object]] = field(default_factory=list)
+    curves: list[pd.DataFrame] = field(default_factory=list)
+    onsets: list[dict[str, object]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
-def _credits(members: Sequence[Items], steps: Ids, part: _CurvePairs) -> npt.NDArray[np.uint8]:
-    """Return the half points of a curve at steps that all runs have, uint8[runs, steps, chosen]."""
-    return np.stack([one.half_points[np.searchsorted(one.steps, steps)][:, part.chosen] for one in members])
+    def add_line(self, group: str, members: Sequence[Items]) -> None:
+        first = members[0]
+        if any(not first.pairs.equals(other.pairs) for other in members[1:]):
+            self.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
+            return
+        steps = [set(one.steps.tolist()) for one in members]
+        shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
+        if left_out := len(set.union(*steps)) - len(shared):
+            self.notes.append(
+                f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
+                f"{'are' if left_out > 1 else 'is'} left out of the tests."
+            )
+        tokens = first.tokens[np.searchsorted(first.steps, shared)]
+        for part in _split_pairs(first.pairs, self.cluster):
+            half_points = np.stack(
+                [one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members]
+            )
+            if part.paradigm is not None:
+                self._add_paradigm(group, part, half_points, tokens)
+                continue
+            self._add_curve(group, part, half_points, tokens)
+            if part.phenomenon != "all":
+                self._add_run_onsets(part, members)
 
+    def _add_curve(self, group: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+        trained = tokens > 0
+        row: dict[str, object] = {
+            "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
+            "drawn": part.drawn, "checkpoints": int(trained.sum()),
+            "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
+            "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
+        }  # fmt: skip
+        if is_testable(tokens[trained]):
+            curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
+            self.estimates[group, part.phenomenon] = curve
+            untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
+            rows = curve_rows(group, part.phenomenon, curve, untrained)
+            self.curves.append(rows)
+            smooth = rows["smoothed"].dropna()
+            row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_curve_statistics(curve, self.margin)}
+            row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
+        self.classes.append(row)
 
-def _add_curve(
-    gathered: _ShapeRows,
-    group: str,
-    part: _CurvePairs,
-    half_points: npt.NDArray[np.uint8],
-    tokens: Array,
-    margin: float,
-) -> None:
-    trained = tokens > 0
-    row: dict[str, object] = {
-        "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
-        "drawn": part.drawn, "checkpoints": int(trained.sum()),
-        "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
-        "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
-    }  # fmt: skip
-    if is_testable(tokens[trained]):
-        curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
-        gathered.estimates[group, part.phenomenon] = curve
-        untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
-        rows = curve_rows(group, part.phenomenon, curve, untrained)
-        gathered.curves.append(rows)
-        smooth = rows["smoothed"].dropna()
-        row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_curve_statistics(curve, margin)}
-        row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
-    gathered.classes.append(row)
+    def _add_paradigm(self, group: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+        trained = tokens > 0
+        if not is_testable(tokens[trained]):
+            return
+        tokens, half_points = tokens[trained], half_points[:, trained]
+        end = smoothing_weights(np.log10(tokens))[-1] @ half_points.mean(axis=(0, 2)) / HALVES
+        self.paradigms.append({
+            "group": group, "phenomenon": part.phenomenon, "paradigm": part.paradigm, "runs": len(half_points),
+            "items": half_points.shape[2], "drawn": part.drawn, "end": end,
+            **below_chance(tokens, half_points, part.strata, part.clusters),
+        })  # fmt: skip
 
-
-def _add_paradigm(
-    gathered: _ShapeRows, group: str, paradigm: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8],
-    tokens: Array,
-) -> None:  # fmt: skip
-    trained = tokens > 0
-    if not is_testable(tokens[trained]):
-        return
-    tokens, half_points = tokens[trained], half_points[:, trained]
-    end = smoothing_weights(np.log10(tokens))[-1] @ half_points.mean(axis=(0, 2)) / HALVES
-    gathered.paradigms.append({
-        "group": group, "phenomenon": part.phenomenon, "paradigm": paradigm, "runs": len(half_points),
-        "items": half_points.shape[2], "drawn": part.drawn, "end": end,
-        **below_chance(tokens, half_points, part.strata, part.clusters),
-    })  # fmt: skip
+    def _add_run_onsets(self, part: _CurvePairs, members: Sequence[Items]) -> None:
+        for one in members:
+            trained = one.steps > 0
+            if is_testable(one.tokens[trained]):
+                credits_ = one.half_points[trained][None, :, part.chosen]
+                curve = estimate_curve(one.tokens[trained], credits_, part.strata, part.clusters)
+                self.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
 
 
 def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
-    test = shape_test(curve, margin=margin)
-    several = curve.seeds > 1
-    over_pairs = change_tests(without_seed_error(curve), margin=margin) if several else [np.nan] * len(_OVER_PAIRS)
-    return {
-        **test.columns(), **dict(zip(_OVER_PAIRS, over_pairs, strict=True)),
-        **_milestone("onset", onset(curve)), **_milestone("saturation", saturation(curve)),
-        "effective_items": curve.effective_items,
-    }  # fmt: skip
-
-
-def _milestone(name: str, found: Milestone) -> dict[str, float]:
-    return {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
-def _add_run_onsets(gathered: _ShapeRows, part: _CurvePairs, members: Sequence[Items]) -> None:
-    for one in members:
-        trained = one.steps > 0
-        if is_testable(one.tokens[trained]):
-            credits_ = one.half_points[trained][None, :, part.chosen]
-            curve = estimate_curve(one.tokens[trained], credits_, part.strata, part.clusters)
-            gathered.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
+    over_pairs: Sequence[float] = [np.nan] * len(_OVER_PAIRS)
+    if curve.seeds > 1:
+        over_pairs = change_tests(without_seed_error(curve), margin=margin)
+    statistics = {**shape_test(curve, margin=margin).columns(), **dict(zip(_OVER_PAIRS, over_pairs, strict=True))}
+    for name, found in (("onset", onset(curve)), ("saturation", saturation(curve))):
+        statistics |= {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
+    return statistics | {"effective_items": curve.effective_items}
 
 
 def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
-    """Yield the whole benchmark and each phenomenon."""
+    """Yield the whole benchmark, each phenomenon, and each paradigm in the order in which they come."""
     phenomena = pairs["phenomenon"].to_numpy()
-    named = sorted(set(phenomena) - {"", "all"}, key=str.casefold)
-    for name in ["all", *named]:
-        chosen = np.ones(len(pairs), dtype=bool) if name == "all" else phenomena == name
-        yield _choose_pairs(pairs, name, chosen, cluster)
-
-
-def _split_paradigms(pairs: pd.DataFrame, cluster: str) -> Iterator[tuple[str, _CurvePairs]]:
-    """Yield each paradigm with its name, in the order in which they come."""
+    yield _choose_pairs(pairs, "all", None, np.ones(len(pairs), dtype=bool), cluster)
+    for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
+        yield _choose_pairs(pairs, name, None, phenomena == name, cluster)
     names = pairs[["phenomenon", "paradigm"]].drop_duplicates()
     for phenomenon, paradigm in names.itertuples(index=False, name=None):
         chosen = ((pairs["phenomenon"] == phenomenon) & (pairs["paradigm"] == paradigm)).to_numpy()
-        yield paradigm, _choose_pairs(pairs, phenomenon, chosen, cluster)
+        yield _choose_pairs(pairs, phenomenon, paradigm, chosen, cluster)
 
 
-def _choose_pairs(pairs: pd.DataFrame, phenomenon: str, chosen: npt.NDArray[np.bool_], cluster: str) -> _CurvePairs:
+def _choose_pairs(
+    pairs: pd.DataFrame, phenomenon: str, paradigm: str | None, chosen: npt.NDArray[np.bool_], cluster: str
+) -> _CurvePairs:
     paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
     clusters = pairs["cluster"][chosen].to_numpy(np.int64)
-    return _CurvePairs(phenomenon, chosen, *drawn_together(paradigms, clusters, cluster))
+    return _CurvePairs(phenomenon, paradigm, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
 def _turn_of_class(row: Row) -> dict[str, float]:
