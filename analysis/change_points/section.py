@@ -53,7 +53,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     shown = table[table["change"] > 0]
     scale = shown["measure"].map(lambda measure: 100.0 if measure == ACCURACY else 1.0)
     shown = shown.assign(
-        curve=[_curve_name(*names) for names in zip(shown["measure"], shown["phenomenon"], strict=True)],
+        curve=shown["phenomenon"].map(readable).where(shown["measure"] == ACCURACY, shown["measure"]),
         before=scale * shown["slope_before"], after=scale * shown["slope_after"],
     )  # fmt: skip
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
@@ -93,10 +93,6 @@ def _count(accuracies: pd.DataFrame) -> str:
         f"{bent} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
         f"{LEAST_CHECKPOINTS} trained checkpoints."
     )
-
-
-def _curve_name(measure: str, phenomenon: str) -> str:
-    return readable(phenomenon) if measure == ACCURACY else measure
 
 
 def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:

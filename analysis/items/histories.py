@@ -58,21 +58,18 @@ def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     """Return those that are about the pairs that most (or else the first) are about, and the labels of the others."""
     sets: list[list[History]] = []
     for one in histories:
-        alike = (found for found in sets if _are_same(found[0].shared, one.shared))
-        if (found := next(alike, None)) is None:
-            sets.append([one])
+        for found in sets:
+            if found[0].shared is one.shared or _sentences(found[0]).equals(_sentences(one)):
+                found.append(one)
+                break
         else:
-            found.append(one)
+            sets.append([one])
     most = max(sets, key=len)
     return most, [one.run.label for found in sets if found is not most for one in found]
 
 
-def _are_same(first: Pairs, second: Pairs) -> bool:
-    return first is second or _sentences(first).equals(_sentences(second))
-
-
-def _sentences(pairs: Pairs) -> pd.DataFrame:
-    return pairs.table[["pair", "good", "bad"]]
+def _sentences(history: History) -> pd.DataFrame:
+    return history.shared.table[["pair", "good", "bad"]]
 
 
 def _read_history(run: Run, stored: StoredScores, pairs: Pairs) -> History:
@@ -82,17 +79,13 @@ def _read_history(run: Run, stored: StoredScores, pairs: Pairs) -> History:
     for place in range(len(stored.files)):
         scores = stored.read(place, pairs.table)
         verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, stored.linking)))[items]
-        margins[place] = _margins_of_sets(_margins(scores, stored.linking), pairs.sets)[items]
+        margins[place] = _margins(scores, stored.linking, pairs.sets)[items]
     return History(run, stored.checkpoints, pairs, items, verdicts, margins)
 
 
-def _margins(scores: pd.DataFrame, linking: Linking) -> Floats:
-    """Return by how much the good sentence leads, in the unit of the linking function, float64[pairs]."""
+def _margins(scores: pd.DataFrame, linking: Linking, sets: Sets) -> Floats:
+    """Return by how much the good sentence leads its set, in the unit of the linking function, float64[pairs]."""
     difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
-    return -difference if linking.lower_is_better else difference
-
-
-def _margins_of_sets(margins: Floats, sets: Sets) -> Floats:
     least = np.full(int(sets.of.max(initial=-1)) + 1, np.inf)
-    np.minimum.at(least, sets.of, margins)
+    np.minimum.at(least, sets.of, -difference if linking.lower_is_better else difference)
     return np.asarray(least[sets.of])

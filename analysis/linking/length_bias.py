@@ -154,15 +154,11 @@ def _draw_bands(table: pd.DataFrame, name: str, band: str) -> Figure:
 
 
 _COLUMNS = (
-    Column("benchmark", "Benchmark"),
-    Column("run", "Run"),
-    Column("model", "Model"),
-    Column("budget", "Token budget", "count"),
-    Column("tokenizer", "Tokenizer"),
-    Column("step", "Step", "count"),
+    Column("benchmark", "Benchmark"), Column("run", "Run"), Column("model", "Model"),
+    Column("budget", "Token budget", "count"), Column("tokenizer", "Tokenizer"), Column("step", "Step", "count"),
     *(Column(name, f"alpha, {words}") for name, words in _CRITERIA.items()),
     Column("sign_flipped", "Sign turned by SLOR (%)", "percent"),
-)
+)  # fmt: skip
 
 
 def _with_formatted_alphas(best: pd.DataFrame) -> pd.DataFrame:

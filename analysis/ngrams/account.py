@@ -60,12 +60,13 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
     loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
     p_loss, p_follows = (_p_above_chance(wrong * values, design, seed) for values in (loss, -bottom))
     shares, fits = _resample(dip, loss, wrong, design, seed)
+    fits = np.where(np.isnan(fits), -np.inf, fits)
     raw, share = _shares(dip.loss.sum(), dip.wrong.sum(axis=1), dip.wrong @ dip.loss, len(dip.loss))
     low, high = np.array([_interval(drawn) for drawn in shares.T]).T
     table = pd.DataFrame({
         "order": orders, "wrong": dip.wrong.mean(axis=1), "raw_share": raw, "share": share, "share_low": low,
         "share_high": high, "fit": _correlation(wrong @ loss, (wrong**2).sum(axis=1), (loss**2).sum()),
-        "fits_best": _how_often_best(fits), "p_loss": p_loss, "p_follows": p_follows,
+        "fits_best": np.mean(fits == fits.max(axis=1, keepdims=True), axis=0), "p_loss": p_loss, "p_follows": p_follows,
         "p": holm_of_tested(np.maximum(p_loss, p_follows)),
     })  # fmt: skip
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
@@ -144,12 +145,6 @@ def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Ar
 def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:
     scale = np.sqrt(squares * of_loss)
     return ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
-
-
-def _how_often_best(fits: Array) -> Array:
-    """Return in what share of the resamples each order fits best, float64[K]."""
-    known = np.where(np.isnan(fits), -np.inf, fits)
-    return np.asarray(np.mean(known == known.max(axis=1, keepdims=True), axis=0))
 
 
 def _interval(drawn: Array) -> Array:

@@ -1,7 +1,6 @@
 """Curves of n-gram models under the curve of the model: figures of a benchmark, and the same as interactive charts."""
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -67,21 +66,18 @@ def _chart_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles = line_styles(table["line"].cat.categories)
+    named = line_styles(table["line"].cat.categories)
+    styles = {name: LineStyle(one.color, "-" if name == MODEL else (0, (4, 2))) for name, one in named.items()}
+    widths = {name: 1.5 if name == MODEL else 0.7 for name in styles}
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
-            line, (dashes, width) = rows[rows["line"] == name].sort_values("tokens"), _look(name)
-            axes.plot(axis.places(line["tokens"]), line["accuracy"], color=style.color, linestyle=dashes, lw=width)
+            line = rows[rows["line"] == name].sort_values("tokens")
+            x = axis.places(line["tokens"])
+            axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, lw=widths[name])
 
-    return draw_over_tokens(table, panels, draw, _NOTE, {name: _sample(name, style) for name, style in styles.items()})
-
-
-def _sample(name: str, style: LineStyle) -> Line2D:
-    dashes, width = _look(name)
-    return Line2D([], [], color=style.color, linestyle=dashes, linewidth=width)
-
-
-def _look(name: str) -> tuple[Any, float]:
-    """Return dashes and width of a line."""
-    return ("-", 1.5) if name == MODEL else ((0, (4, 2)), 0.7)
+    legend = {
+        name: Line2D([], [], color=style.color, linestyle=style.dashes, linewidth=widths[name])
+        for name, style in styles.items()
+    }
+    return draw_over_tokens(table, panels, draw, _NOTE, legend)

@@ -125,14 +125,12 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    texts = (_count_classes(found.classes), *_over_pairs(scored), *found.notes)
+    texts = [_count_classes(found.classes), *found.notes]
+    if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
+        texts.insert(
+            1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
+        )
     return ReportSection(heading, (*texts, *drawings, view, *_paradigms_below(scored, found)))
-
-
-def _over_pairs(scored: BenchmarkScores) -> Iterable[str]:
-    """Say so where the overall curve that is tested is not the one that is drawn above."""
-    if (mean := MEANS_OVER.get(scored.overall)) is not None:
-        yield f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
 
 
 def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:

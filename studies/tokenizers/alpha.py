@@ -10,13 +10,7 @@ from analysis.data.study import BenchmarkScores
 from eval.linking import parse_linking
 from eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 from studies.tokenizers.at_equal_loss import tokenizer_of
-from studies.tokenizers.seeds import (
-    Estimate,
-    contrast_over_seeds,
-    difference_over_seeds,
-    mean_over_seeds,
-    of_all_runs,
-)
+from studies.tokenizers.seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds, of_all_runs
 
 CRITERIA = ("delta_acc", "accuracy")
 ALL = "all"
@@ -69,22 +63,16 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
     table = []
     for name in CRITERIA:
         slopes, ends = _slopes_and_ends(alphas, f"alpha_{name}")
-        for of in slopes:
-            estimates = mean_over_seeds(slopes[of]), _within_grid(mean_over_seeds(ends[of]))
-            table.append({"criterion": name, "of": of, **_columns(*estimates)})
+        found = [(of, mean_over_seeds(slopes[of]), _within_grid(mean_over_seeds(ends[of]))) for of in slopes]
         if len(slopes) > 1:
             weights = [1 / len(slopes)] * len(slopes)
-            estimates = (
-                contrast_over_seeds(list(slopes.values()), weights),
-                _within_grid(contrast_over_seeds(list(ends.values()), weights)),
-            )
-            table.append({"criterion": name, "of": ALL, **_columns(*estimates)})
+            slope, end = (contrast_over_seeds(list(one.values()), weights) for one in (slopes, ends))
+            found.append((ALL, slope, _within_grid(end)))
         for one, other in combinations(slopes, 2):
-            estimates = (
-                difference_over_seeds(slopes[one], slopes[other]),
-                difference_over_seeds(ends[one], ends[other]),
-            )
-            table.append({"criterion": name, "of": f"{one} - {other}", **_columns(*estimates)})
+            slope, end = (difference_over_seeds(of[one], of[other]) for of in (slopes, ends))
+            found.append((f"{one} - {other}", slope, end))
+        for of, slope, end in found:
+            table.append({"criterion": name, "of": of, **slope.columns("slope"), **end.columns("end")})
     return pd.DataFrame(table)
 
 
@@ -102,11 +90,3 @@ def _slopes_and_ends(alphas: pd.DataFrame, name: str) -> tuple[dict[str, list[fl
         slopes.setdefault(str(tokenizer), []).append(float(slope))
         ends.setdefault(str(tokenizer), []).append(float(part.sort_values("tokens")[name].iloc[-1]))
     return slopes, ends
-
-
-def _columns(slope: Estimate, end: Estimate) -> dict[str, float]:
-    return {
-        f"{name}{part}": number
-        for name, estimate in (("slope", slope), ("end", end))
-        for part, number in zip(("", "_low", "_high"), estimate, strict=True)
-    }

@@ -28,7 +28,6 @@ def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], las
         row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "step": first["step"]}
         row |= {"tokens": first["tokens"], "runs": len(part), "pairs": int(first["pairs"])}
         for name in _PARTS:
-            estimate = mean_over_seeds(part[name].tolist())
-            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            row |= mean_over_seeds(part[name].tolist()).columns(name)
         table.append(row)
     return pd.DataFrame(table, columns=None if table else ["tokenizer", "phenomenon"])

@@ -17,6 +17,10 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Lay it out as ``<name>``, ``<name>_low`` and ``<name>_high``."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 def mean_over_seeds(values: Sequence[float]) -> Estimate:
     """Average one number of each seed; missing values are left out."""

@@ -22,8 +22,7 @@ def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> p
     for (group, phenomenon), part in summary.groupby(["group", "phenomenon"], sort=False):
         row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "runs": len(part), "n": part["n"].max()}
         for name in SHARES:
-            estimate = mean_over_seeds(part[name].tolist())
-            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            row |= mean_over_seeds(part[name].tolist()).columns(name)
         table.append(row)
     return pd.DataFrame(table)
 

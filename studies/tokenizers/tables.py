@@ -64,6 +64,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     at_levels = runs_at_levels(scored.curve_rows(), bits, study.runs)
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
+    last = {str(name): int(step) for name, step in curves.groupby("tokenizer")["step"].max().items()}
     accounts = _together([one.accounts for one in found.values()])
     changes = change_table(shown.estimates, loss_curves(study))
     return {
@@ -79,7 +80,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
         "below_chance": below_table(shown, of_line),
-        "critical_regions": critical_regions(scored, of_line, _last_steps(curves)),
+        "critical_regions": critical_regions(scored, of_line, last),
         "dips": dip_table(shapes, of_line, tokenizer_of(study.runs)),
         "ngrams": found[scored.linking].agreement,
         "ngram_dips": accounts,
@@ -87,10 +88,6 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "linking_functions": beside_the_paper(cells),
         "pairs_by_length": pairs_by_tokenizer(cells),
     }
-
-
-def _last_steps(curves: pd.DataFrame) -> dict[str, int]:
-    return {str(name): int(rows["step"].max()) for name, rows in curves.groupby("tokenizer")}
 
 
 def _check_losses(runs: Sequence[Run], bits: pd.DataFrame) -> None:
