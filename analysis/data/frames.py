@@ -157,6 +157,12 @@ def without_ngrams(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[~frame["scorer"].astype(str).str.startswith(NGRAM)]
 
 
+def stack(tables: Iterable[pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Put tables below each other; where there are none, the table has these columns and no rows."""
+    every = list(tables)
+    return pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=list(columns))
+
+
 def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
     """Return every benchmark with the way it was scored, in order."""
     pairs = frame[["benchmark", "scorer"]].drop_duplicates().astype(str).itertuples(index=False, name=None)

@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.data.frames import stack
 from analysis.data.study import BenchmarkScores
 from analysis.items.histories import History, read_histories
 from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
@@ -111,9 +112,9 @@ def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str 
     """Say what init and order contribute to each line, or why that cannot be told."""
     found = [seed_components(line) for line in lines]
     yield from (why_not_crossed(line) for line, table in zip(lines, found, strict=True) if table.empty)
-    if not (known := [table for table in found if len(table)]):
+    table = stack(table for table in found if len(table))
+    if table.empty:
         return
-    table = pd.concat(known, ignore_index=True)
     note = (
         "What initialization and data order contribute to how runs differ on a pair, at the last checkpoint: shares of "
         "the variance within pairs, by a crossed analysis of variance with one run in each cell; what an "

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.data.frames import stack
 from analysis.data.groups import Ids, Mask
 from analysis.data.runs import Run
 from analysis.items.histories import Floats, History, same_pairs
@@ -94,8 +95,8 @@ def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
         accuracies, as a share of the most that there could be; it is missing where two runs are right on all items, or
         on none. ``between`` is ``all runs``, and where some runs share one of their seeds, rows of these.
     """
-    rows = [row for line in lines for name, items in line.parts() for row in _compare(line, name, items)]
-    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(AGREEMENT_COLUMNS))
+    rows = (row for line in lines for name, items in line.parts() for row in _compare(line, name, items))
+    return stack(rows, AGREEMENT_COLUMNS)
 
 
 def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
+from analysis.data.frames import stack
 from analysis.data.groups import Ids
 from analysis.items.histories import Floats, History
 from analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
@@ -33,8 +34,7 @@ def item_table(histories: Iterable[History]) -> pd.DataFrame:
     ``checkpoints``. The margins are in the unit of the linking function; ``margin_sd`` is the sample standard deviation
     over checkpoints, missing for a single one.
     """
-    tables = [_items_of_run(history) for history in histories]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(ITEM_COLUMNS))
+    return stack(map(_items_of_run, histories), ITEM_COLUMNS)
 
 
 def item_summary(items: pd.DataFrame) -> pd.DataFrame:

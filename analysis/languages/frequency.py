@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.data.frames import stack
 from analysis.scaling.laws import logistic_law
 from eval.metrics.accuracy import exact_interval
 from eval.metrics.significance import CHANCE
@@ -47,10 +48,9 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
     from the curve and whose exact 95 % interval does not reach it, else empty.
     """
     rows = points.dropna(subset=["frequency", "accuracy"])
-    parts = [_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True)]
+    parts = (_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True))
     columns = ["model", "language", "frequency", "n", "accuracy", "fitted", "residual", "verdict"]
-    found = [part for part in parts if part is not None]
-    return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
+    return stack((part for part in parts if part is not None), columns)[columns]
 
 
 def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:

@@ -1,4 +1,4 @@
-"""The parts about benchmarks of many languages (MultiBLiMP, sections 7.1 to 7.3, Tables 3 and 5, Figures 1, 4, 5)."""
+"""Sections about benchmarks of many languages (MultiBLiMP, sections 7.1 to 7.3, Tables 3 and 5, Figures 1, 4, 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from analysis.data.frames import stack
 from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing
@@ -50,7 +51,7 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
             for name in ("alpha", "low", "high")
         }
         best.append({**named, **settings, **alphas, "sign_flipped": sign_flips(pairs, scores)})
-    return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(), pd.DataFrame(best)
+    return stack(curves), pd.DataFrame(best)
 
 
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The parts about several benchmarks: models by benchmark, one phenomenon across them (RuBLiMP, appendix G)."""
+"""Sections about several benchmarks: models by benchmark, one phenomenon across them (RuBLiMP, appendix G)."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -41,7 +41,7 @@ def category_table(points: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per category, highest mean first: ``category``, a column for each model in the order in which they come,
-        ``mean`` and ``sd`` over the models, the sample standard deviation; in the unit of the accuracies, without NaN.
+        ``mean`` and ``sd`` over the models, the sample standard deviation; NaN stays out of them.
     """
     wide = points.pivot_table(index="suite", columns="model", values="accuracy", observed=True)
     wide = wide.reindex(columns=points["model"].unique())

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.data.frames import stack
 from eval.metrics.significance import mcnemar
 
 Array = npt.NDArray[np.float64]
@@ -38,9 +39,9 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
         One row per group and two models: ``group``, ``first``, ``second``, ``n``, ``accuracy_first``,
         ``accuracy_second``, ``first_better``, ``second_better`` (pairs) and ``p``, two-sided and uncorrected.
     """
-    parts = [_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
+    parts = (_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False))
     columns = ["group", "first", "second", "n", "accuracy_first", "accuracy_second", "first_better", "second_better"]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    table = stack(parts, columns)
     p = mcnemar(*(table[name].to_numpy(dtype=np.float64) for name in ("first_better", "second_better")))
     return table.assign(p=p)
 

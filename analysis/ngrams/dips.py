@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.data.frames import stack
 from analysis.data.pair_scores import HALVES
 from analysis.items.verdicts import RIGHT
 from analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
@@ -31,13 +32,12 @@ def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]
         (tokens), ``fall`` (smoothed accuracy at the start less that at the bottom, a fraction), ``kappa_start`` and
         ``kappa_bottom`` (mean over runs, at these checkpoints), and the columns of ``account_of_dip``.
     """
-    tables = [
+    return stack(
         table
         for row in dips.to_dict("records")
         if (members := lines.get(row["group"])) and len(members) == row["runs"]
         for table in _account_of(row, members, cluster)
-    ]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    )
 
 
 def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.files import known_linking, scored_steps, stored_scores
-from analysis.data.frames import NGRAM
+from analysis.data.frames import NGRAM, stack
 from analysis.data.pair_scores import Items, read_runs
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores
@@ -52,8 +52,8 @@ class BesideNgrams:
     @property
     def agreement(self) -> pd.DataFrame:
         """The agreement at all checkpoints of the run."""
-        tables = [self.at(step).agreement for step in self.items.steps.tolist()]
-        return pd.concat([table for table in tables if len(table)] or [pd.DataFrame()], ignore_index=True)
+        tables = (self.at(step).agreement for step in self.items.steps.tolist())
+        return stack(table for table in tables if len(table))
 
     @cached_property
     def _orders(self) -> dict[int, list[int]]:
@@ -74,7 +74,7 @@ class BesideNgrams:
             tokens = self.items.tokens[np.searchsorted(self.items.steps, step)]
             where = {"run": self.run.label, "group": self.run.group, "step": step, "tokens": tokens, "order": order}
             rows.append(table.assign(**where)[[*where, *table.columns]])
-        return AtCheckpoint(verdicts, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
+        return AtCheckpoint(verdicts, stack(rows))
 
     def _read_scores(self, scorer: str, step: int) -> pd.DataFrame | None:
         """Read the scores of the items; None where the linking function cannot be computed from them."""

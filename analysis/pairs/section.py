@@ -1,4 +1,4 @@
-"""The parts about kinds of pairs: length and domain, attractors, MIN-K% filtering, subsets (RuBLiMP, Swe-BLiMP)."""
+"""Sections about kinds of pairs: length and domain, attractors, MIN-K% filtering, subsets (RuBLiMP, Swe-BLiMP)."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _FILTERING = (
 
 
 def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Make those parts that the columns of a benchmark's pairs and scores have data for."""
+    """Make the sections that the columns of a benchmark's pairs and scores have data for."""
     yield from _length_sections(scored, last)
     yield from _attractor_sections(scored, last)
     yield from _subset_sections(scored, last)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.data.frames import last_scored, score_frame
+from analysis.data.frames import last_scored, score_frame, stack
 from analysis.data.study import BenchmarkScores
 from eval.metrics.levels import MEANS, levels_of
 
@@ -18,11 +18,9 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
     wanted = last_scored(rows[rows["linking"].isin(list(linkings))])
     steps = wanted.groupby("run", observed=True)["step"].unique()
     runs = [run for run in scored.study.runs if run.label in steps.index]
-    parts = [score_frame([run], scored.all_lengths(steps[run.label].tolist())) for run in runs]
-    if not parts:
-        return pd.DataFrame(columns=_ROW)
-    names = ["run", "group", "linking", "phenomenon", "paradigm"]
-    table = pd.concat([part.astype(dict.fromkeys(names, str))[_ROW] for part in parts], ignore_index=True)
+    names = dict.fromkeys(["run", "group", "linking", "phenomenon", "paradigm"], str)
+    parts = (score_frame([run], scored.all_lengths(steps[run.label].tolist())) for run in runs)
+    table = stack((part.astype(names)[_ROW] for part in parts), _ROW)
     last = wanted[["run", "linking", "step"]].drop_duplicates().astype({"run": str, "linking": str})
     named = table[~table["paradigm"].isin(("all", *MEANS))]
     return named.merge(last, on=["run", "linking", "step"]).reset_index(drop=True)
@@ -47,12 +45,12 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
         phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over
         ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
-    parts = [
+    parts = (
         _average_levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
         for (group, linking), part in paradigms.groupby(["group", "linking"], sort=False)
-    ]
+    )
     columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    return stack(parts, columns)[columns]
 
 
 def _average_levels(part: pd.DataFrame) -> pd.DataFrame:

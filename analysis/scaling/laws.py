@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
+from analysis.data.frames import stack
 from eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]
@@ -25,6 +26,8 @@ _CLOSE = 1e-6  # relative change at which a fit ends
 _FARTHEST = 30.0  # a free parameter beyond it is at its bound to 13 digits
 _GRID = 60  # points along a drawn curve
 _LEVELS = (2.5, 97.5)
+_PARAMETERS = ["line", "points", "rmse", "parameter", "value", "low", "high"]
+_CURVES = ["line", "source", "flops", "value", "low", "high"]
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,8 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
             fit = pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
             curves += [fit.assign(line=line, source="fit")]
     return (
-        _stacked(parameters, ["line", "points", "rmse", "parameter", "value", "low", "high"]),
-        _stacked(curves, ["line", "source", "flops", "value", "low", "high"]),
+        stack(parameters, _PARAMETERS)[_PARAMETERS],
+        stack(curves, _CURVES)[_CURVES],
     )
 
 
@@ -153,10 +156,6 @@ def _percentile_bounds(drawn: Array) -> Array:
     if not len(drawn):
         return np.full((2, drawn.shape[-1]), np.nan)
     return np.asarray(np.percentile(drawn, _LEVELS, axis=0))
-
-
-def _stacked(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
 def _fit_within(model: Callable[[Array], tuple[Array, Array]], begin: Array, low: Array, high: Array) -> Array:

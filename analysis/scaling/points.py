@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.frames import BINS_PER_DECADE, with_gaps
+from analysis.data.frames import BINS_PER_DECADE, stack, with_gaps
 from analysis.data.runs import Run
 
 FINISHED = "finished runs"
@@ -29,8 +29,8 @@ def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequenc
     if trained and {run.label for run in trained} <= set(held_out["run"].astype(str)):
         rows = held_out[held_out["run"].isin([run.label for run in trained]) & (held_out["step"] > 0)]
         return rows.astype({"run": str, "group": str}).assign(loss="held-out")[columns].reset_index(drop=True)
-    tables = [_bits_at_checkpoints(by_run[run.label], run).assign(loss="training") for run in trained]
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    tables = (_bits_at_checkpoints(by_run[run.label], run).assign(loss="training") for run in trained)
+    return stack(tables, columns)[columns]
 
 
 def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -91,5 +91,4 @@ def _trailing_means(
     sums = np.concatenate([[0.0], np.cumsum(values)])
     first = np.searchsorted(tokens, ends * _WINDOW, side="right")
     after = np.searchsorted(tokens, ends, side="right")
-    means: npt.NDArray[np.float64] = (sums[after] - sums[first]) / (after - first)
-    return means
+    return np.asarray((sums[after] - sums[first]) / (after - first))

@@ -1,4 +1,4 @@
-"""Figures, tables and parts of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
+"""Sections of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -101,8 +101,8 @@ def change_tests(
 ) -> tuple[float, float, float, float, float]:
     """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``; the margin is a fraction."""
     compared = _compare(curve)
-    reference = _Reference(_largest(compared, draws, seed), compared.ratio.size, compared.freedom)
-    rise, fall, u, inverted = (reference(statistic) for statistic in _largest_changes(compared))
+    drawn = _largest(compared, draws, seed)
+    rise, fall, u, inverted = (_p_of_largest(change, drawn, compared) for change in _largest_changes(compared))
     # Flat: all one-sided tests of a margin have to hold (Berger 1982), so the largest of their p values is that of all.
     nearest = (margin - np.abs(compared.difference)) / compared.error
     return rise, fall, u, inverted, float(student.sf(nearest.min(), compared.freedom))
@@ -243,23 +243,12 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
     return np.sort(np.concatenate(largest))
 
 
-@dataclass(frozen=True, eq=False)
-class _Reference:
-    """The law of the largest difference under no change.
-
-    Beyond what the draws reach, p is the bound of Bonferroni, which is at least the exact one and small enough for
-    families of many curves.
-    """
-
-    drawn: Array
-    differences: int
-    freedom: float
-
-    def __call__(self, statistic: float) -> float:
-        beyond = len(self.drawn) - int(np.searchsorted(self.drawn, statistic, side="left"))
-        counted = (1 + beyond) / (1 + len(self.drawn))
-        bound = self.differences * float(student.sf(statistic, self.freedom))
-        return min(1.0, counted, bound)
+def _p_of_largest(statistic: float, drawn: Array, compared: _Comparison) -> float:
+    """Return the p value of a largest difference under no change."""
+    beyond = len(drawn) - int(np.searchsorted(drawn, statistic, side="left"))
+    # Beyond the draws the bound of Bonferroni is at least the exact p, and small enough for families of many curves.
+    bound = compared.ratio.size * float(student.sf(statistic, compared.freedom))
+    return min(1.0, (1 + beyond) / (1 + len(drawn)), bound)
 
 
 def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:

@@ -147,8 +147,8 @@ def errors(curve: Curve, functions: Array) -> Errors:
     A few seeds tell little about how they vary in one function alone, and of many functions the one where they happen
     to agree would win: all functions get the mean variance over the seeds. It is a difference of mean squares, that of
     the seeds less the rest. Degrees of freedom are Satterthwaite's (1946), whose denominator has the squares of the
-    mean squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts S
-    - 1 as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
+    mean squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts
+    S - 1 as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
     docs/shape.md), and for the rest as often as its covariance says.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)

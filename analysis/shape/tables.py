@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
+from analysis.data.frames import stack
 from analysis.data.pair_scores import HALVES, Items
 from analysis.data.runs import Run
 from analysis.data.settings import BY_EDITS, FLAT_MARGIN
@@ -94,7 +95,7 @@ def find_shapes(
     return Shapes(
         name_below(shape_table(classes)) if len(classes) else classes,
         name_below(paradigms) if len(paradigms) else paradigms,
-        pd.concat(gathered.curves, ignore_index=True) if gathered.curves else pd.DataFrame(),
+        stack(gathered.curves),
         pd.DataFrame(gathered.onsets, columns=["name", "phenomenon", "onset"]),
         tuple(gathered.notes),
         gathered.estimates,

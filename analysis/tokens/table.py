@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from analysis.data.frames import stack
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores
 from analysis.tokens.regions import SIDES, Ids, Regions, Values, find_regions, sum_regions
@@ -106,8 +107,7 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
 def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -> pd.DataFrame:
     """Compute ``region_table`` for each run by itself, at all checkpoints or those of some steps."""
     reader = TokenReader(scored)
-    tables = [_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints(steps)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return stack(_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints(steps))
 
 
 def _average_pairs(reader: TokenReader, checkpoint: Checkpoint) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.change_points.table import change_table, loss_curves
+from analysis.data.frames import stack
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import read_histories
@@ -65,7 +66,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     alphas = alpha_by_checkpoint(scored)
     cells = average_by_tokenizer(linking_by_run(scored.rows), study.runs)
     last = {str(name): int(step) for name, step in curves.groupby("tokenizer")["step"].max().items()}
-    accounts = _together([one.accounts for one in found.values()])
+    accounts = stack((one.accounts for one in found.values() if len(one.accounts)), ["tokenizer", "of"])
     changes = change_table(shown.estimates, loss_curves(study))
     return {
         "runs": run_table(study.runs, bits),
@@ -141,8 +142,8 @@ def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
 
     ``paradigm`` is ``all`` for the curve of a phenomenon; paradigms are a family of Holm's procedure of their own.
     """
-    tables = [one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one)]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["group", *_BELOW[1:]])
+    tables = (one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one))
+    table = stack(tables, ["group", *_BELOW[1:]])
     return table.assign(tokenizer=table["group"].map(dict(tokenizers)))[list(_BELOW)]
 
 
@@ -171,11 +172,6 @@ def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str)
     agreement = _over_runs(beside, tokenizers) if is_shown else pd.DataFrame(columns=_AGREEMENT)
     accounts = account_for_dips(shapes, beside, tokenizers, settings.cluster).assign(linking=linking)
     return UnderLinking(shapes, agreement, accounts)
-
-
-def _together(accounts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    tables = [table for table in accounts if len(table)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["tokenizer", "of"])
 
 
 def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:
