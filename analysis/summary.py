@@ -1,7 +1,7 @@
 """The first and last sections of the report: headline numbers, curves, what the runs are, and what is missing."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -20,23 +20,22 @@ _OF_TRAINING = (
     *("configuration", "code", "versions", "hardware"),
 )
 
-Linkings = Mapping[tuple[str, str], str]
 
-
-def headline(shown: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
-    """Tabulate the accuracies of ``Study.shown_rows`` before training and at each run's last scored checkpoint.
+def headline(study: Study) -> pd.DataFrame:
+    """Tabulate the overall accuracy of each run before training and at its last scored checkpoint.
 
     ``overall`` is what the accuracy is a mean over (``all`` pairs, ``macro``: paradigms, ``macro_phenomena``),
     ``start`` that of step 0 (NaN without a score), ``checkpoints`` how many have a score. Where a benchmark has pairs
     that its paper does not count, ``n_published`` and ``accuracy_published`` are over all its pairs.
     """
+    shown = study.shown_rows()
     rows = overall(shown).astype(dict.fromkeys(("run", "benchmark", "scorer", "linking"), str))
     keys = ["run", "benchmark", "scorer"]
     numbers = ["step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]
     last = last_scored(rows)[[*keys, "linking", "overall", *numbers]]
     start = rows[rows["step"] == 0][[*keys, "accuracy"]].rename(columns={"accuracy": "start"})
     counts = rows.groupby(keys, as_index=False).agg(checkpoints=("step", "nunique"))
-    status = pd.DataFrame([{"run": run.label, "status": run.status} for run in runs])
+    status = pd.DataFrame([{"run": run.label, "status": run.status} for run in study.runs])
     table = last.merge(start, on=keys, how="left").merge(counts, on=keys).merge(status, on="run")
     first = ["run", "status", "benchmark", "scorer", "linking", "overall", "checkpoints", "start", *numbers[-3:]]
     columns = [*first, "n", "ties", "ties_rule", "step", "tokens"]
@@ -59,10 +58,10 @@ def headline_lines(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def provenance(runs: Iterable[Run]) -> pd.DataFrame:
+def provenance(study: Study) -> pd.DataFrame:
     """Tabulate the settings, code and hardware of each run, as far as they are known."""
     rows = []
-    for run in runs:
+    for run in study.runs:
         row: dict[str, object] = {"run": run.label, "folder": str(run.folder), "status": run.status}
         row |= dict.fromkeys(_OF_TRAINING, "")
         rows.append(row | (_describe_training(run.facts) if run.facts else {}))
@@ -80,12 +79,12 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
     }  # fmt: skip
 
 
-def missing(runs: Sequence[Run], scores: pd.DataFrame, linkings: Linkings) -> pd.DataFrame:
+def missing(study: Study) -> pd.DataFrame:
     """List as ``run``, ``missing`` and ``detail`` what is missing: checkpoints, benchmarks, scores, linking functions.
 
-    A run misses a benchmark when other runs were scored on it. ``linkings`` is ``Study.linkings``.
+    A run misses a benchmark when other runs were scored on it.
     """
-    rows = [(run.label, *problem) for run in runs for problem in _find_problems(run, scores, linkings)]
+    rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
@@ -93,7 +92,7 @@ def _format_values(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value not in (None, [], ""))
 
 
-def _find_problems(run: Run, scores: pd.DataFrame, linkings: Linkings) -> list[tuple[str, str]]:
+def _find_problems(run: Run, study: Study) -> list[tuple[str, str]]:
     problems = []
     if run.status not in ("finished", NOT_TRAINED_HERE):
         problems.append(("finished run", f"status: {run.status}"))
@@ -102,11 +101,11 @@ def _find_problems(run: Run, scores: pd.DataFrame, linkings: Linkings) -> list[t
         problems.append(("checkpoints", _format_steps(absent)))
     if run.status != NOT_TRAINED_HERE and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
-    own = scores[scores["run"] == run.label]
-    return problems + _find_unscored(run, own, linkings) + _benchmarks_left_out(own, scores)
+    own = study.scores[study.scores["run"] == run.label]
+    return problems + _find_unscored(run, own, study.linkings) + _benchmarks_left_out(own, study.scores)
 
 
-def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Linkings) -> list[tuple[str, str]]:
+def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
@@ -160,7 +159,7 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the overall accuracy of every run before training and at its last scored checkpoint."""
     if study.scores.empty:
         return
-    table = headline(study.shown_rows(), study.runs)
+    table = headline(study)
     note = (
         "Overall accuracy, with the exact 95 % interval over pairs; chance is 50 %. Linking function, mean and what a "
         "tie counts are those that the card of the benchmark names, or what was asked for."
@@ -177,7 +176,7 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
 
 def runs_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the runs and what is missing; name steps of equal weights and files that no digest confirms."""
-    runs, absent = provenance(study.runs), missing(study.runs, study.scores, study.linkings)
+    runs, absent = provenance(study), missing(study)
     note = "As run.json of each run says; the full hashes and versions are there."
     gaps = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, absent)

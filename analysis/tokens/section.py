@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, line_legend, overall_and_phenomena
+from analysis.plotting.facets import OVER_RUNS, Panels, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.style import DASHES, TokenAxis, line_styles
 from analysis.report.html import Column, ReportSection, TableView
 from analysis.tokens.table import region_table
@@ -69,11 +69,9 @@ def _band(table: pd.DataFrame) -> str:
 
 
 def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, Any]], label: str) -> Figure:
-    axis, styles = TokenAxis(table["tokens"]), line_styles(table["group"])
-    single = len(panels) == 1
+    styles = line_styles(table["group"])
 
-    def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        axis.apply(axes, most_ticks=7 if single else 3, minor=single)
+    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for group, style in styles.items():
             line = rows[rows["group"] == group].sort_values("tokens")
             x = axis.places(line["tokens"])
@@ -86,5 +84,4 @@ def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, An
 
     legend: dict[str, Artist] = line_legend(styles, table)
     legend |= {name: Line2D([], [], color="0.3", linestyle=dashes) for name, dashes in lines.values()}
-    labels = ("Training tokens (log scale, 0 set apart)", label)
-    return draw_panels(panels, draw, labels, _band(table), legend)
+    return draw_over_tokens(table, panels, draw, _band(table), legend, label)

@@ -2,24 +2,16 @@ import math
 
 import pytest
 
-from analysis.data.frames import score_frame, targets
+from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.linking.section import linking_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.report.html import TableView
 from analysis.summary import headline, missing, provenance
-from tests.analysis.studies import scored_of
+from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
-
-
-def shown(scores):
-    return scores[scores["linking"] == "slln_lp"].assign(overall="all")
-
-
-def under_slln_lp(scores):
-    return dict.fromkeys(targets(scores), "slln_lp")
 
 
 def _splits(step: int, shift: float = 0.0, **changes) -> list[Row]:
@@ -91,28 +83,23 @@ def test_a_line_is_averaged_over_its_runs_at_one_step(make_run: MakeRun, study) 
     assert math.isnan(table.loc[4, "accuracy_sd"])
 
 
-def test_headline_has_step_0_and_the_last_score_of_each_run(make_run: MakeRun, study) -> None:
+def test_headline_has_step_0_and_the_last_score_of_each_run(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.51), score_row(3, 0.6), score_row(9, 0.9)], seed=0)
     make_run([score_row(3, 0.7), score_row(9, 0.1, linking="lp")], seed=1, status="running")
-    runs, scores = study()
-    first, second = headline(shown(scores), runs).to_dict("records")
+    first, second = headline(study_of(tmp_path)).to_dict("records")
     assert (first["start"], first["accuracy"], first["step"], first["checkpoints"]) == (0.51, 0.9, 9, 3)
     assert (first["ci_low"], first["ci_high"]) == (0.8, 1.0)
     assert (second["accuracy"], second["step"], second["status"]) == (0.7, 3, "running")
     assert math.isnan(second["start"])
 
 
-def test_what_is_missing_is_listed(make_run: MakeRun, study, tmp_path) -> None:
+def test_what_is_missing_is_listed(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.5)], seed=0, bits={1: 1.0})
     make_run([score_row(0, 0.5)], seed=1, bits={1: 1.0}, planned=[0, 1, 2], saved=[0, 1], status="running")
     make_run(None, seed=2, bits={1: 1.0})
     make_run([score_row(0, 0.5, linking="lp")], seed=3)
     write_scores(tmp_path / "runs" / "zz", [score_row(-1, 0.5)])
-    runs, scores = study()
-    rows = [
-        (row["run"][-2:], row["missing"], row["detail"])
-        for row in missing(runs, scores, under_slln_lp(scores)).to_dict("records")
-    ]
+    rows = [(row["run"][-2:], row["missing"], row["detail"]) for row in missing(study_of(tmp_path)).to_dict("records")]
     assert rows == [
         ("s1", "finished run", "status: running"),
         ("s1", "checkpoints", "1 without: step 2"),
@@ -123,33 +110,30 @@ def test_what_is_missing_is_listed(make_run: MakeRun, study, tmp_path) -> None:
     ]
 
 
-def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: MakeRun, study) -> None:
+def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.5), score_row(0, 0.5, benchmark="tse", scorer="pll")], seed=0, bits={1: 1.0})
     make_run([score_row(0, 0.5, scorer="pll")], seed=1, bits={1: 1.0})
-    runs, scores = study()
-    (row,) = missing(runs, scores, under_slln_lp(scores)).to_dict("records")
+    (row,) = missing(study_of(tmp_path)).to_dict("records")
     assert (row["run"][-2:], row["missing"]) == ("s1", "scores on tse")
 
 
-def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRun, study) -> None:
+def test_tables_say_how_many_ties_there_are_and_what_they_count(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(3, 0.6, ties=7, ties_rule="wrong")])
-    runs, scores = study()
-    (first,) = headline(shown(scores), runs).to_dict("records")
+    (first,) = headline(study_of(tmp_path)).to_dict("records")
     assert (first["n"], first["ties"], first["ties_rule"]) == (100, 7, "wrong")
-    by_run = linking_by_run(scores)
+    by_run = linking_by_run(scored_of(tmp_path).rows)
     assert by_run["ties_rule"].tolist() == linking_by_line(by_run)["ties_rule"].tolist() == ["wrong"]
 
 
-def test_many_missing_steps_are_shortened(make_run: MakeRun, study) -> None:
+def test_many_missing_steps_are_shortened(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.5)], saved=range(40), bits={1: 1.0})
-    runs, scores = study()
-    (detail,) = missing(runs, scores, under_slln_lp(scores))["detail"]
+    (detail,) = missing(study_of(tmp_path))["detail"]
     assert detail == "39 without: steps 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 27 more"
 
 
-def test_provenance_says_what_made_a_run(make_run: MakeRun, study) -> None:
+def test_provenance_says_what_made_a_run(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(0, 0.5)])
-    (row,) = provenance(study()[0]).to_dict("records")
+    (row,) = provenance(study_of(tmp_path)).to_dict("records")
     assert row["parameters"] == 14_000_000
     assert row["seeds"] == "init 0, data 0"
     assert row["code"] == "fedcba987654+changes"

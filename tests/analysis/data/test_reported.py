@@ -88,7 +88,7 @@ def test_scores_without_the_usual_functions_are_shown_by_what_there_is(make_run:
 def test_benchmarks_of_one_report_are_each_shown_as_their_card_says(make_run: MakeRun, tmp_path) -> None:
     make_run(rows("turblimp") + rows("own"))
     study = study_of(tmp_path)
-    table = headline(study.shown_rows(), study.runs).set_index("benchmark")
+    table = headline(study).set_index("benchmark")
     assert table[["linking", "overall", "ties_rule", "accuracy"]].to_dict("index") == {
         "turblimp": {"linking": "lp", "overall": "macro", "ties_rule": "wrong", "accuracy": 0.71},
         "own": {"linking": "slln_lp", "overall": "all", "ties_rule": "half", "accuracy": 0.75},
@@ -100,11 +100,11 @@ def test_benchmarks_of_one_report_are_each_shown_as_their_card_says(make_run: Ma
     [section] = headline_sections(study)
     shown = section.content[1].table
     assert shown[["linking", "over"]].values.tolist() == [["slln_lp", "pairs"], ["lp", "paradigms"]]
-    assert missing(study.runs, study.scores, study.linkings)["detail"].tolist() == ["no metrics.jsonl"]
+    assert missing(study)["detail"].tolist() == ["no metrics.jsonl"]
 
 
 def test_a_model_without_a_first_step_has_one_number(make_run: MakeRun, tmp_path) -> None:
     make_run([score_row(4, 0.51)])
     study = study_of(tmp_path)
-    [line] = headline_lines(headline(study.shown_rows(), study.runs))
+    [line] = headline_lines(headline(study))
     assert line.endswith(", zho: 51.0% (slln_lp)")
