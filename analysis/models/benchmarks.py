@@ -48,6 +48,8 @@ def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
 
 def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; nothing where there is one benchmark."""
+    if study.scores.empty:
+        return
     table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study))))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
@@ -64,6 +66,8 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
 
 def match_sections(study: Study) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; nothing where they share none."""
+    if study.scores.empty:
+        return
     matches = study.user_tables.matches
     rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]

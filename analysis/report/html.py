@@ -139,7 +139,7 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
-            "chart": None if item.chart is None else item.chart.to_dict(validate=False),
+            "chart": _specification(item),
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
     numbers = f" Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
@@ -151,6 +151,13 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
     )
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in item.columns]
     return {"kind": "table", "note": item.note + numbers, "columns": heads, "rows": rows}
+
+
+def _specification(drawing: Drawing) -> dict[str, object] | None:
+    if drawing.chart is None:
+        return None
+    fields: dict[str, object] = drawing.chart.to_dict(validate=False)
+    return {name: value for name, value in fields.items() if name != "$schema"}  # an address, and the page names none
 
 
 def _cell(kind: Kind, value: object) -> _Cell:
