@@ -29,7 +29,7 @@ from train.corpus.corpus import Corpus, CorpusSettings
 from train.data.store import build_token_store
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.token_stream.order import Batches, DataOrder
+from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import open_store
 
 SIZES = {"char": None, "word": 6000, "bpe": 6000}
@@ -55,11 +55,10 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
     tokenizer = load_tokenizer(arguments.folder / "tokenizer")
     [stream] = (arguments.folder / "cache").glob("tokens-*")
     store = open_store(stream)
-    order = DataOrder.over(store.sha256, 0, LENGTH, store.length)
     pairs = load_benchmark(arguments.benchmark, arguments.root)
     sentences = encode(pairs, tokenizer)
     before, begun = peak(), time.perf_counter()
-    training, size = Batches(store, order, SEQUENCES), 1 + max(tokenizer.get_vocab().values())
+    training, size = Batches.over(store, 0, LENGTH, SEQUENCES), 1 + max(tokenizer.get_vocab().values())
     seen = SeenNgrams(training, [sentences], tokenizer.eos_token_id, size, [tokenizer.eos_token_id])
     listed = time.perf_counter() - begun
     steps = arguments.tokens // (LENGTH * SEQUENCES)
@@ -73,7 +72,7 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "pairs": len(pairs),
         "vocabulary": size,
-        "epoch": order.sequences * LENGTH,
+        "epoch": training.order.sequences * LENGTH,
         "listed": listed,
         "lines": lines,
         "scored": time.perf_counter() - begun,

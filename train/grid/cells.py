@@ -30,7 +30,10 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     problems: dict[str, list[str]] = {}
     for one in expanded:
         try:
-            found.append(_make_cell(one))
+            settings = read_request(one.values)
+            if isinstance(settings, RunSettings):
+                checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+            found.append(Cell(settings, one.overrides))
         except UserError as error:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
@@ -104,13 +107,6 @@ def _expand_own_grid(one: Composed) -> list[Composed]:
         return [one]
     overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
     return [Composed(compose("train", cell), cell) for cell in overrides]
-
-
-def _make_cell(one: Composed) -> Cell:
-    settings = read_request(one.values)
-    if isinstance(settings, RunSettings):
-        checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
-    return Cell(settings, one.overrides)
 
 
 def _combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:

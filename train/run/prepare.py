@@ -21,7 +21,7 @@ from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
-from ucurve.token_stream.order import Batches, DataOrder
+from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import StreamSize, TokenStore
 
 
@@ -49,8 +49,7 @@ class PreparedRun:
     def batches(self) -> Batches:
         """The run's global batches, step by step."""
         settings = self.plan.settings
-        order = DataOrder.over(self.store.sha256, settings.seeds.data, settings.batch.length, self.store.length)
-        return Batches(self.store, order, settings.batch.sequences)
+        return Batches.over(self.store, settings.seeds.data, settings.batch.length, settings.batch.sequences)
 
 
 @dataclass(frozen=True)

@@ -100,15 +100,16 @@ class Trainer:
         step = self._processes.run_on_rank0(lambda: find_newest_state(self._run.folder, self._run.owner))
         if step is None:
             return 0
-        self._processes.run_on_all(lambda: self._load_state(step))
+
+        def load() -> None:
+            state = load_state(self._run.folder, step)
+            check_state_complete(state, self._engine.model, step)
+            self._engine.load(state)
+
+        self._processes.run_on_all(load)
         if self._processes.is_rank0:
             say(f"{self._run.folder.name}: going on after step {step}")
         return step
-
-    def _load_state(self, step: int) -> None:
-        state = load_state(self._run.folder, step)
-        check_state_complete(state, self._engine.model, step)
-        self._engine.load(state)
 
     def _use_checkpoint(self, step: int, log: "StepLog | None") -> None:
         """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker.

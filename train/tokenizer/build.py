@@ -50,10 +50,9 @@ class TokenizerSettings:
     def _fields_fit_the_kind(self) -> "TokenizerSettings":
         if self.kind == "hub" and not self.path:
             raise ValueError("path: no tokenizer given; tokenizer=hub needs tokenizer.path=FOLDER or ID")
-        if self.kind != "hub" and self.path:
-            raise ValueError(f"path is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
-        if self.kind != "hub" and self.revision:
-            raise ValueError(f"revision is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
+        for key in ("path", "revision"):
+            if self.kind != "hub" and getattr(self, key):
+                raise ValueError(f"{key} is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
         if self.coverage is not None and self.kind not in _CHARACTER_KINDS:
             raise ValueError(f"coverage is for tokenizer=char and word only; this is tokenizer.kind={self.kind}")
         if self.kind in ("word", "bpe") and self.vocab_size is None:

@@ -25,13 +25,6 @@ class DataOrder:
     length: int
     sequences: int
 
-    @staticmethod
-    def over(data_sha256: str, seed: int, length: int, tokens: int) -> "DataOrder":
-        """Build the order over a stream of ``tokens`` tokens; the last target needs one token more than the inputs."""
-        sequences = (tokens - 1) // length
-        assert sequences > 0, "the budget check refuses a stream without a whole sequence"
-        return DataOrder(data_sha256, seed, length, sequences)
-
     def starts(self, first: int, count: int) -> NDArray[np.int64]:
         """Return start positions, shape [count], of sequences ``first`` to ``first + count - 1`` of the run."""
         positions = np.arange(first, first + count, dtype=np.uint64)
@@ -81,6 +74,13 @@ class Batches:
     store: TokenStore
     order: DataOrder
     sequences: int
+
+    @staticmethod
+    def over(store: TokenStore, seed: int, length: int, sequences: int) -> "Batches":
+        """Return batches of so many sequences over a stream; its last target needs one token more than the inputs."""
+        whole = (store.length - 1) // length
+        assert whole > 0, "the budget check refuses a stream without a whole sequence"
+        return Batches(store, DataOrder(store.sha256, seed, length, whole), sequences)
 
     def starts_of_step(self, step: int) -> NDArray[np.int64]:
         """Return the start positions in the stream, shape [sequences], of the sequences of 1-based ``step``."""

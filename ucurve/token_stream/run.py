@@ -8,7 +8,7 @@ from ucurve.errors import UserError, missing_folder
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.files import read_json_or_empty
 from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, refuse_faults
-from ucurve.token_stream.order import Batches, DataOrder
+from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import INDEX, TokenStore, is_complete_store, open_store
 from ucurve.yaml_files import read_yaml
 
@@ -63,4 +63,4 @@ class RunTokens:
 
     def batches(self, store: TokenStore) -> Batches:
         """Return the global batches that the run takes from its token stream."""
-        return Batches(store, DataOrder.over(store.sha256, self.seed, self.length, store.length), self.sequences)
+        return Batches.over(store, self.seed, self.length, self.sequences)

@@ -1,4 +1,5 @@
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,8 +41,8 @@ def test_a_batch_is_a_slice_of_one_sequence_of_positions(step, size):
 
 
 def test_sequences_leave_room_for_the_last_target():
-    assert DataOrder.over("ab", 0, 4, 9).sequences == 2
-    assert DataOrder.over("ab", 0, 4, 8).sequences == 1
+    for length, sequences in ((9, 2), (8, 1)):
+        assert Batches.over(SimpleNamespace(sha256="ab", length=length), 0, 4, 1).order.sequences == sequences
 
 
 def test_a_late_position_costs_as_little_as_the_first():
