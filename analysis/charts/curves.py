@@ -3,7 +3,6 @@
 The tables are those that the figures for papers are drawn of (``analysis.curves``), and colors and dashes are the same.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +12,7 @@ import pandas as pd
 
 from analysis.charts import axes, parts
 from analysis.charts.offline import OfflineChart
-from analysis.charts.parts import CURVES, LEVELS, Column, Rows
+from analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
 from analysis.plotting.facets import OVER_RUNS, line_names
 from analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
 from ucurve.fields import format_count
@@ -21,11 +20,9 @@ from ucurve.fields import format_count
 Lines = Literal["group", "phenomenon", "value", "curve"]
 
 ALL = "all phenomena"
-_TITLES = {
-    "linking": "Linking function", "group": "Runs", "phenomenon": "Phenomenon", "value": "Value", "curve": "Curve",
-    "loss": "Loss",
-}  # fmt: skip
+_NAMES = ("linking", "group", "phenomenon", "value", "curve")
 _NUMBERS = ("step", "tokens", "runs", "accuracy", "low", "high", "whole")
+_VALUES = ("accuracy", "band", "runs", "step", "tokens")  # of a point, shown under the pointer
 _SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "triangle-left")
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
@@ -77,7 +74,7 @@ def learning_layout(
     named, axis = _with_names(table), TokenAxis(table["tokens"])
     drawn = table if levels is None else pd.concat([table, levels])
     return LearningLayout(
-        tuple(_column(named, name) for name in _TITLES if name in named), lines,
+        tuple(_column(named, name) for name in _NAMES if name in named), lines,
         () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str))),
         (axis.first, axis.last), percent_bottom(lowest_of(drawn)), bool(table["tokens"].eq(0).any()),
         bool(table["low"].notna().any()), not table["whole"].all(), "n" in table, clickable,
@@ -94,8 +91,8 @@ def draw_layout(layout: LearningLayout) -> OfflineChart:
     axis, line = TokenAxis(layout.tokens), layout.line
     base = alt.Chart().encode(x=axes.token_axis(axis), y=axes.percent_axis(layout.bottom))
     low = axes.percent_axis(layout.bottom, "low") if layout.has_band else None
-    tips = [*parts.name_tips(layout.columns), *_accuracy_tips(), *_counts("runs", "step", "tokens")]
-    tips += _counts("n") if layout.counts_pairs else []
+    names = [column.name for column in layout.columns]
+    tips = parts.tips([*names, *_VALUES, *(["n"] if layout.counts_pairs else [])])
     marks = [
         axes.chance_line(), *(axes.untrained_place(axis) if layout.has_untrained else []),
         *_band_and_line(base, line, low, by_line=not layout.is_clickable), *([_levels(line)] if layout.levels else []),
@@ -115,7 +112,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     is_point = named["reference"] == ""
     points, levels = named[is_point], named[~is_point]
     labels = model_labels(points)
-    models = Column("model", "Model", tuple(labels.values()))
+    models = Column("model", TITLES["model"], tuple(labels.values()))
     phenomena = _column(named, "phenomenon")
     menus = [phenomena] if phenomena.has_several else []
     points = points.assign(model=points["model"].astype(str).map(labels), several=points["band"].eq(OVER_RUNS))
@@ -123,10 +120,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     numbers = ["step", "flops", "tokens", "runs", "accuracy", "low", "high", "final", "several"]
     bottom = percent_bottom(lowest_of(table))
     base = alt.Chart().encode(x=axes.flops_axis(points["flops"]), y=axes.percent_axis(bottom))
-    tips = [
-        *parts.name_tips([_column(points, "group"), models, phenomena]), *_accuracy_tips(),
-        parts.number_tip("flops", "FLOPs", ".3~e"), *_counts("runs", "step", "tokens"),
-    ]  # fmt: skip
+    tips = parts.tips(["group", "model", "phenomenon", *_VALUES[:2], "flops", *_VALUES[2:]])
     marks = [
         axes.chance_line(), *([] if levels.empty else [_reference_lines(levels, menus)]),
         *_model_lines(base, models, list(labels), points), parts.rings(base, models, tips),
@@ -147,29 +141,23 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     y = alt.Y("bits_per_byte:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
     base = alt.Chart().encode(x=axes.trained_axis(table["tokens"]), y=y)
     low = alt.Y("low:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
-    tips = [
-        *parts.name_tips(columns.values()), parts.number_tip("bits_per_byte", "Bits per byte", ".4~f"),
-        parts.band_tip("Band"), *_counts("runs", "steps", "tokens"),
-    ]  # fmt: skip
+    tips = parts.tips(["group", "loss", "bits_per_byte", "bits_band", "runs", "steps", "tokens"])
     training, held_out = (base.transform_filter(f"datum.loss {sign} 'training'") for sign in ("===", "!=="))
     marks = [
         *_band_and_line(training, line, low if table["low"].notna().any() else None),
         *(_points(held_out, line) if columns["loss"].has_several else []),
         parts.rings(base, line, tips),
     ]  # fmt: skip
-    chart = parts.with_band_text(parts.layered(marks, [], line, numbers), ".4~f")
+    chart = parts.with_band_text(parts.layered(marks, [], line, numbers), ".4~f", "bits_band")
     return parts.filled(chart, title, note, {CURVES: parts.nest(named, list(columns), numbers)})
 
 
 def model_labels(points: pd.DataFrame) -> dict[str, str]:
     """Name every model with its parameters, smallest first; ``model`` and ``parameters`` are columns of the table."""
     parameters = points.groupby("model")["parameters"].first().astype(float).sort_values(kind="stable")
-    return {str(model): _model_label(str(model), size) for model, size in parameters.items()}
-
-
-def _model_label(model: str, parameters: float) -> str:
-    counted = "" if math.isnan(parameters) else f" ({format_count(int(float(f'{parameters:.3g}')))} parameters)"
-    return model + counted
+    counts = {str(model): format_count(int(float(f"{size:.3g}"))) for model, size in parameters.dropna().items()}
+    names = parameters.index.astype(str)
+    return {name: f"{name} ({counts[name]} parameters)" if name in counts else name for name in names}
 
 
 def _with_names(table: pd.DataFrame) -> pd.DataFrame:
@@ -187,7 +175,7 @@ def _column(table: pd.DataFrame, name: str) -> Column:
     values = [str(value) for value in table[name].dropna().unique()]
     if name == "phenomenon":
         values.sort(key=lambda value: (value != ALL, value.casefold()))
-    return Column(name, _TITLES[name], tuple(values))
+    return Column(name, TITLES[name], tuple(values))
 
 
 def _numbers(layout: LearningLayout) -> list[str]:
@@ -225,9 +213,10 @@ def _points(base: alt.Chart, line: Column, *, partial: bool = False) -> list[alt
 
 def _levels(line: Column) -> alt.Chart:
     """Return the level lines of models without checkpoints, which are rows of their own data."""
-    tips = [*parts.name_tips([line]), _accuracy_tips()[0]]
     rule = alt.Chart(alt.NamedData(LEVELS)).mark_rule(strokeWidth=1.2, clip=True)
-    levels: alt.Chart = rule.encode(y="accuracy:Q", color=_color(line), opacity=parts.opacity(line), tooltip=tips)
+    levels: alt.Chart = rule.encode(
+        y="accuracy:Q", color=_color(line), opacity=parts.opacity(line), tooltip=parts.tips([line.name, "accuracy"])
+    )
     return levels
 
 
@@ -255,18 +244,8 @@ def _reference_lines(levels: pd.DataFrame, menus: Sequence[Column]) -> alt.Chart
     names = list(dict.fromkeys(levels["reference"].astype(str)))
     scale = alt.Scale(domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))])
     dash = alt.StrokeDash("reference:N", scale=scale, legend=parts.legend(names))
-    tips = parts.name_tips([Column("reference", "Level", ()), Column("phenomenon", "Phenomenon", ())])
     rule: alt.Chart = alt.Chart(alt.NamedData(LEVELS)).mark_rule(color="#404040", clip=True)
-    rule = rule.encode(y="accuracy:Q", tooltip=[*tips, _accuracy_tips()[0]], strokeDash=dash)
+    rule = rule.encode(y="accuracy:Q", tooltip=parts.tips(["reference", "phenomenon", "accuracy"]), strokeDash=dash)
     for menu in menus:
         rule = rule.transform_filter(parts.keep_chosen(menu))
     return rule.transform_flatten(["accuracy"])
-
-
-def _accuracy_tips() -> list[alt.Tooltip]:
-    return [parts.number_tip("accuracy", "Accuracy (%)", ".2f"), parts.band_tip()]
-
-
-def _counts(*fields: str) -> list[alt.Tooltip]:
-    titles = {"runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs"}
-    return [parts.number_tip(field, titles[field]) for field in fields]

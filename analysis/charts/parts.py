@@ -17,6 +17,15 @@ from analysis.plotting.style import DASHES, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
+TITLES = {
+    "linking": "Linking function", "group": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
+    "curve": "Curve", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)", "band": "Band (%)",
+    "bits_band": "Band", "bits_per_byte": "Bits per byte", "flops": "FLOPs", "runs": "Number of runs", "step": "Step",
+    "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
+}  # fmt: skip
+_FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e"} | dict.fromkeys(
+    ("runs", "step", "steps", "tokens", "n"), ","
+)  # of d3, of the fields that are numbers
 
 _HEIGHT = 340  # CSS pixels of the panel
 _PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
@@ -190,12 +199,12 @@ def rings(
 ) -> alt.Chart:
     """Return rings around the points: seen under the pointer, with the values, which screen readers say too.
 
-    All values but a text ``band`` tell a point from the others. In a page that listens to the signal ``clicked``, these
-    columns tell them apart, and the ring of a point that was clicked stays.
+    All values but the text of a band tell a point from the others. In a page that listens to the signal ``clicked``,
+    these columns tell them apart, and the ring of a point that was clicked stays.
     """
     facts = {str(tip["field"]): tip["title"] for tip in tips}
     said = " + '; ' + ".join(f"'{title}: ' + datum.{field}" for field, title in facts.items())
-    fields = [field for field in facts if field != "band"]
+    fields = [field for field in facts if not field.endswith("band")]
     choices = [alt.selection_point(name=_HOVER, fields=fields, on="pointerover", clear="pointerout")]
     if clicked_by:
         choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
@@ -234,22 +243,16 @@ def legend(names: Sequence[str], *, shapes: bool = False) -> alt.Legend:
     )  # fmt: skip
 
 
-def name_tips(columns: Iterable[Column]) -> list[alt.Tooltip]:
-    """Return the tooltips of names."""
-    return [alt.Tooltip(field=column.name, type="nominal", title=column.title) for column in columns]
+def tips(fields: Iterable[str]) -> list[alt.Tooltip]:
+    """Return the values of a point that are shown under the pointer: numbers, and names for all other fields."""
+    return [
+        alt.Tooltip(field=field, type="quantitative" if field in _FORMATS else "nominal", title=TITLES[field],
+                    format=_FORMATS.get(field, alt.Undefined))
+        for field in fields
+    ]  # fmt: skip
 
 
-def number_tip(field: str, title: str, form: str = ",") -> alt.Tooltip:
-    """Return the tooltip of a number, in a format of d3."""
-    return alt.Tooltip(field=field, type="quantitative", title=title, format=form)
-
-
-def band_tip(title: str = "Band (%)") -> alt.Tooltip:
-    """Return the tooltip of the text that ``with_band_text`` writes."""
-    return alt.Tooltip(field="band", type="nominal", title=title)
-
-
-def with_band_text(chart: OfflineChart, form: str) -> OfflineChart:
-    """Write the ends of each point's band as a text ``band``."""
+def with_band_text(chart: OfflineChart, form: str, field: str = "band") -> OfflineChart:
+    """Write the ends of each point's band as a text."""
     text = f"format(datum.low, '{form}') + ' to ' + format(datum.high, '{form}')"
-    return chart.transform_calculate(band=f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'")
+    return chart.transform_calculate(**{field: f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'"})

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
+from analysis.charts.curves import model_labels
 from analysis.data.runs import Run
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import log_axis, percent_axis, power_label, size_colors
-from ucurve.fields import format_count
 
 _MARKERS = "osD^vPX"
 _DASHES: tuple[LineStyleType, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
@@ -72,8 +72,8 @@ def with_references(table: pd.DataFrame, references: pd.DataFrame | None = None)
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     points, levels = table[table["reference"] == ""], table[table["reference"] != ""]
     single, lowest = len(panels) == 1, table["accuracy"].min()
-    parameters = points.groupby("model")["parameters"].first().astype(float)
-    colors = size_colors([str(model) for model in parameters.sort_values(kind="stable", na_position="last").index])
+    labels = model_labels(points)
+    colors = size_colors(list(labels))
     variants = sorted(set(points["variant"]))
     markers = {variant: _MARKERS[index % len(_MARKERS)] for index, variant in enumerate(variants)}
     references = dict.fromkeys(levels["reference"])
@@ -87,11 +87,9 @@ def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
         percent_axis(axes, lowest)
         log_axis(axes, points["flops"], power_label, most_ticks=7 if single else 4, minor=single)
 
-    legend: dict[str, Artist] = {}
-    for model, color in colors.items():
-        size = parameters[model]
-        counted = "" if pd.isna(size) else f" ({format_count(int(float(f'{size:.3g}')))} parameters)"
-        legend[f"{model}{counted}"] = Line2D([], [], color=color, linewidth=2)
+    legend: dict[str, Artist] = {
+        labels[name]: Line2D([], [], color=color, linewidth=2) for name, color in colors.items()
+    }
     if len(variants) > 1:
         legend |= {
             name: Line2D([], [], color="0.3", marker=mark, ls="", markersize=4) for name, mark in markers.items()

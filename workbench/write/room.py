@@ -32,7 +32,7 @@ from workbench.write.texts import (
     take_theirs,
     type_text,
 )
-from workbench.write.words import Vocabularies
+from workbench.write.words import Table, Vocabularies
 
 PHRASES = "phrases"
 _PAIRS = 300
@@ -51,21 +51,60 @@ class Desk:
         self.words = Vocabularies(self.drafts)
         self.scoring = Scoring(self.settings)
 
-    def project(self, values: Values) -> Project:
-        """Find the project that a request names."""
-        return find_project(self.settings.projects, text_of(values, "project"))
 
-    def phrases(self, project: Project, browser: str) -> str:
-        """Return the phrases as this browser left them, as lines."""
-        return str(open_text(self.drafts, _document(project, PHRASES), browser)["text"])
+@dataclass(frozen=True)
+class Call:
+    """A request of a browser about a project."""
+
+    desk: Desk
+    project: Project
+    browser: str
+    values: Values
+
+    def text(self, name: str) -> str:
+        """Return a text that it must give."""
+        return text_of(self.values, name)
+
+    @property
+    def base(self) -> str | None:
+        """The SHA-256 of the file that the page knows; None for a file that was not there."""
+        return None if self.values.get("base") is None else self.text("base")
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether a step is to undo rather than to redo."""
+        return self.text("to") == "undo"
+
+    def document(self, name: str | None = None) -> Document:
+        """Return a template that is there, or the phrases, by default the one that the request names."""
+        name = self.text("name") if name is None else name
+        if name == PHRASES:
+            return Document(self.project, self.project.phrases, phrase_lines, phrase_file)
+        place = self.project.template(name)
+        if not place.is_file():
+            raise unknown_name("template", name[:80], self.project.template_names())
+        return Document(self.project, place)
+
+    def open(self, name: str | None = None) -> TextState:
+        """Return a document as this browser left it."""
+        return open_text(self.desk.drafts, self.document(name), self.browser)
+
+    def words(self) -> Table:
+        """Return the vocabulary as this browser left it."""
+        return self.desk.words.table(self.project, self.browser)
 
 
 def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     desk = Desk(settings)
+    drafts, words = desk.drafts, desk.words
 
-    def on(handler: Callable[[Desk, Project, str, Values], object]) -> Callable[[Values], object]:
-        return lambda values: handler(desk, desk.project(values), text_of(values, "browser"), values)
+    def on(handler: Callable[[Call], object]) -> Callable[[Values], object]:
+        def answer(values: Values) -> object:
+            project = find_project(settings.projects, text_of(values, "project"))
+            return handler(Call(desk, project, text_of(values, "browser"), values))
+
+        return answer
 
     return Room(
         "write",
@@ -76,25 +115,37 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("POST", "projects", lambda values: _create(settings, values)),
             Action("GET", "project", on(_project)),
             Action("POST", "templates", on(_new_template)),
-            Action("GET", "document", on(_open)),
-            Action("PUT", "document", on(_type)),
-            Action("POST", "step", on(_step)),
-            Action("POST", "save", on(_save)),
-            Action("POST", "theirs", on(_theirs)),
+            Action("GET", "document", on(Call.open)),
+            Action("PUT", "document", on(lambda call: type_text(drafts, *_typed(call)))),
+            Action("POST", "step", on(lambda call: step_text(*_opened(call), back=call.goes_back))),
+            Action("POST", "save", on(lambda call: save_text(drafts, *_typed(call)))),
+            Action("POST", "theirs", on(lambda call: take_theirs(*_opened(call)))),
             Action("POST", "preview", on(_preview)),
             Action("GET", "properties", on(_properties)),
             Action("POST", "validate", on(_validate)),
             Action("GET", "words", on(_words)),
-            Action("POST", "words", on(_change_words)),
-            Action("POST", "words/step", on(_step_words)),
-            Action("POST", "words/save", on(_save_words)),
-            Action("POST", "words/theirs", on(_their_words)),
+            Action("POST", "words", on(lambda call: words.change(*_own(call), call.values.get("change"), call.base))),
+            Action("POST", "words/step", on(lambda call: words.step(*_own(call), back=call.goes_back))),
+            Action("POST", "words/save", on(lambda call: words.save(*_own(call), call.base))),
+            Action("POST", "words/theirs", on(lambda call: words.take_theirs(*_own(call)))),
             Action("POST", "generate", on(_generate)),
             Action("GET", "runs", lambda _: desk.scoring.runs()),
             Action("POST", "score", on(_score)),
             Action("GET", "score", lambda _: desk.scoring.state()),
         ),
     )
+
+
+def _own(call: Call) -> tuple[Project, str]:
+    return call.project, call.browser
+
+
+def _opened(call: Call) -> tuple[Drafts, Document, str]:
+    return call.desk.drafts, call.document(), call.browser
+
+
+def _typed(call: Call) -> tuple[Document, str, str, str | None]:
+    return call.document(), call.browser, call.text("text"), call.base
 
 
 def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
@@ -106,131 +157,68 @@ def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
     return {"project": create_project(settings.projects, text_of(values, "name")).name}
 
 
-def _project(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    del values
+def _project(call: Call) -> dict[str, object]:
     return {
-        "project": project.name, "folder": str(project.folder), "templates": project.template_names(),
-        "vocabulary": desk.words.state(project, browser),
+        "project": call.project.name, "folder": str(call.project.folder), "templates": call.project.template_names(),
+        "vocabulary": call.desk.words.state(*_own(call)),
     }  # fmt: skip
 
 
-def _new_template(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
+def _new_template(call: Call) -> dict[str, object]:
     """Make an empty template, or a copy of one as this browser left it."""
-    name = text_of(values, "name")
-    place = project.template(name)
+    name = call.text("name")
+    place = call.project.template(name)
     if place.exists():
         raise UserError(f"template {name!r} exists already; choose another name")
     text = new_template(name)
-    if values.get("copy"):
-        copied = open_text(desk.drafts, _document(project, text_of(values, "copy")), browser)
-        record = read_record(copied["text"])
+    if call.values.get("copy"):
+        record = read_record(call.open(call.text("copy"))["text"])
         text = template_text({**record, "uid": name} if isinstance(record, dict) else record)
-    save(project, place, text, None)
+    save(call.project, place, text, None)
     return {"template": name}
 
 
-def _base(values: Values) -> str | None:
-    """Return the SHA-256 of the file that the page knows; None for a file that was not there."""
-    return None if values.get("base") is None else text_of(values, "base")
-
-
-def _document(project: Project, name: str) -> Document:
-    """Return a template that is there, or the phrases."""
-    if name == PHRASES:
-        return Document(project, project.phrases, phrase_lines, phrase_file)
-    place = project.template(name)
-    if not place.is_file():
-        raise unknown_name("template", name[:80], project.template_names())
-    return Document(project, place)
-
-
-def _open(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
-    return open_text(desk.drafts, _document(project, text_of(values, "name")), browser)
-
-
-def _type(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
-    document = _document(project, text_of(values, "name"))
-    return type_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
-
-
-def _step(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
-    back = text_of(values, "to") == "undo"
-    return step_text(desk.drafts, _document(project, text_of(values, "name")), browser, back=back)
-
-
-def _save(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
-    document = _document(project, text_of(values, "name"))
-    return save_text(desk.drafts, document, browser, text_of(values, "text"), _base(values))
-
-
-def _theirs(desk: Desk, project: Project, browser: str, values: Values) -> TextState:
-    return take_theirs(desk.drafts, _document(project, text_of(values, "name")), browser)
-
-
-def _preview(desk: Desk, project: Project, browser: str, values: Values) -> Preview:
-    text = text_of(values, "text")
+def _preview(call: Call) -> Preview:
+    text = call.text("text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
-    words, phrases = desk.words.table(project, browser), desk.phrases(project, browser)
-    return preview(desk.grammars, words, phrases, text, whole_of(values, "seed", 0))
+    return preview(call.desk.grammars, call.words(), call.open(PHRASES)["text"], text, whole_of(call.values, "seed", 0))
 
 
-def _properties(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    del values
-    phrases = [line.partition("=")[0].strip() for line in desk.phrases(project, browser).splitlines() if "=" in line]
-    return {"properties": desk.words.properties(project, browser), "phrases": list(dict.fromkeys(phrases))}
+def _properties(call: Call) -> dict[str, object]:
+    lines = call.open(PHRASES)["text"].splitlines()
+    names = dict.fromkeys(line.partition("=")[0].strip() for line in lines if "=" in line)
+    return {"properties": call.desk.words.properties(*_own(call)), "phrases": list(names)}
 
 
-def _validate(desk: Desk, project: Project, browser: str, values: Values) -> list[dict[str, str | int]]:
-    del values
-    names = project.template_names()
-    texts = [(name, str(open_text(desk.drafts, _document(project, name), browser)["text"])) for name in names]
-    return validate(desk.grammars, desk.words.table(project, browser), desk.phrases(project, browser), texts)
+def _validate(call: Call) -> list[dict[str, str | int]]:
+    texts = [(name, call.open(name)["text"]) for name in call.project.template_names()]
+    return validate(call.desk.grammars, call.words(), call.open(PHRASES)["text"], texts)
 
 
-def _words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    descending = values.get("descending") == "true"
-    offset = whole_of(values, "offset", 0)
-    return desk.words.page(
-        project, browser, str(values.get("filter", "")), str(values.get("sort", "")), descending, offset
-    )
+def _words(call: Call) -> dict[str, object]:
+    wanted, sort = (str(call.values.get(name, "")) for name in ("filter", "sort"))
+    descending, offset = call.values.get("descending") == "true", whole_of(call.values, "offset", 0)
+    return call.desk.words.page(*_own(call), wanted, sort, descending, offset)
 
 
-def _change_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    return desk.words.change(project, browser, values.get("change"), _base(values))
-
-
-def _step_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    return desk.words.step(project, browser, back=text_of(values, "to") == "undo")
-
-
-def _save_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    return desk.words.save(project, browser, _base(values))
-
-
-def _their_words(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    del values
-    return desk.words.take_theirs(project, browser)
-
-
-def _generate(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
+def _generate(call: Call) -> dict[str, object]:
     """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
-    name = text_of(values, "name")
-    saved = {one: open_text(desk.drafts, _document(project, one), browser)["saved"] for one in (name, PHRASES)}
-    saved["vocabulary"] = bool(desk.words.state(project, browser)["saved"])
+    name = call.text("name")
+    saved = {one: call.open(one)["saved"] for one in (name, PHRASES)}
+    saved["vocabulary"] = bool(call.desk.words.state(*_own(call))["saved"])
     unsaved = [one for one, state in saved.items() if not state]
     if unsaved:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
-    making = desk.making[f"{project.name}/{name}"]
+    making = call.desk.making[f"{call.project.name}/{name}"]
     if not making.acquire(blocking=False):
         raise UserError(f"pairs of {name} are being made; wait until that is done")
     try:
-        return generate(project, name, whole_of(values, "pairs", _PAIRS), whole_of(values, "seed", 0))
+        return generate(call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0))
     finally:
         making.release()
 
 
-def _score(desk: Desk, project: Project, browser: str, values: Values) -> dict[str, object]:
-    del browser
-    step = None if values.get("step") is None else whole_of(values, "step")
-    return desk.scoring.start(project.name, text_of(values, "name"), text_of(values, "run"), step)
+def _score(call: Call) -> dict[str, object]:
+    step = None if call.values.get("step") is None else whole_of(call.values, "step")
+    return call.desk.scoring.start(call.project.name, call.text("name"), call.text("run"), step)
