@@ -190,7 +190,7 @@ def open_matrix(
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
     facts = _read_facts(place)
     if facts is None or facts["signature"] != signature:
-        facts = _copy(run, benchmark, scorer, steps, pairs.table, place, signature, report)
+        facts = _copy(_Source(run, benchmark, scorer, steps), pairs.table, place, signature, report)
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     tokens, flops = (np.array(facts[name], dtype=np.float64) for name in ("tokens", "flops"))
     return ScoreMatrix(
@@ -205,31 +205,31 @@ def stored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
     return steps or [MODEL_STEP] * score_path(folder, benchmark, scorer, MODEL_STEP).is_file()
 
 
-def _copy(
-    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, place: Path, signature: str,
-    report: Report | None,
-) -> Facts:  # fmt: skip
+@dataclass(frozen=True)
+class _Source:
+    """The files of scores that are copied, one a step."""
+
+    run: Run
+    benchmark: str
+    scorer: str
+    steps: Sequence[int]
+
+
+def _copy(source: _Source, pairs: pd.DataFrame, place: Path, signature: str, report: Report | None) -> Facts:
+    """Copy the columns of all files; one that is the same in all of them is written once."""
     with new_folder(place) as folder:
-        names, broken = _copy_columns(run, benchmark, scorer, steps, pairs, folder, report)
-        tokens, flops = _places(run, benchmark, scorer, steps)
+        copied = _Columns(folder, (len(source.steps), len(pairs)))
+        for number, (path, scores) in enumerate(_read_all(source, pairs)):
+            own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
+            if absent := copied.add(number, own):
+                raise UserError(f"{path}: no column {absent}, which other checkpoints have; score it again")
+            if report is not None:
+                report(number + 1, len(source.steps))
+        names, broken = copied.close()
+        tokens, flops = _places(source)
         facts: Facts = {"signature": signature, "columns": names, "broken": broken, "tokens": tokens, "flops": flops}
         (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
     return facts
-
-
-def _copy_columns(
-    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame, folder: Path,
-    report: Report | None,
-) -> tuple[list[str], list[str]]:  # fmt: skip
-    """Copy the columns of all files, equal ones once; return their names, and of those that miss a value."""
-    copied = _Columns(folder, (len(steps), len(pairs)))
-    for place, (path, scores) in enumerate(_read_all(run, benchmark, scorer, steps, pairs)):
-        own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
-        if absent := copied.add(place, own):
-            raise UserError(f"{path}: no column {absent}, which other checkpoints have; score it again")
-        if report is not None:
-            report(place + 1, len(steps))
-    return copied.close()
 
 
 class _Columns:
@@ -268,12 +268,10 @@ class _Columns:
         return table
 
 
-def _read_all(
-    run: Run, benchmark: str, scorer: str, steps: Sequence[int], pairs: pd.DataFrame
-) -> Iterator[tuple[Path, pd.DataFrame]]:
-    for step in steps:
-        path = score_path(run.folder, benchmark, scorer, step)
-        check_scores(run.folder, path)
+def _read_all(source: _Source, pairs: pd.DataFrame) -> Iterator[tuple[Path, pd.DataFrame]]:
+    for step in source.steps:
+        path = score_path(source.run.folder, source.benchmark, source.scorer, step)
+        check_scores(source.run.folder, path)
         scores = read_stored(path)
         if not np.array_equal(scores["pair"], pairs["pair"]):
             if sorted(scores["pair"]) != sorted(pairs["pair"]):
@@ -282,14 +280,15 @@ def _read_all(
         yield path, scores
 
 
-def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
+def _places(source: _Source) -> tuple[list[float], list[float]]:
     """Return training tokens and FLOPs of each step, as the table of accuracies says."""
     import pyarrow.compute
 
     column = pyarrow.compute.field
-    named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
-    rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
-    known = rows[["tokens", "flops"]].reindex(list(steps)).astype(float)
+    named = (column("benchmark") == source.benchmark) & (column("scorer") == source.scorer)
+    named &= column("phenomenon") == "all"
+    rows = score_frame([source.run], AGGREGATES & named).drop_duplicates("step").set_index("step")
+    known = rows[["tokens", "flops"]].reindex(list(source.steps)).astype(float)
     return known["tokens"].tolist(), known["flops"].tolist()
 
 

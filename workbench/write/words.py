@@ -1,6 +1,7 @@
 """The vocabulary as a table that is filtered, sorted and changed a cell at a time; its size does not reach the page."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,29 +132,26 @@ class Vocabularies:
     def step(self, project: Project, browser: str, *, back: bool) -> dict[str, object]:
         """Undo the last change since the vocabulary was saved, or redo the one that was undone last."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
-        with self._lock:
-            if back:
-                journal.undo()
-            else:
-                journal.redo()
-            self._tables = {}
-            return self.state(project, browser)
+        return self._after(project, browser, journal.undo if back else journal.redo)
 
     def save(self, project: Project, browser: str, base: str | None) -> dict[str, object]:
         """Write the vocabulary to its file, which ends the way back; a ConflictError has both versions."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        with self._lock:
-            text = self.table(project, browser).text()
-            sha256 = save(project, project.vocabulary, text, base)
-            journal.begin(sha256, [])
-            self._tables = {}
-            return self.state(project, browser)
+
+        def write() -> None:
+            sha256 = save(project, project.vocabulary, self.table(project, browser).text(), base)
+            self.drafts.journal(project, project.vocabulary, browser).begin(sha256, [])
+
+        return self._after(project, browser, write)
 
     def take_theirs(self, project: Project, browser: str) -> dict[str, object]:
         """Drop this browser's changes and take what the file holds."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
+        return self._after(project, browser, lambda: journal.begin(read_saved(project.vocabulary)[1], []))
+
+    def _after(self, project: Project, browser: str, work: Callable[[], None]) -> dict[str, object]:
+        """Return the state after something that changes the table, which is read again."""
         with self._lock:
-            journal.begin(read_saved(project.vocabulary)[1], [])
+            work()
             self._tables = {}
             return self.state(project, browser)
 
@@ -192,17 +190,17 @@ class Vocabularies:
     def properties(self, project: Project, browser: str) -> dict[str, list[str]]:
         """Return the values of every property, those of most words first, to be offered while typing."""
         table = self.table(project, browser)
-        counts: list[dict[str, int]] = [{} for _ in table.columns]
-        for row in table.rows:
-            for place, cell in enumerate(row or ()):
-                if cell and table.columns[place] != SURFACE:
-                    for value in cell.split("/"):
-                        counts[place][value.strip()] = counts[place].get(value.strip(), 0) + 1
-        return {
-            name: sorted(filter(None, counts[place]), key=lambda value: (-counts[place][value], value))[:_MOST_VALUES]
-            for place, name in enumerate(table.columns)
-            if name != SURFACE
-        }
+        found: dict[str, list[str]] = {}
+        for place, name in enumerate(table.columns):
+            if name != SURFACE:
+                cells = [row[place] for row in table.rows if row is not None and row[place]]
+                counts = Counter(value for cell in cells for part in cell.split("/") if (value := part.strip()))
+                found[name] = [value for value, _ in sorted(counts.items(), key=_most_first)[:_MOST_VALUES]]
+        return found
+
+
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
 def _base(project: Project, browser: str) -> Path:
