@@ -152,6 +152,22 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     return parts.filled(chart, title, note, {CURVES: parts.nest(named, list(columns), numbers)})
 
 
+def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> OfflineChart:
+    """Return the chart of a number of both members of a pair against training tokens.
+
+    The columns of the table are ``member``, ``step``, ``tokens`` and ``number``.
+    """
+    axis, line, numbers = TokenAxis(table["tokens"]), _column(table, "member"), ["step", "tokens", "number"]
+    y = alt.Y("number:Q", title=label, scale=alt.Scale(zero=False))
+    base = alt.Chart().encode(x=axes.token_axis(axis), y=y)
+    marks = [
+        *(axes.untrained_place(axis) if table["tokens"].eq(0).any() else []), *_band_and_line(base, line, None),
+        *_points(base, line), parts.rings(base, line, parts.tips(["member", "number", "step", "tokens"])),
+    ]  # fmt: skip
+    chart = parts.layered(marks, [], line, numbers).transform_calculate(place=axes.token_place(axis))
+    return parts.filled(chart, title, note, {CURVES: parts.nest(table, ["member"], numbers)})
+
+
 def model_labels(points: pd.DataFrame) -> dict[str, str]:
     """Name every model with its parameters, smallest first; ``model`` and ``parameters`` are columns of the table."""
     parameters = points.groupby("model")["parameters"].first().astype(float).sort_values(kind="stable")

@@ -19,11 +19,11 @@ CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
 TITLES = {
     "linking": "Linking function", "group": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
-    "curve": "Curve", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)", "band": "Band (%)",
-    "bits_band": "Band", "bits_per_byte": "Bits per byte", "flops": "FLOPs", "runs": "Number of runs", "step": "Step",
-    "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
+    "curve": "Curve", "member": "Member", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
+    "band": "Band (%)", "bits_band": "Band", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
+    "runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
 }  # fmt: skip
-_FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e"} | dict.fromkeys(
+_FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e", "number": ".4f"} | dict.fromkeys(
     ("runs", "step", "steps", "tokens", "n"), ","
 )  # of d3, of the fields that are numbers
 

@@ -184,6 +184,10 @@ def test_values_of_a_pair_over_training_are_the_linked_ones(library):
     tables = [pd.read_parquet(score_path(library.runs()[0].folder, "toy", "sentence", step)) for step in STEPS]
     expected = [parse_linking("slln_lp:0.3").values(table, "good")[17] for table in tables]
     np.testing.assert_allclose(found["values"]["good"], expected)
+    good, bad = found["chart"]["datasets"]["curves"]
+    assert (good["member"], bad["member"]) == ("good", "bad")
+    np.testing.assert_allclose(good["number"], expected, rtol=1e-4)
+    LayerChart.from_dict(found["chart"])
 
 
 def test_columns_that_pairs_can_be_grouped_by(library):

@@ -2,7 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from analysis.charts.curves import pair_chart
 from analysis.data.groups import Ids, Mask
 from analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
 from ucurve.errors import UserError, unknown_name
@@ -12,6 +14,7 @@ from workbench.explore.matrix import ScoreMatrix
 from workbench.replies import Values, text_of, whole_of
 
 PAGE = 50  # pairs of one reply
+_HISTORY = 180  # CSS pixels of the chart of one pair
 KINDS = {
     "right": "right at this checkpoint",
     "wrong": "wrong at this checkpoint",
@@ -77,9 +80,16 @@ def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, ob
     row = row_of(matrix, values)
     shown = matrix.pairs.iloc[row]
     found = matrix.values(asked.linking, row)
+    table = pd.concat(
+        pd.DataFrame({"member": side, "step": matrix.steps, "tokens": matrix.tokens, "number": values})
+        for side, values in found.items()
+    )
+    label = f"Value ({'lower' if asked.linking.lower_is_better else 'higher'} is better)"
+    chart = pair_chart(table, f"Pair {shown['pair']}", f"{asked.linking.name} of both members.", label)
     return {
         "pair": int(shown["pair"]), "good": shown["good"], "bad": shown["bad"], "steps": matrix.steps,
         "tokens": matrix.tokens, "values": found, "lower_is_better": asked.linking.lower_is_better,
+        "chart": chart.properties(height=_HISTORY).to_dict(validate=False),
         "published": {str(name): value for name, value in shown.items()},
     }  # fmt: skip
 

@@ -3,13 +3,6 @@ export function points(found) {
   return found.rows.map(row => Object.fromEntries(found.columns.map((name, position) => [name, row[position]])));
 }
 
-// Where 0 stands on a logarithmic axis: left of the first tokens, by an eighth of its decades or twice as far left.
-export function placeOfZero(positive) {
-  const first = Math.min(...positive), last = Math.max(...positive);
-  const zero = first / 10 ** Math.max(0.3, 0.12 * Math.log10(last / first));
-  return {zero, middle: Math.sqrt(zero * first)};
-}
-
 export class CurveChart {
   // onPick is called with line, value and step of a point that was clicked.
   constructor(element, onPick = () => {}) {

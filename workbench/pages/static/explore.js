@@ -1,5 +1,5 @@
 // The room Explore: curves, the verdicts on their shapes, and the pairs behind a point.
-import {CurveChart, placeOfZero, points} from "/static/curves.js";
+import {CurveChart, points} from "/static/curves.js";
 import {afterPause, ask, attempt, count, csv, download, fill, make, percent, place, query, say, table} from "/static/common.js";
 
 const state = {benchmarks: [], facts: null, curves: null, point: null, kind: "flipped", offset: 0, pairs: null, kinds: {}};
@@ -189,7 +189,7 @@ async function showOne(pair) {
   place("one").hidden = false;
   place("one-title").textContent = `Pair ${found.pair} of ${wanted.benchmark}, ${wanted.run}`;
   fill(place("members"), make("strong", {}, "Good: "), found.good, make("br"), make("strong", {}, "Bad: "), found.bad);
-  await drawHistory(found);
+  await window.vegaEmbed(place("history"), found.chart, {ast: true, renderer: "svg", actions: false});
   place("one-title").focus();
   fill(place("tokens"), make("p", {class: "note"}, "The checkpoint is being asked for the tokens."));
   try {
@@ -213,26 +213,6 @@ function tokenTable(scores) {
   ];
   const sums = make("p", {class: "note"}, `Sums: good ${scores.sums.good.toFixed(4)}, bad ${scores.sums.bad.toFixed(4)} (stored: ${scores.stored.good.toFixed(4)}, ${scores.stored.bad.toFixed(4)}).`);
   return make("div", {}, table(columns, rows), sums);
-}
-
-async function drawHistory(found) {
-  const {zero, middle} = placeOfZero(found.tokens.filter(value => value > 0));
-  const values = ["good", "bad"].flatMap(side => found.steps.map((step, index) => (
-    {member: side, step, tokens: found.tokens[index], x: found.tokens[index] || zero, value: found.values[side][index]})));
-  const scale = {domain: ["good", "bad"]};
-  const spec = {
-    $schema: "https://vega.github.io/schema/vega-lite/v6.json",
-    width: "container", height: 180, data: {values}, mark: {type: "line", point: true},
-    encoding: {
-      x: {field: "x", type: "quantitative", scale: {type: "log", nice: false}, title: "Training tokens (log scale)",
-        axis: {grid: false, tickCount: 8, labelExpr: `datum.value < ${middle} ? "" : format(datum.value, "~s")`}},
-      y: {field: "value", type: "quantitative", scale: {zero: false}, title: found.lower_is_better ? "Value (lower is better)" : "Value (higher is better)"},
-      color: {field: "member", type: "nominal", scale: {...scale, range: ["#146c2e", "#9c1f1f"]}},
-      strokeDash: {field: "member", type: "nominal", scale},
-      tooltip: [{field: "member"}, {field: "step"}, {field: "tokens", format: ","}, {field: "value", format: ".4f"}],
-    },
-  };
-  await window.vegaEmbed(place("history"), spec, {ast: true, renderer: "svg", actions: false});
 }
 
 async function chooseBenchmark() {
