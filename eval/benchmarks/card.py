@@ -189,7 +189,7 @@ class Benchmark(Card):
 
     @property
     def members(self) -> dict[str, "Benchmark"]:
-        """Its languages as benchmarks of their own, by name; of a benchmark that is no family, itself."""
+        """Its languages as benchmarks of their own, by name; itself if it is not a family."""
         if not self.languages:
             return {self.name: self}
         return {f"{self.name}/{language}": self._member(language) for language in sorted(self.languages)}

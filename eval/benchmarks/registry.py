@@ -15,7 +15,7 @@ _own: dict[str, Benchmark] = {}  # by name; a later card of the same file replac
 
 @cache
 def published_card(name: str) -> Benchmark:
-    """Return the card of a name of ``benchmark_names``; for a family the card of the whole."""
+    """Return the card of a name of ``benchmark_names``, for a family that of all its languages."""
     return read_card(CARDS / f"{name}.yaml", own=False)
 
 
@@ -49,7 +49,7 @@ def use_card(card: Benchmark) -> Benchmark:
 
 
 def find_card(name: str) -> Benchmark:
-    """Return the card of a name or a path, for a family that of the whole."""
+    """Return the card of a name or a path, for a family that of all its languages."""
     if is_card(name):
         file = Path(name) if Path(name).suffix in CARD_SUFFIXES else Path(name) / CARD_FILE
         if not file.is_file():
@@ -64,7 +64,7 @@ def find_card(name: str) -> Benchmark:
 
 
 def suggest_path(path: Path) -> str:
-    """Name the entry of a missing path's folder that is written most like it, if there is one, for a message."""
+    """Name the entry most like a missing path in its folder, for a message; "" without one."""
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = nearest(path.name, beside)
     return f" Did you mean {str(path.parent / close)!r}?" if close else ""

@@ -55,7 +55,7 @@ class WordSet:
 
 
 class Vocabulary:
-    """Words and their properties: a mapping from property to values for each word, which is ``expression``."""
+    """Words and their properties, a mapping for each word; the property ``expression`` is the word itself."""
 
     def __init__(self, entries: Iterable[Mapping[str, tuple[str, ...]]], source: str = "the vocabulary") -> None:
         self.source = source

@@ -45,7 +45,7 @@ class Prompt(Scorer):
 
     @classmethod
     def columns(cls, unigrams: bool) -> set[str]:
-        """Return what a score has of each member of a pair; an answer has no unigram probability."""
+        """Return the columns of each member of a pair; an answer has no unigram probability."""
         return super().columns(unigrams) | {*cls.linking}
 
     def choose_start(self) -> StartToken:

@@ -97,7 +97,7 @@ def encode(
     bare: bool = False,
     leading_space: bool = False,
 ) -> Sentences:
-    """Tokenize every distinct sentence once, as it stands, without special tokens, never cutting it.
+    """Tokenize every distinct sentence once, exactly as written, without special tokens, never cutting it.
 
     Args:
         part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
