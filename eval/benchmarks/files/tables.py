@@ -43,7 +43,8 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     rows = list(without_blank(fields))
     records = name_fields(rows, form)
     headers = len(rows) - len(records)
-    filled = sum(not _is_blank(line, delimiter, quoted) for line in lines)
+    blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
+    filled = sum(not all(map(blank.fullmatch, line.split(delimiter))) for line in lines if line.strip())
     if headers not in (0, 1) or len(rows) != filled:
         raise UserError(f"{name}: {filled} lines that are not blank became {len(rows)} rows; each line must be a row")
     return records
@@ -126,11 +127,6 @@ def _open_field(place: str) -> UserError:
         f"{place}: a quotation mark begins a field that does not end on its line, and a row is one line. "
         f"{_WHAT_TO_DO}; a field that is quoted must have no line break"
     )
-
-
-def _is_blank(line: str, delimiter: str, quoted: bool) -> bool:
-    blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
-    return not line or line.isspace() or all(blank.fullmatch(piece) for piece in line.split(delimiter))
 
 
 def _are_quoted(lines: Sequence[str], name: str, delimiter: str, form: TableForm) -> bool:
