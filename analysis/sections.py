@@ -31,7 +31,9 @@ OF_MODELS = (  # of the BenchmarkScores and ModelScores of a benchmark
     "models.side_by_side:comparison_sections",
     "models.sizes:slope_sections",
     "models.sizes:complexity_sections",
-    "pairs.section:pair_sections",
+    "pairs.section:length_sections",
+    "pairs.section:attractor_sections",
+    "pairs.section:subset_sections",
     "pairs.section:filtering_sections",
     "pairs.factors:factor_sections",
 )

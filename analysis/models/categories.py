@@ -72,7 +72,7 @@ def confidence_table(points: pd.DataFrame) -> pd.DataFrame:
     return grouped.agg(models=("accuracy", "count"), delta_nll=("delta_nll", "mean"), accuracy=("accuracy", "mean"))
 
 
-def agreement(table: pd.DataFrame) -> tuple[float, float]:
+def certainty_correlations(table: pd.DataFrame) -> tuple[float, float]:
     """Correlate certainty and accuracy over categories by Pearson's r and Spearman's rho.
 
     Both are NaN for fewer than three categories or where one of the two does not vary.

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from analysis.models.categories import certainty_correlations
 from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from analysis.plotting.facets import draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing, NamedRows
@@ -62,9 +63,9 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
     return Drawing(name, "Certainty by category", note, figure, boxes)
 
 
-def draw_confidence(table: pd.DataFrame, name: str, title: str, correlations: tuple[float, float]) -> Drawing:
+def draw_confidence(table: pd.DataFrame, name: str, title: str) -> Drawing:
     """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3)."""
-    r, rho = correlations
+    r, rho = certainty_correlations(table)
     note = (
         f"Certainty against accuracy, {title}. Each point is a category, both means over the models. Pearson's r = "
         f"{r:.2f}, Spearman's rho = {rho:.2f} over {len(table)} categories."

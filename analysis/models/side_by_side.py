@@ -10,7 +10,6 @@ from analysis.data.last_scores import ModelScores
 from analysis.data.study import BenchmarkScores
 from analysis.models.categories import (
     CERTAINTIES,
-    agreement,
     box_table,
     category_table,
     confidence_table,
@@ -149,8 +148,7 @@ def _draw_models(scored: BenchmarkScores, compared: Comparison) -> list[Drawing]
     certain = compared.tested.dropna(subset="delta_nll")
     if len(leading) > 2 and not certain.empty:
         drawings.append(draw_boxes(box_table(rows), rows, f"certainty_{name}", title, CERTAINTIES["delta_nll"]))
-        confidence = confidence_table(certain)
-        drawings.append(draw_confidence(confidence, f"confidence_{name}", scored.title, agreement(confidence)))
+        drawings.append(draw_confidence(confidence_table(certain), f"confidence_{name}", scored.title))
     return drawings
 
 

@@ -13,7 +13,7 @@ from eval.metrics.levels import Ids
 _NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves
 
 
-def agreement_table(
+def ngram_agreement(
     phenomena: pd.Series, verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array], rule: TiesRule
 ) -> pd.DataFrame:
     """Compare a model with an n-gram model, over all pairs and by phenomenon; of two values the model's is first.
@@ -53,7 +53,7 @@ def _at_level(
         "accuracy": ratio(np.bincount(groups, credit, len(names)), pairs),
         "ngram_accuracy": ratio(np.bincount(groups, of_ngram, len(names)), pairs),
         "pearson": pearson(groups, *margins, len(names)),
-        "kappa": kappa(groups, ours == RIGHT, theirs == RIGHT, len(names)),
+        "kappa": group_kappa(groups, ours == RIGHT, theirs == RIGHT, len(names)),
         "ngram_wrong": n_wrong, "accuracy_where_wrong": ratio(of_wrong, n_wrong),
     })  # fmt: skip
 
@@ -70,7 +70,7 @@ def pearson(groups: Ids, one: Array, other: Array, count: int) -> Array:
     return ratio(np.bincount(groups, centered[0] * centered[1], count), np.sqrt(squares[0] * squares[1]))
 
 
-def kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], count: int) -> Array:
+def group_kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], count: int) -> Array:
     """Return Cohen's kappa of two truth values of each pair within each of ``count`` groups, float64[count].
 
     Agreement beyond that of two raters who say yes as often as these but independently of each other, as a share of the

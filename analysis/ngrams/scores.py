@@ -13,7 +13,7 @@ from analysis.data.pair_scores import Items, read_runs
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores
 from analysis.items.verdicts import Verdicts, verdicts_of
-from analysis.ngrams.agreement import agreement_table
+from analysis.ngrams.agreement import ngram_agreement
 from analysis.shape.smoothing import Array
 from eval.linking import Linking
 from eval.metrics.accuracy import decisions
@@ -28,7 +28,7 @@ class AtCheckpoint:
     """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run."""
 
     verdicts: dict[int, Verdicts]  # by order, uint8[items]
-    agreement: pd.DataFrame  # run, group, step, tokens, order and those of agreement_table
+    agreement: pd.DataFrame  # run, group, step, tokens, order and those of ngram_agreement
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class BesideNgrams:
             verdicts[order] = verdicts_of(*decisions(beside, self.linking))
             both = (verdicts_of(*decisions(own, self.linking)), verdicts[order])
             margins = (_margins(own, self.linking), _margins(beside, self.linking))
-            table = agreement_table(self.items.pairs["phenomenon"], both, margins, self.scored.ties_rule)
+            table = ngram_agreement(self.items.pairs["phenomenon"], both, margins, self.scored.ties_rule)
             tokens = self.items.tokens[np.searchsorted(self.items.steps, step)]
             where = {"run": self.run.label, "group": self.run.group, "step": step, "tokens": tokens, "order": order}
             rows.append(table.assign(**where)[[*where, *table.columns]])

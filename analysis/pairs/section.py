@@ -28,13 +28,6 @@ _FILTERING = (
 )  # fmt: skip
 
 
-def pair_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Make the sections that the columns of a benchmark's pairs and scores have data for."""
-    yield from _length_sections(scored, last)
-    yield from _attractor_sections(scored, last)
-    yield from _subset_sections(scored, last)
-
-
 def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
     if scored.scorer not in ("mink", "pll_mink"):
@@ -54,7 +47,8 @@ def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
     yield ReportSection(f"MIN-K% filtering of {scored.benchmark}", (view,))
 
 
-def _length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    """Draw accuracy by length and domain; nothing where the pairs have no domain."""
     if "domain" not in last.pairs:
         return
     table, name = length_table(last.pairs, last.credit), scored.file_name
@@ -73,7 +67,8 @@ def _length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Rep
     yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
 
 
-def _attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    """Compare paradigms with and without an attractor, where it is known which they are."""
     pairs = load_attractors().get(full_name(scored.benchmark))
     table = paradigm_differences(last.points, pairs) if pairs else pd.DataFrame()
     if table.empty:
@@ -86,7 +81,8 @@ def _attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     yield ReportSection(f"Attractors on {scored.benchmark}", (view,))
 
 
-def _subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+def subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
+    """Compare subsets of the pairs, where some of the pairs are hand-made."""
     made = last.pairs.get(HANDMADE)
     if made is None or made.isna().any() or not 0 < made.astype(bool).sum() < len(made):
         return

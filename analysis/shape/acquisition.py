@@ -30,7 +30,7 @@ def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
     return ranked.drop(columns="place")
 
 
-def agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
+def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
     """Compare the orders of every two lines or runs by Kendall's tau-b, which takes account of ties.
 
     Returns:

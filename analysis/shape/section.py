@@ -16,7 +16,7 @@ from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_l
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
+from analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from analysis.shape.below import AT_THE_END, LATEST, STABLE
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
@@ -165,9 +165,9 @@ def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSectio
 
 def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
     """Compare lines, and runs too where there are more of them than lines."""
-    tables = [agreement(lines, "lines", differences(runs, by_group=True))]
+    tables = [order_agreement(lines, "lines", differences(runs, by_group=True))]
     if run_onsets["name"].nunique() > lines["name"].nunique():
-        tables.append(agreement(acquisition_order(run_onsets), "runs", differences(runs, by_group=False)))
+        tables.append(order_agreement(acquisition_order(run_onsets), "runs", differences(runs, by_group=False)))
     return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 

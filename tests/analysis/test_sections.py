@@ -16,7 +16,7 @@ from analysis.models.prompts import prompt_sections
 from analysis.models.side_by_side import compare_models
 from analysis.models.sizes import complexity_sections, find_families, load_complexity
 from analysis.pairs.length_groups import load_attractors
-from analysis.pairs.section import pair_sections
+from analysis.pairs.section import attractor_sections, length_sections, subset_sections
 from analysis.report.html import ReportSection, TableView
 from analysis.run import analyze
 from analysis.sections import FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
@@ -162,7 +162,8 @@ def test_length_and_attractors_of_rublimp(tmp_path: Path) -> None:
     pairs["domain"] = np.where(pairs["pair"] % 2, "librusec", "wikinews")
     pairs["good"] = [" ".join("слово" for _ in range(4 + number % 9)) + f" {number}" for number in pairs["pair"]]
     _models(tmp_path, pairs)
-    tables = _tables(pair_sections(*_last(tmp_path)))
+    last = _last(tmp_path)
+    tables = _tables([*length_sections(*last), *attractor_sections(*last)])
     lengths = tables["length_groups_rublimp"]
     assert lengths["group"].nunique() == 7
     assert set(lengths["domain"]) == {"all", "librusec", "wikinews"}
@@ -202,7 +203,7 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
             table = pd.read_parquet(score_path(folder, "swe-blimp", scorer, -1))
             store_scores(folder, "swe-blimp", scorer, -1, table, notes)
     scored, last = _last(tmp_path)
-    assert (_tables(pair_sections(scored, last))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
+    assert (_tables(subset_sections(scored, last))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
     (part,) = prompt_sections(scored.study)
     prompts = part.tables["prompts_swe-blimp"]
     assert prompts["model"].tolist() == ["m2", "m0", "Average"]

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.categories import agreement, box_table, confidence_table
+from analysis.models.categories import box_table, certainty_correlations, confidence_table
 
 
 def test_a_box_by_hand() -> None:
@@ -31,12 +31,12 @@ def test_certainty_stands_against_accuracy_over_categories() -> None:
     assert table["delta_nll"].tolist() == pytest.approx([0.1, 0.4, 0.9])
     assert table["accuracy"].tolist() == pytest.approx([0.5, 0.8, 1.0])
     assert table["models"].tolist() == [2, 2, 1]
-    r, rho = agreement(table)
+    r, rho = certainty_correlations(table)
     assert r == pytest.approx(np.corrcoef([0.1, 0.4, 0.9], [0.5, 0.8, 1.0])[0, 1])
     assert rho == pytest.approx(1)
 
 
 def test_two_categories_or_one_level_have_no_correlation() -> None:
     table = pd.DataFrame({"delta_nll": [0.1, 0.2, 0.3], "accuracy": [0.5, 0.5, 0.5]})
-    assert np.isnan(agreement(table)).all()
-    assert np.isnan(agreement(table.assign(accuracy=[0.1, 0.2, 0.3]).head(2))).all()
+    assert np.isnan(certainty_correlations(table)).all()
+    assert np.isnan(certainty_correlations(table.assign(accuracy=[0.1, 0.2, 0.3]).head(2))).all()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.ngrams.agreement import agreement_table, kappa, pearson
+from analysis.ngrams.agreement import group_kappa, ngram_agreement, pearson
 from eval.metrics.accuracy import TiesRule
 
 
@@ -27,7 +27,7 @@ def kappa_by_hand(table: dict[tuple[bool, bool], int]) -> float:
 def test_kappa_is_that_of_a_worked_example() -> None:
     counts = {(True, True): 20, (True, False): 5, (False, True): 10, (False, False): 15}
     said = np.array([cell for cell, count in counts.items() for _ in range(count)])
-    (found,) = kappa(one_group(said), said[:, 0], said[:, 1], 1)
+    (found,) = group_kappa(one_group(said), said[:, 0], said[:, 1], 1)
     assert found == pytest.approx(0.4)  # 35 of 50 agree where 25 would by chance
     assert found == pytest.approx(kappa_by_hand(counts))
 
@@ -36,17 +36,17 @@ def test_kappa_is_that_of_a_worked_example() -> None:
 def test_kappa_equals_the_count_by_cells(counts: tuple[int, int, int, int]) -> None:
     cells = dict(zip(itertools.product((True, False), repeat=2), counts, strict=True))
     said = np.array([cell for cell, count in cells.items() for _ in range(count)])
-    assert kappa(one_group(said), said[:, 0], said[:, 1], 1)[0] == pytest.approx(kappa_by_hand(cells), abs=1e-12)
+    assert group_kappa(one_group(said), said[:, 0], said[:, 1], 1)[0] == pytest.approx(kappa_by_hand(cells), abs=1e-12)
 
 
 @pytest.mark.filterwarnings("error")
 def test_what_is_not_defined_is_nan_without_a_warning() -> None:
     same = np.full(6, True)
-    assert np.isnan(kappa(one_group(same), same, same, 1)[0])
-    assert kappa(one_group(same), same, np.arange(6) < 3, 1)[0] == 0
+    assert np.isnan(group_kappa(one_group(same), same, same, 1)[0])
+    assert group_kappa(one_group(same), same, np.arange(6) < 3, 1)[0] == 0
     constant, other = np.full(6, 0.1), np.arange(6.0)
     assert np.isnan(pearson(one_group(same), constant, other, 1)[0])
-    table = agreement_table(pd.Series(["a"] * 6), (np.full(6, 2, np.uint8),) * 2, (constant, constant), "half")
+    table = ngram_agreement(pd.Series(["a"] * 6), (np.full(6, 2, np.uint8),) * 2, (constant, constant), "half")
     assert table[["pearson", "kappa", "accuracy_where_wrong"]].isna().all().all()
     assert table["ngram_wrong"].tolist() == [0, 0]
 
@@ -67,7 +67,7 @@ def test_the_table_counts_a_tie_as_not_right_and_not_wrong(rule: TiesRule, credi
     theirs = np.array([0, 0, 1, 1, 2, 0], np.uint8)
     draw = np.random.default_rng(2)
     margins = draw.standard_normal((2, 6))
-    table = agreement_table(phenomena, (ours, theirs), (margins[0], margins[1]), rule).set_index("phenomenon")
+    table = ngram_agreement(phenomena, (ours, theirs), (margins[0], margins[1]), rule).set_index("phenomenon")
     assert table.index.tolist() == ["all", "a", "b"]
     assert table["pairs"].tolist() == [6, 3, 2]
     assert table["accuracy"].tolist() == pytest.approx([4 / 6, 2 / 3, 1 / 2])

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.runs import find_runs
-from analysis.shape.acquisition import acquisition_order, agreement, differences, mean_agreement
+from analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from tests.analysis.synthetic import MakeRun, score_row
 
 
@@ -13,7 +13,7 @@ def onsets(**of_name: list[float]) -> pd.DataFrame:
 
 
 def compare(**of_name: list[float]) -> pd.DataFrame:
-    return agreement(acquisition_order(onsets(**of_name)), "lines", lambda *_: "size")
+    return order_agreement(acquisition_order(onsets(**of_name)), "lines", lambda *_: "size")
 
 
 def test_phenomena_are_ranked_by_onset_and_those_never_reached_are_tied_last() -> None:
@@ -37,7 +37,7 @@ def test_tau_takes_account_of_ties() -> None:
 
 def test_only_phenomena_of_both_are_compared() -> None:
     both = onsets(a=[1, 2, 3], b=[1, 2, 3])
-    table = agreement(acquisition_order(both.drop(index=5)), "lines", lambda *_: "size")
+    table = order_agreement(acquisition_order(both.drop(index=5)), "lines", lambda *_: "size")
     assert table["phenomena"].tolist() == [2]
 
 
