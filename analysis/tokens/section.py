@@ -1,13 +1,13 @@
 """The critical region in the report: its surprisal over training, and which part of the margin it accounts for."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.typing import LineStyleType
 
 from analysis.data.study import BenchmarkScores
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_over_tokens, line_legend, overall_and_phenomena
@@ -68,7 +68,7 @@ def _band(table: pd.DataFrame) -> str:
     return f"Band: ± {OVER_RUNS}." if (table["runs"] > 1).any() else "No band: one run for each line."
 
 
-def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, Any]], label: str) -> Figure:
+def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, LineStyleType]], label: str) -> Figure:
     styles = line_styles(table["group"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
