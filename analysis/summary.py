@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.data.frames import last_scored, overall, targets
-from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps, unvouched_files
+from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
 from analysis.data.study import MEANS_OVER, Study
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import PUBLISHED
@@ -175,18 +175,13 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
 
 
 def runs_sections(study: Study) -> Iterator[ReportSection]:
-    """Tabulate the runs and what is missing; name steps of equal weights and files that no digest confirms."""
+    """Tabulate the runs and what is missing; name steps of equal weights."""
     runs, absent = provenance(study), missing(study)
     note = "As run.json of each run says; the full hashes and versions are there."
     gaps = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, absent)
         if len(absent)
         else "Nothing is missing: every run is finished, and every checkpoint is there and scored."
-    )
-    unvouched = [one for run in study.runs for one in unvouched_files(run)]
-    read_as_it_is = (
-        "Read as it is, since no digest vouches for it (an older version wrote it, or another tool): "
-        f"{'; '.join(unvouched)}."
     )
     view = TableView(note, _RUNS, runs, {"runs": runs, "missing": absent})
     one_model = [
@@ -195,7 +190,7 @@ def runs_sections(study: Study) -> Iterator[ReportSection]:
         for run in study.runs
         if (steps := equal_steps(run))
     ]
-    content = (view, gaps, *one_model, *([read_as_it_is] if unvouched else []))
+    content = (view, gaps, *one_model)
     yield ReportSection("The runs, and what is missing", content)
 
 

@@ -18,10 +18,10 @@ from eval.pairs import data_hash
 from eval.run import find_runs, score_model, score_runs
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
-from eval.store.checksums import check_summed
 from eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
 from eval.store.scores import StoredScores
-from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile, read_table
+from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile
+from eval.store.views import load_table
 from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.storage.run_folder import CHECKPOINTS, RECORD
@@ -186,10 +186,7 @@ def _read_rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[Stored
         for function in (fitted if kind is FITS else settings.linkings(find_scorer(one.scorer), one.benchmark))
         for rule in settings.rules(one.benchmark)
     }
-    tables = []
-    for folder in dict.fromkeys(one.folder for one in scores):
-        check_summed(folder, kind.path(folder))
-        tables.append(read_table(kind, kind.path(folder)))
-    table = pd.concat(tables, ignore_index=True)
+    folders = dict.fromkeys(one.folder for one in scores)
+    table = pd.concat([load_table(kind, folder) for folder in folders], ignore_index=True)
     keys = table[["step", "benchmark", "scorer", name, "ties_rule"]].itertuples(index=False, name=None)
     return table[[key in wanted for key in keys]].reset_index(drop=True)

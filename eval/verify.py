@@ -1,132 +1,146 @@
-"""Checks what is stored below ``eval/``: every table, pair and score as it was written, and of the models it names."""
+"""Checks what is stored below ``eval/``: scores, rows, pairs and tables are what was written, for the run there."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 
-from eval.pairs import data_hash
+from eval.linking import Linking, parse_linking
+from eval.metrics.accuracy import TiesRule, accuracy_table
+from eval.metrics.significance import statistics_table
 from eval.scoring.scorers import SCORERS
-from eval.store.checksums import check_summed, read_sums, sums_path
-from eval.store.keys import find_key, score_fault
-from eval.store.scores import PAIRS
-from eval.store.tables import TABLES, TableFile, read_table
+from eval.store.keys import PAIRS, find_key, order_of, score_fault
+from eval.store.ratings import ratings_fault
+from eval.store.reported import reported_fault
+from eval.store.rows import read_rows, rows_path
+from eval.store.tables import ACCURACY, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
 from eval.store.tokens import token_fault, token_path
+from eval.store.views import rows_fault, table_faults
 from ucurve.errors import DamagedError, UserError
+from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
-from ucurve.storage.run_folder import CHECKPOINTS, EVAL, RATINGS, REPORTED, SENTENCES, STEPS, parse_step
+from ucurve.storage.run_folder import (
+    CHECKPOINTS,
+    EVAL,
+    MANIFEST,
+    RATINGS,
+    REPORTED,
+    SENTENCES,
+    STEPS,
+    checkpoint_folder,
+    parse_step,
+)
 from ucurve.storage.score_key import key_path
 
-_SCORE = {".parquet", ".json"}  # and its key
+_SCORE = {".parquet", ".json", ".rows"}  # a score, its key and its rows
 
 
-@dataclass
-class Findings:
-    """What is wrong in a folder.
+def verify_scores(folder: Path, deep: bool = False) -> list[str]:
+    """Name what is wrong below ``eval/``; nothing is wrong where nothing is stored.
 
-    Attributes:
-        faults: what is missing, foreign or not what was written.
-        unvouched: what nothing vouches for, because an older version wrote it.
+    Args:
+        deep: whether rows are computed from the scores and compared, in addition.
     """
-
-    faults: list[str] = field(default_factory=list)
-    unvouched: list[str] = field(default_factory=list)
-
-
-def verify_scores(folder: Path) -> Findings:
-    """Check what is stored below ``eval/``; nothing is wrong where nothing is stored."""
     root = folder / EVAL
-    found = Findings()
     if not root.is_dir():
-        return found
-    try:
-        sums = read_sums(folder)
-    except DamagedError as error:
-        found.faults.append(str(error))
-        sums = None
-    summed = sorted({*(sums or {}), *_to_be_summed(root)})
-    if sums is None and summed and not found.faults:
-        found.unvouched.append(f"{sums_path(folder)}: missing; an older version scored here, or it was taken away")
-    elif sums is not None:
-        found.unvouched += [f"{sums_path(folder)}: does not say {name}" for name in summed if name not in sums]
-        found.faults += [problem for name in summed if (problem := _sum_fault(folder, root / name))]
+        return []
     benchmarks = [path.parent for path in sorted(root.rglob(PAIRS))]
-    found.faults += _foreign(root, benchmarks)
-    stored: set[tuple[int, str, str]] = set()
+    found = _foreign(root, benchmarks)
     for place in benchmarks:
-        data_sha256 = _data_sha256(place / PAIRS, found)
+        name = place.relative_to(root).as_posix()
+        found += [problem for problem in (_unreadable(place / PAIRS), reported_fault(folder, name)) if problem]
+        if (place / RATINGS).exists() and (problem := ratings_fault(folder, name)):
+            found.append(problem)
         for path in _scores(place):
-            stored.add((int(path.stem.removeprefix("step")), place.relative_to(root).as_posix(), path.parent.name))
-            _verify_score(folder, path, data_sha256, found)
-    for kind in TABLES:
-        found.faults += _rows_of_nothing(kind, folder, stored)
-    return found
-
-
-def _to_be_summed(root: Path) -> Iterator[str]:
-    for kind in TABLES:
-        if (root / kind.name).exists():
-            yield kind.name
-    for path in (path for name in (PAIRS, RATINGS, REPORTED, SENTENCES) for path in root.rglob(name)):
-        yield path.relative_to(root).as_posix()
-
-
-def _sum_fault(folder: Path, path: Path) -> str | None:
+            found += _score_faults(folder, path) or (_recomputed_faults(folder, path) if deep else [])
     try:
-        check_summed(folder, path)
+        return found + table_faults(folder)
     except DamagedError as error:
-        return str(error)
+        return found if found else [str(error)]
+
+
+def _unreadable(pairs: Path) -> str | None:
+    try:
+        pd.read_parquet(pairs)
+    except (OSError, ValueError) as error:
+        return f"{pairs}: cannot be read ({str(error).splitlines()[0]})"
     return None
 
 
-def _data_sha256(path: Path, found: Findings) -> str | None:
-    try:
-        return data_hash(pd.read_parquet(path))
-    except (OSError, ValueError) as error:
-        found.faults.append(f"{path}: cannot be read ({str(error).splitlines()[0]})")
-        return None
-
-
 def _scores(place: Path) -> list[Path]:
-    """Return where scores of a benchmark are, or would be beside their key."""
+    """Return where scores of a benchmark are, or would be beside their key or rows."""
     files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
     return sorted({path.with_suffix(".parquet") for path in files})
 
 
-def _verify_score(folder: Path, path: Path, data_sha256: str | None, found: Findings) -> None:
+def _score_faults(folder: Path, path: Path) -> list[str]:
     problem = score_fault(folder, path)
     if problem is not None:
-        found.faults.append(problem)
-        return
-    if problem := token_fault(folder, path):
-        found.faults.append(problem)
+        return [problem]
     key = find_key(path)
     if key is None:
-        found.faults.append(f"{key_path(path)}: missing, and the scores are there")
-    elif data_sha256 is not None and data_sha256 is not None and key.data_sha256 != data_sha256:
-        found.faults.append(f"{key_path(path)}: data_sha256 is not that of the pairs")
+        alone = path if path.exists() else rows_path(path)
+        return [f"{key_path(path)}: missing, and {alone.name} is there"]
+    found = [problem for problem in (rows_fault(path, key), token_fault(path)) if problem]
     if (folder / CHECKPOINTS).is_dir() and not (folder / CHECKPOINTS / path.stem).exists():
-        found.faults.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
+        found.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
+    return found
 
 
-def _rows_of_nothing(kind: TableFile, folder: Path, stored: set[tuple[int, str, str]]) -> list[str]:
-    path = kind.path(folder)
-    try:
-        rows = read_table(kind, path)[["step", "benchmark", "scorer"]].drop_duplicates()
-    except UserError as error:
-        return [str(error)]
+def _recomputed_faults(folder: Path, path: Path) -> list[str]:
+    """Name the blocks of rows that are not what is computed from a whole score; fits are not computed again."""
+    rows = read_rows(path)
+    if rows is None:
+        return []
+    pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)
+    made: dict[tuple[str, tuple[str, ...]], bytes] = {}
+    for kind, compute in ((ACCURACY, _accuracy_table), (STATISTICS, statistics_table)):
+        for rule in get_args(TiesRule):
+            names = [linking for linking, of_rule in rows.blocks(kind) if of_rule == rule]
+            known = [parse_linking(name) for name in names if _is_known(name)]
+            table = compute(pairs, scores, known, rule)
+            lines = [rows.lines[kind.name, (linking.name, rule)] for linking in known]
+            blocks = make_blocks(kind, table, _labels(folder, path, kind, lines[0])) if lines else {}
+            made |= {(kind.name, (linking.name, rule)): blocks.get((linking.name, rule), b"") for linking in known}
     return [
-        f"{path}: rows of step {step}, {benchmark}, {scorer}, whose scores are not stored"
-        for step, benchmark, scorer in rows.itertuples(index=False, name=None)
-        if (step, benchmark, scorer) not in stored
+        f"{rows_path(path)}: the rows of {table}, {', '.join(of)}, are not what the scores give"
+        for (table, of), lines in made.items()
+        if rows.lines[table, of] != lines
     ]
+
+
+def _is_known(linking: str) -> bool:
+    """Tell whether a linking function is known here; a user may have registered one where the score was made."""
+    try:
+        parse_linking(linking)
+    except UserError:
+        return False
+    return True
+
+
+def _accuracy_table(
+    pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], rule: TiesRule
+) -> pd.DataFrame:
+    return accuracy_table(pairs, scores, linkings, [rule])
+
+
+def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:
+    """Return what rows are to be about: as their file and the manifest of the checkpoint say, else as they say."""
+    step, benchmark, scorer = order_of(folder, path)
+    said = replace(read_labels(kind, lines), step=step, benchmark=benchmark, scorer=scorer)
+    checkpoint = checkpoint_folder(folder, step)
+    if not (checkpoint / MANIFEST).is_file():
+        return said
+    manifest = read_manifest(checkpoint)
+    return replace(said, tokens=manifest.tokens, flops=manifest.flops)
 
 
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is neither a table, a lock, pairs nor a score; folders count by what is in them."""
-    known = {root / name for name in (*EVAL_LOCKS, sums_path(root.parent).name, *(kind.name for kind in TABLES))}
+    known = {root / name for name in (*EVAL_LOCKS, *(kind.name for kind in TABLES))}
     known |= {place / name for place in benchmarks for name in (PAIRS, RATINGS, REPORTED)}
     known |= {path for place in benchmarks for path in place.glob(SENTENCES)}
     known |= {

@@ -1,6 +1,7 @@
 """What run.json, manifests and the keys of scores say, for tests that write such files by themselves."""
 
-from eval.store.scores import score_path, write_scores
+from eval.store.keys import stored_hash
+from eval.store.scores import pairs_path, score_path, write_scores
 from ucurve.storage.facts import (
     Manifest,
     RunFacts,
@@ -119,13 +120,15 @@ def score_inputs(folder=None, **changes):
 def store_scores(folder, benchmark, scorer, step, table, notes=None, **changes):
     """Store a table of scores with a key that fits the folder."""
     path = score_path(folder, benchmark, scorer, step)
-    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **changes)
+    pairs = stored_hash(pairs_path(folder, benchmark))
+    of_pairs = {} if pairs is None else {"data_sha256": pairs}
+    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **of_pairs | changes)
     write_scores(path, table, inputs, folder.name, notes or {})
     return path
 
 
-def store_key(folder, benchmark, scorer, step, **changes):
+def store_key(folder, benchmark, scorer, step, more, **changes):
     """Store a key that fits the folder, without its scores."""
-    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer)
-    facts = {"model": folder.name, "scores_sha256": "s", "versions": {}} | changes
+    inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **changes)
+    facts = {"model": folder.name, "scores_sha256": "s", "versions": {}} | more
     write_key(score_path(folder, benchmark, scorer, step), ScoreKey(**dict(inputs), **facts))

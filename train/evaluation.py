@@ -11,7 +11,8 @@ from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.scoring.sharing import Crew
 from eval.settings import ScoreSettings
 from eval.store.reported import read_reported
-from eval.store.tables import ACCURACY, read_table
+from eval.store.tables import ACCURACY
+from eval.store.views import load_table
 from eval.sweep.cache import SweepCache
 from ucurve.progress import say
 
@@ -83,7 +84,7 @@ def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
     The names are ``accuracy/<benchmark>/<phenomenon>``, with the way to score after the benchmark where it has several.
     Linking function, rule for ties and overall number are those that scoring logs (``eval.store.reported``).
     """
-    table = read_table(ACCURACY, ACCURACY.path(run))
+    table = load_table(ACCURACY, run)
     several = table.groupby("benchmark")["scorer"].transform("nunique") > 1
     named = table.assign(name=table["benchmark"].where(~several, table["benchmark"] + "/" + table["scorer"]))
     found: dict[int, dict[str, float]] = {}

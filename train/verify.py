@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from eval.verify import Findings, foreign_fault, verify_scores
+from eval.verify import foreign_fault, verify_scores
 from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan, make_plan
@@ -41,9 +41,14 @@ from ucurve.storage.run_folder import (
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class VerifySettings:
-    """What to verify: one run folder, or a folder that a model was scored into."""
+    """What to verify: one run folder, or a folder that a model was scored into.
+
+    Attributes:
+        deep: whether accuracies and statistics are computed from the scores and compared, in addition.
+    """
 
     run: Annotated[str, Field(min_length=1)]
+    deep: bool = False
 
 
 _FILES = {CONFIGURATION, RECORD, METRICS}
@@ -58,20 +63,23 @@ def verify_command(values: dict[str, Any]) -> None:
         UserError: when there is no such run.
         RunError: naming every fault.
     """
-    run = Path(check(VerifySettings, values).run)
+    settings = check(VerifySettings, values)
+    run = Path(settings.run)
     if not run.is_dir():
         raise missing_folder("run", run)
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
-    findings = verify_scores(run) if alone else run_findings(run)
-    problems = findings.faults + findings.unvouched
+    problems = verify_scores(run, settings.deep) if alone else run_faults(run, settings.deep)
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
     counted = f"{len(checkpoints(run))} checkpoints, all as their manifests say"
     print(f"{run}: {'scores of a model, all as their keys say' if alone else counted}")  # noqa: T201
 
 
-def run_findings(run: Path) -> Findings:
+def run_faults(run: Path, deep: bool = False) -> list[str]:
     """Return every fault of a run folder.
+
+    Args:
+        deep: as in ``verify_scores``.
 
     Raises:
         UserError: when the folder holds no run.
@@ -80,18 +88,16 @@ def run_findings(run: Path) -> Findings:
     try:
         facts = read_run_facts(run)
     except UserError as error:
-        return Findings([str(error)])
+        return [str(error)]
     if facts is None:
-        return Findings([f"{run / RECORD}: missing"])
+        return [f"{run / RECORD}: missing"]
     plan = replace(make_plan(settings, facts.vocabulary), config_sha256=stored_config_sha256(run))
     problems = [] if facts.finished else [f"{run}: the run is {facts.status}, not finished"]
     files = _FILES | ({HELD_OUT} if facts.held_out else set())
     problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)
     problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts) + state_faults(run)
     problems += held_out_faults(run / HELD_OUT, plan, facts)
-    scores = verify_scores(run)
-    problems += scores.faults + _checkpoint_faults(run, plan, facts)
-    return Findings(problems, scores.unvouched)
+    return problems + verify_scores(run, deep) + _checkpoint_faults(run, plan, facts)
 
 
 def _checkpoint_faults(run: Path, plan: Plan, facts: RunFacts) -> list[str]:

@@ -18,8 +18,7 @@ import pyarrow.parquet
 
 from eval.linking import Linking, parse_linking
 from eval.pairs import COUNTED
-from eval.store.checksums import check_summed
-from eval.store.keys import check_scores
+from eval.store.keys import check_pairs, check_scores
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import STEPS, parse_step
@@ -171,7 +170,7 @@ def known_linking(name: str) -> Linking | None:
 def stored_pairs(folder: Path, benchmark: str) -> pd.DataFrame | None:
     """Read ``PAIR_COLUMNS`` of the pairs of a benchmark from a run folder; None where they are not there."""
     path = pairs_path(folder, benchmark)
-    check_summed(folder, path)
+    check_pairs(path)
     return read_stored(path, PAIR_COLUMNS) if path.is_file() else None
 
 

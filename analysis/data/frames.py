@@ -13,9 +13,9 @@ from analysis.data.files import Kind, read_records, read_table
 from analysis.data.runs import Run
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
-from eval.store.checksums import check_summed
 from eval.store.keys import check_owner
 from eval.store.tables import ACCURACY
+from eval.store.views import open_table
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import own_faults
 from ucurve.storage.files import sha256_file
@@ -41,7 +41,7 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     """Read the accuracies of many runs.
 
     Args:
-        runs: run folders; those without ``eval/accuracy.csv`` add no rows.
+        runs: run folders; those in which nothing is scored add no rows.
         where: rows to keep, such as ``AGGREGATES``; the others never take memory.
 
     Returns:
@@ -55,9 +55,9 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     frames = []
     for run in runs:
         check_owner(run.folder)
-        check_summed(run.folder, ACCURACY.path(run.folder))
-        if ACCURACY.path(run.folder).is_file():
-            frames.append(_with_run_names(run, read_table(ACCURACY.path(run.folder), SCORE_COLUMNS, where)))
+        with open_table(ACCURACY, run.folder) as path:
+            if path is not None:
+                frames.append(_with_run_names(run, read_table(path, SCORE_COLUMNS, where)))
     return _concatenate(frames, ["run", "group", *SCORE_COLUMNS])
 
 

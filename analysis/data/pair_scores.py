@@ -15,8 +15,7 @@ from analysis.data.settings import BY_EDITS
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
 from eval.pairs import in_accuracies
-from eval.store.checksums import check_summed
-from eval.store.keys import check_scores
+from eval.store.keys import check_pairs, check_scores
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import UserError
 
@@ -109,7 +108,7 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str
         check_scores(run.folder, path)
     there = np.array([path.is_file() for path in paths], dtype=bool)
     pairs_file = pairs_path(run.folder, benchmark)
-    check_summed(run.folder, pairs_file)
+    check_pairs(pairs_file)
     if not there.any() or not pairs_file.is_file():
         return None
     function = known_linking(linking)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.models.same_weights import describe_equal, find_equal
-from eval.store.checksums import is_summed
-from eval.store.keys import find_key
+from eval.store.keys import find_key, scores_below
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError, nearest
 from ucurve.fields import format_count, format_words
@@ -112,12 +111,6 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     return _with_precisions(_with_groups(sorted(runs, key=_size_and_budget)))
 
 
-def unvouched_files(run: Run) -> list[str]:
-    """List the files of a run that are read although no digest confirms that they are unchanged."""
-    table = ACCURACY.path(run.folder)
-    return [f"{run.label}/{ACCURACY.place}"] if table.is_file() and not is_summed(run.folder, table) else []
-
-
 def equal_steps(run: Run) -> str:
     """Describe which scored steps of a model that was not trained here have equal weights; empty where none have.
 
@@ -148,7 +141,9 @@ def _match_runs(pattern: str) -> list[Path]:
 
 
 def _is_run(path: Path) -> bool:
-    return path.is_dir() and any((path / mark).is_file() for mark in _MARKS)
+    return path.is_dir() and (
+        any((path / mark).is_file() for mark in _MARKS) or next(scores_below(path), None) is not None
+    )
 
 
 def _nearest_folder(pattern: str) -> Path | None:

@@ -26,7 +26,7 @@ from analysis.data.settings import AnalyzeSettings
 from analysis.data.user_tables import UserTables, read_factors, read_human, read_languages, read_matches, read_models
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.levels import MEANS
-from eval.store.checksums import check_summed
+from eval.store.keys import check_pairs
 from eval.store.ratings import read_ratings_beside
 from eval.store.reported import OVER_PAIRS, Reported, read_reported
 from eval.store.scores import pairs_path
@@ -89,7 +89,7 @@ class Study:
         Runs of which the files are equal have the same table, not a copy of it.
         """
         path = pairs_path(run.folder, benchmark)
-        check_summed(run.folder, path)
+        check_pairs(path)
         if not path.is_file():
             return None
         digest = sha256_file(path)

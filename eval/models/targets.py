@@ -15,7 +15,7 @@ from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
 from ucurve.progress import say
-from ucurve.storage.facts import Manifest, RunIdentity, own_faults, read_manifest, read_run_facts
+from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     MANIFEST,
@@ -95,17 +95,19 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
         raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
     counts = _find_counts(run)
     wanted = sorted(folders if steps is None else set(steps))
-    manifests = {step: _manifest_of_step(folders[step], step) for step in wanted}
+    manifests = {step: _manifest_of_step(folders[step], step, facts) for step in wanted}
     name = run.resolve().name
     identity = None if facts is None else facts.identity
     return [Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted]
 
 
-def _manifest_of_step(folder: Path, step: int) -> Manifest:
+def _manifest_of_step(folder: Path, step: int, facts: RunFacts | None) -> Manifest:
     """Read the manifest of a run's checkpoint, and compare every file but the weights, which ``Target`` hashes."""
     manifest = read_manifest(folder)
     if manifest.step != step:
         raise DamagedError(f"{folder}: the manifest is of step {manifest.step}")
+    if facts is not None and manifest.config_sha256 != facts.config_sha256:
+        raise DamagedError(f"{folder}: the manifest is of another run than run.json; restore both from a copy")
     _check_files(folder, manifest)
     return manifest
 

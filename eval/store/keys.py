@@ -1,18 +1,23 @@
-"""Checks that a stored score is what was written, and of the run, checkpoint, benchmark and scorer where it lies."""
+"""Checks that a stored score is what was written, and of the run, checkpoint, benchmark and pairs where it lies."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+import pandas as pd
+
+from eval.pairs import data_hash
 from ucurve.errors import DamagedError
-from ucurve.storage.facts import RunIdentity, read_manifest, read_run_facts
+from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
 from ucurve.storage.score_key import ScoreInputs, ScoreKey, key_path, read_key
 
+PAIRS = "pairs.parquet"
+ADVICE = "score it again, or delete scores, key and rows to leave a gap"
 _TRIES, _PAUSE = 5, 0.05  # a reader may meet a score that is just being replaced, and tries again
-_ADVICE = "score it again, or delete scores and key to leave a gap"
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Owner:
 
     folder: Path
     run: RunIdentity | None
+    _manifests: dict[int, Manifest | None] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, folder: Path) -> "Owner":
@@ -37,58 +43,114 @@ class Owner:
         return cls(folder, None if facts is None else facts.identity)
 
     def fault(self, scores: Path, key: ScoreKey) -> str | None:
+        """Describe why a score does not belong where it lies, or is not of the checkpoint or the pairs there."""
+        return self.misplaced(scores, key) or self.outdated(scores, key)
+
+    def misplaced(self, scores: Path, key: ScoreKey) -> str | None:
         """Describe why a score does not belong where it lies: it is of another run, step, benchmark or scorer."""
-        step = parse_step(scores.stem)
-        place = {"step": step, "benchmark": benchmark_of(self.folder, scores), "scorer": scores.parent.name}
-        for name, value in place.items():
+        step, benchmark, scorer = order_of(self.folder, scores)
+        for name, value in {"step": step, "benchmark": benchmark, "scorer": scorer}.items():
             if getattr(key, name) != value:
                 return f"{key_path(scores)}: {name} is {getattr(key, name)!r}, and it lies in the place of {value!r}"
         if key.run != self.run:
             return f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}"
-        wrong = [] if step is None else self._differing(step, key)
-        return f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint" if wrong else None
+        return None
 
-    def _differing(self, step: int, key: ScoreKey) -> list[str]:
-        """Name the hashes that are not those of the checkpoint; none where there is no such checkpoint."""
-        folder = checkpoint_folder(self.folder, step)
-        if not (folder / MANIFEST).is_file():
-            return []
-        manifest = read_manifest(folder)
-        expected = {"weights_sha256": manifest.weights_sha256}
-        files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # a tokenizer of many files is
-        expected |= {name: manifest.files[file] for name, file in files.items() if file in manifest.files}  # apart
-        return [name for name, value in expected.items() if getattr(key, name) != value]
+    def outdated(self, scores: Path, key: ScoreKey) -> str | None:
+        """Describe why a score is of other weights or pairs than those that are there now."""
+        manifest = self._manifest(key.step)
+        if manifest is not None:  # of checkpoints that were deleted, scores may stay
+            expected = {"weights_sha256": manifest.weights_sha256}
+            files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # some have other files
+            expected |= {name: manifest.files[file] for name, file in files.items() if file in manifest.files}
+            if wrong := [name for name, value in expected.items() if getattr(key, name) != value]:
+                return f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint"
+        pairs = scores.parents[1] / PAIRS
+        if not pairs.is_file():
+            return f"{pairs}: missing, and scores of it are there"
+        return None if stored_hash(pairs) == key.data_sha256 else f"{pairs}: not the pairs of {scores}"
+
+    def _manifest(self, step: int) -> Manifest | None:
+        if step not in self._manifests:
+            folder = checkpoint_folder(self.folder, step)
+            self._manifests[step] = read_manifest(folder) if (folder / MANIFEST).is_file() else None
+        return self._manifests[step]
 
 
 def _describe(run: RunIdentity | None, model: str = "") -> str:
     if run is None:
-        return f"the model {model}" if model else "no run's folder"
+        return f"the model {model}" if model else "a folder of no run"
     return f"the run {run.name} (configuration {run.config_sha256[:8]}, seeds {run.seeds.init} and {run.seeds.data})"
 
 
-def benchmark_of(folder: Path, scores: Path) -> str:
-    """Return the benchmark whose scores are in a file below ``eval/``."""
-    return scores.parents[1].relative_to(folder / EVAL).as_posix()
+def order_of(folder: Path, scores: Path) -> tuple[int, str, str]:
+    """Return step, benchmark and scorer of the place where scores are, by which tables are sorted."""
+    step = parse_step(scores.stem)
+    assert step is not None
+    return step, scores.parents[1].relative_to(folder / EVAL).as_posix(), scores.parent.name
 
 
-def stored_keys(folder: Path) -> Iterator[Path]:
-    """Yield where scores are that have a key below ``eval/``, in the order of their paths."""
-    for path in sorted((folder / EVAL).rglob(f"{STEPS}.json")):
+def scores_below(folder: Path) -> Iterator[Path]:
+    """Yield where scores are that have a key below ``eval/``."""
+    for path in (folder / EVAL).rglob(f"{STEPS}.json"):
         if parse_step(path.stem) is not None:
             yield path.with_suffix(".parquet")
 
 
+def stored_hash(pairs: Path) -> str | None:
+    """Return the hash of a stored pair table (``data_hash``); None when it is missing or cannot be read."""
+    try:
+        stat = pairs.stat()
+        return _hash(pairs, stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=128)
+def _hash(pairs: Path, *_: int) -> str:
+    return data_hash(pd.read_parquet(pairs))
+
+
+def check_pairs(pairs: Path) -> None:
+    """Check a stored pair table before it is used: it must be the one that the scores beside it are of.
+
+    Raises:
+        DamagedError: when it is not, or is missing although there are scores of it.
+    """
+    keys = [find_key(path.with_suffix(".parquet")) for path in pairs.parent.glob(f"*/{STEPS}.json")]
+    known = {key.data_sha256 for key in keys if key is not None}
+    if known and stored_hash(pairs) not in known:
+        problem = "not what was written" if pairs.is_file() else "missing"
+        raise DamagedError(f"{pairs}: {problem}; python score.py ... writes it again; no score is computed again")
+
+
+def check_places(folder: Path, replaced: Collection[Path]) -> None:
+    """Check that no score below ``eval/`` is of another run or of another place there.
+
+    Args:
+        replaced: where scores are that are checked, and computed again, on their own.
+
+    Raises:
+        DamagedError: naming it.
+    """
+    owner = Owner.of(folder)
+    for scores in scores_below(folder):
+        key = None if scores in replaced else find_key(scores)
+        if key is not None and (problem := owner.misplaced(scores, key)):
+            raise DamagedError(f"{problem}; {ADVICE}")
+
+
 def check_owner(folder: Path) -> None:
-    """Check that every score below ``eval/`` is of the run and the step where it lies; the scores are not read.
+    """Check that every score below ``eval/`` is of the run, step and pairs where it lies; the scores are not read.
 
     Raises:
         DamagedError: when one is not, or its key is not what was written.
     """
     owner = Owner.of(folder)
-    for scores in stored_keys(folder):
+    for scores in scores_below(folder):
         problem = owner.fault(scores, read_key(scores))
         if problem is not None:
-            raise DamagedError(f"{problem}; {_ADVICE}")
+            raise DamagedError(f"{problem}; {ADVICE}")
 
 
 def check_scores(folder: Path, scores: Path) -> None:
@@ -99,7 +161,7 @@ def check_scores(folder: Path, scores: Path) -> None:
     """
     problem = score_fault(folder, scores)
     if problem is not None:
-        raise DamagedError(f"{problem}; {_ADVICE}")
+        raise DamagedError(f"{problem}; {ADVICE}")
 
 
 def score_fault(folder: Path, scores: Path) -> str | None:
@@ -120,7 +182,7 @@ def _problem(folder: Path, scores: Path) -> str | None:
     if not scores.is_file():
         return f"{scores}: missing, and its key is there" if key_path(scores).exists() else None
     if not key_path(scores).exists():
-        return None if not any(stored_keys(folder)) else f"{key_path(scores)}: missing, and the scores are there"
+        return None if not any(scores_below(folder)) else f"{key_path(scores)}: missing, and the scores are there"
     try:
         key = read_key(scores)
         problem = Owner.of(folder).fault(scores, key)

@@ -1,6 +1,5 @@
 """How a benchmark's accuracy is reported: what is printed and drawn first of all that is computed."""
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,9 +11,9 @@ from eval.benchmarks.card import Benchmark
 from eval.benchmarks.registry import card_of
 from eval.metrics.accuracy import TiesRule
 from eval.pairs import full_name
-from eval.store.checksums import check_summed, is_summed, new_summed_file, remove_summed
-from ucurve.errors import UserError
+from ucurve.errors import DamagedError
 from ucurve.storage.run_folder import EVAL, REPORTED
+from ucurve.storage.sealed import REPORTED as REPORTED_SEAL
 
 USUAL_LINKINGS = ("slln_lp", "lp")  # of those that are there, the first is shown where nothing else is said
 USUAL_RULE: TiesRule = "half"
@@ -78,30 +77,35 @@ def keep_reported(folder: Path, benchmark: str, reported: Reported) -> None:
     path = reported_path(folder, benchmark)
     if reported == _published(benchmark):
         if path.exists():
-            remove_summed(folder, path)
+            path.unlink()
         return
-    text = json.dumps(asdict(reported), indent=2) + "\n"
-    if is_summed(folder, path) and path.read_text(encoding="utf-8") == text:
-        return
-    with new_summed_file(folder, path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    record = {"benchmark": benchmark, **asdict(reported)}
+    if not path.exists() or reported_fault(folder, benchmark) is not None or REPORTED_SEAL.read(path) != record:
+        REPORTED_SEAL.write(path, record)
 
 
 def read_reported(folder: Path, benchmark: str) -> Reported:
     """Read what is shown first of a benchmark that was scored into a run folder, or take it from its published card.
 
     Raises:
-        DamagedError: when the file is not what was written.
-        UserError: when it holds something else.
+        DamagedError: when the file is not what was written, or is of another benchmark.
     """
     path = reported_path(folder, benchmark)
-    check_summed(folder, path)
     if not path.is_file():
         return _published(benchmark)
+    record = REPORTED_SEAL.read(path)
+    if record.pop("benchmark", None) != benchmark:
+        raise DamagedError(f"{path}: not of the benchmark {benchmark}; score it again")
+    return Reported(**record)
+
+
+def reported_fault(folder: Path, benchmark: str) -> str | None:
+    """Describe what is wrong with what is stored of how a benchmark is reported; None also where nothing is."""
     try:
-        return Reported(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{path}: not what ucurve writes there ({error}); score it again") from error
+        read_reported(folder, benchmark)
+    except DamagedError as error:
+        return str(error)
+    return None
 
 
 def _published(benchmark: str) -> Reported:

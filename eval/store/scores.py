@@ -8,18 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from eval.pairs import data_hash
-from eval.store.checksums import (
-    adopt,
-    check_summed,
-    is_summed,
-    is_whole,
-    new_summed_file,
-    remove_summed,
-)
-from eval.store.keys import check_scores, find_key, is_current
+from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, is_current, scores_below, stored_hash
 from eval.store.ratings import ratings_path
 from eval.store.reported import reported_path
-from eval.store.tables import TABLES, drop_benchmark
+from eval.store.views import remove_tables
 from ucurve.errors import RunError, UserError
 from ucurve.progress import say
 from ucurve.provenance import versions
@@ -28,7 +20,6 @@ from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEP_TOKENS, STEPS, parse_step, step_name
 from ucurve.storage.score_key import ScoreInputs, ScoreKey, TokenFacts, key_path, write_key
 
-PAIRS = "pairs.parquet"
 _TRIES, _PAUSE = 50, 0.1  # other processes need this long at most to store pairs
 
 
@@ -57,14 +48,14 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
         raise UserError(f"out={out} is a file or lies below one; give a folder")
     if (out / RECORD).exists():
         raise UserError(f"out={out} is a run folder; its scores are those of its checkpoints (run={out})")
-    for file in sorted((out / EVAL).rglob(f"{STEPS}.json")) if model is not None else ():
-        key = find_key(file)
+    for scores in sorted(scores_below(out)) if model is not None else ():
+        key = find_key(scores)
         if key is None:  # damaged: its score is computed again
             continue
-        step = parse_step(file.stem)
+        step = parse_step(scores.stem)
         sha256 = None if step is None else (weights or {}).get(step)
         if key.model != model if sha256 is None else key.weights_sha256 != sha256:
-            raise UserError(f"out={out} holds scores of another model ({file}); give another folder")
+            raise UserError(f"out={out} holds scores of another model ({key_path(scores)}); give another folder")
 
 
 def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
@@ -77,8 +68,7 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
     name = f"pairs of {benchmark}"
     for _ in range(_TRIES):
         claims.share(name)
-        path = pairs_path(folder, benchmark)
-        if _stored_hash(path) == data_hash(pairs) and is_summed(folder, path):
+        if stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
             return
         claims.give(name)
         if claims.take(name):
@@ -94,21 +84,19 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
 def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     """Store a benchmark's pair table in a run folder.
 
-    When other pairs are there already, scores of the benchmark belong to those, so they and their accuracies go first.
+    When other pairs are there already, scores of the benchmark belong to those, so they and their rows go first.
     """
     benchmark = str(pairs["benchmark"].iloc[0])
     path = pairs_path(folder, benchmark)
     wanted = data_hash(pairs)
-    whole = path.exists() and is_whole(folder, path)
-    if whole and _stored_hash(path) == wanted:
-        adopt(folder, path)
+    if stored_hash(path) == wanted:
         return
-    if path.exists() and not whole and _keys_name(path.parent, wanted):
+    if path.exists() and _keys_name(path.parent, wanted):
         say(f"{path} is not what was written; it is written again")
     elif path.exists():
         say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         _forget(folder, benchmark)
-    with new_summed_file(folder, path) as temporary:
+    with new_file(path) as temporary:
         pairs.to_parquet(temporary, index=False)
 
 
@@ -118,30 +106,20 @@ def _keys_name(place: Path, data_sha256: str) -> bool:
     return {key.data_sha256 for key in keys if key is not None} == {data_sha256}
 
 
-def _stored_hash(path: Path) -> str | None:
-    try:
-        return data_hash(pd.read_parquet(path))
-    except (OSError, ValueError):  # absent or torn
-        return None
-
-
 def _forget(folder: Path, benchmark: str) -> None:
     place = folder / EVAL / benchmark
-    for file in (*place.glob(f"*/{STEPS}.*"), *place.glob(f"*/{STEP_TOKENS}")):
+    remove_tables(folder)
+    for file in (*place.glob(f"*/{STEPS}.*"), *place.glob(f"*/{STEP_TOKENS}"), *place.glob(SENTENCES)):
         file.unlink()
-    for file in place.glob(SENTENCES):
-        remove_summed(folder, file)
-    for kind in TABLES:
-        drop_benchmark(kind, folder, benchmark)
-    remove_summed(folder, ratings_path(folder, benchmark))
-    remove_summed(folder, reported_path(folder, benchmark))
+    for file in (ratings_path(folder, benchmark), reported_path(folder, benchmark)):
+        file.unlink(missing_ok=True)
 
 
 def write_scores(
     path: Path, scores: pd.DataFrame, inputs: ScoreInputs, model: str, notes: Mapping[str, object],
     token_scores: TokenFacts | None = None, revision: str | None = None,
-) -> None:  # fmt: skip
-    """Store the scores of a step, then the key with their SHA-256.
+) -> ScoreKey:  # fmt: skip
+    """Store the scores of a step, then the key with their SHA-256, and return it.
 
     Args:
         path: ``.../step00000512.parquet``; the key goes beside it.
@@ -155,6 +133,7 @@ def write_scores(
     facts |= {"model": model, "revision": revision, "scores_sha256": sha256_file(path), "notes": notes}
     key = ScoreKey(**facts, token_scores=token_scores, versions=versions())
     write_key(path, key)
+    return key
 
 
 def read_scores(path: Path, inputs: ScoreInputs) -> pd.DataFrame | None:
@@ -189,7 +168,7 @@ class StoredScores:
     def pair_table(self) -> pd.DataFrame:
         """Read the pairs: ``benchmark, language, paradigm, phenomenon, pair, good, bad`` and what else is published."""
         path = pairs_path(self.folder, self.benchmark)
-        check_summed(self.folder, path)
+        check_pairs(path)
         return pd.read_parquet(path)
 
     def score_table(self) -> pd.DataFrame:

@@ -1,19 +1,17 @@
-"""The tables of results in a run folder: CSV files, which processes change one after the other."""
+"""The tables below ``eval/``: what their columns are, and how rows are written as lines and read back."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pandas as pd
 
 from eval.metrics.accuracy import COLUMNS
 from eval.metrics.fitting import FIT_COLUMNS
 from eval.metrics.significance import STATISTICS_COLUMNS
-from eval.models.targets import Target
-from eval.store.checksums import check_summed, new_summed_file
 from ucurve.errors import UserError
-from ucurve.storage.locks import holding_tables
 from ucurve.storage.run_folder import EVAL
 
 SCORE = ("step", "benchmark", "scorer")  # the columns that tell which score a row comes from
@@ -25,17 +23,15 @@ class TableFile:
 
     Attributes:
         columns: in their order; the first ones are ``run, step, tokens, flops, benchmark, scorer``.
-        replaced_by: a new row replaces an older one that is equal in these columns.
-        order: columns that rows are sorted by.
-        added: columns that the tables of the first release do not have; read from such a table, they are missing.
+        block: columns that tell apart the blocks of rows that one score has.
+        order: columns that rows are sorted by; they begin with those of ``SCORE`` and ``block``.
     """
 
     name: str
     columns: tuple[str, ...]
     types: Mapping[str, str]
-    replaced_by: tuple[str, ...]
+    block: tuple[str, ...]
     order: tuple[str, ...]
-    added: tuple[str, ...] = ()
 
     def path(self, folder: Path) -> Path:
         """Return the file of a run folder."""
@@ -45,6 +41,11 @@ class TableFile:
     def place(self) -> Path:
         """The file's path below a run folder."""
         return Path(EVAL, self.name)
+
+    @property
+    def header(self) -> bytes:
+        """The first line of the file."""
+        return (",".join(self.columns) + "\n").encode()
 
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
@@ -56,23 +57,53 @@ _TYPES = {
 }  # what is not named here is float64
 
 
-def _define_table(
-    name: str, columns: Sequence[str], replaced_by: Sequence[str], order: Sequence[str], added: Sequence[str] = ()
-) -> TableFile:
+def _define_table(name: str, columns: Sequence[str], block: Sequence[str], order: Sequence[str] = ()) -> TableFile:
     every = (*_WHERE, *columns)
     types = {column: _TYPES.get(column, "float64") for column in every}
-    return TableFile(name, every, types, (*SCORE, *replaced_by), (*SCORE, *order), tuple(added))
+    return TableFile(name, every, types, tuple(block), (*SCORE, *block, *order))
 
 
 _LINKED = ("linking", "ties_rule")
-_FITTED = ("family", "label", "fitted_on", "ties_rule")
-ACCURACY = _define_table("accuracy.csv", COLUMNS, _LINKED, (*_LINKED, "split", "phenomenon", "paradigm"))
-STATISTICS = _define_table(
-    "statistics.csv", STATISTICS_COLUMNS, _LINKED, (*_LINKED, "phenomenon", "paradigm"),
-    added=[column for column in STATISTICS_COLUMNS if "_minus_equal" in column],
-)  # fmt: skip
-FITS = _define_table("fits.csv", FIT_COLUMNS, _FITTED, _FITTED)
+ACCURACY = _define_table("accuracy.csv", COLUMNS, _LINKED, ("split", "phenomenon", "paradigm"))
+STATISTICS = _define_table("statistics.csv", STATISTICS_COLUMNS, _LINKED, ("phenomenon", "paradigm"))
+FITS = _define_table("fits.csv", FIT_COLUMNS, ("family", "label", "fitted_on", "ties_rule"))
 TABLES = (ACCURACY, STATISTICS, FITS)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The first columns of a row: which model, benchmark and scorer it is about.
+
+    Attributes:
+        run: name of the run or the model.
+        tokens: training tokens; None where nothing says, as for ``flops``.
+    """
+
+    run: str
+    step: int
+    tokens: int | None
+    flops: float | None
+    benchmark: str
+    scorer: str
+
+
+def make_blocks(kind: TableFile, rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, ...], bytes]:
+    """Write the rows of one score as the lines of a table, by block."""
+    table = rows.assign(**asdict(labels))[list(kind.columns)].astype(dict(kind.types)).sort_values(list(kind.order))
+    return {
+        cast(tuple[str, ...], of): block.to_csv(index=False, header=False).encode()
+        for of, block in table.groupby(list(kind.block), sort=False)
+    }
+
+
+def read_labels(kind: TableFile, lines: bytes) -> Labels:
+    """Read what the first of some lines is about."""
+    row = pd.read_csv(BytesIO(lines), names=list(kind.columns), dtype="str", keep_default_na=False, nrows=1).iloc[0]
+    tokens, flops = row["tokens"], row["flops"]
+    return Labels(
+        row["run"], int(row["step"]), int(tokens) if tokens else None, float(flops) if flops else None,
+        row["benchmark"], row["scorer"],
+    )  # fmt: skip
 
 
 def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
@@ -88,8 +119,6 @@ def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
     except ValueError as error:
         raise _not_ours(path, str(error).splitlines()[0]) from error
-    if set(kind.columns) - set(table.columns) == set(kind.added):
-        table = table.reindex(columns=list(kind.columns))
     if set(table.columns) != set(kind.columns):
         raise _not_ours(path, f"its columns are {', '.join(map(str, table.columns))}")
     return table
@@ -99,63 +128,3 @@ def _not_ours(path: Path, reason: str) -> UserError:
     return UserError(
         f"{path}: not a table of accuracies ({reason}); remove it and score again; stored scores are not computed again"
     )
-
-
-def list_scores(table: pd.DataFrame) -> set[tuple[int, str, str]]:
-    """Return step, benchmark and scorer of every score that a table has rows of."""
-    return set(table[list(SCORE)].drop_duplicates().itertuples(index=False, name=None))
-
-
-def without_scores(table: pd.DataFrame, scores: Collection[tuple[int, str, str]]) -> pd.DataFrame:
-    """Return a table without the rows of some scores, given by step, benchmark and scorer."""
-    return table[~pd.MultiIndex.from_frame(table[list(SCORE)]).isin(list(scores))] if scores else table
-
-
-def drop_scores(kind: TableFile, folder: Path, scores: Collection[tuple[int, str, str]]) -> None:
-    """Take the rows of scores (step, benchmark and scorer of each) that are going to be replaced out of a table."""
-    if not scores:
-        return
-    with holding_tables(folder):
-        replace_table(kind, folder, without_scores(_before(kind, folder), scores))
-
-
-def drop_benchmark(kind: TableFile, folder: Path, benchmark: str) -> None:
-    """Take all rows of a benchmark out of a table."""
-    if kind.path(folder).exists():
-        with holding_tables(folder):
-            table = _before(kind, folder)
-            replace_table(kind, folder, table[table["benchmark"] != benchmark])
-
-
-def add_rows(kind: TableFile, folder: Path, tables: Sequence[pd.DataFrame]) -> None:
-    """Put rows into a table, in place of older ones that are equal in ``replaced_by``."""
-    fresh = [table for table in tables if len(table)]
-    if not fresh:
-        return
-    added = pd.concat(fresh, ignore_index=True)[list(kind.columns)].astype(dict(kind.types))
-    identity = list(kind.replaced_by)
-    with holding_tables(folder):
-        old = _before(kind, folder)
-        replaced = pd.MultiIndex.from_frame(old[identity]).isin(pd.MultiIndex.from_frame(added[identity]))
-        kept = old[~replaced]
-        replace_table(kind, folder, pd.concat([kept, added], ignore_index=True) if len(kept) else added)
-
-
-def _before(kind: TableFile, folder: Path) -> pd.DataFrame:
-    """Read a table that is going to be changed, after checking that it is undamaged."""
-    path = kind.path(folder)
-    if path.exists():
-        check_summed(folder, path)
-    return read_table(kind, path)
-
-
-def replace_table(kind: TableFile, folder: Path, table: pd.DataFrame) -> None:
-    """Write a whole table."""
-    with new_summed_file(folder, kind.path(folder)) as temporary:
-        table.sort_values(list(kind.order))[list(kind.columns)].to_csv(temporary, index=False)
-
-
-def labels(target: Target, benchmark: str, scorer: str) -> dict[str, Any]:
-    """Return the columns that tell which model, benchmark and scorer a row is about."""
-    facts = {"tokens": target.tokens, "flops": target.manifest and target.manifest.flops}
-    return {"run": target.name, "step": target.step, **facts, "benchmark": benchmark, "scorer": scorer}

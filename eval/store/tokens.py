@@ -6,7 +6,6 @@ these rows. The key beside the scores of the step holds the SHA-256 of the secon
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,11 @@ import pyarrow.parquet as pq
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Flags, Ids, Scores
 from eval.scoring.text.words import Words
-from eval.store.checksums import adopt, check_summed, is_summed, new_summed_file
 from eval.store.keys import find_key
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import DamagedError
 from ucurve.storage.files import new_file, sha256_file, sha256_json
-from ucurve.storage.run_folder import EVAL, SENTENCES, STEPS
+from ucurve.storage.run_folder import STEPS
 from ucurve.storage.score_key import ScoreInputs, TokenFacts, read_key, write_key
 
 _PAGE = 1 << 26
@@ -90,10 +88,16 @@ def keep_sentences(
     """
     name = f"sentences-{sha256_json([inputs.data_sha256, inputs.tokenizer_sha256, inputs.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
-    if not is_summed(folder, path):
-        with new_summed_file(folder, path) as temporary:
+    if not path.is_file() or sha256_file(path) not in _known_hashes(path):
+        with new_file(path) as temporary:
             _write(_sentence_table(make_layout(), pairs["pair"].to_numpy()), temporary)
     return name
+
+
+def _known_hashes(sentences: Path) -> set[str]:
+    """Return the hashes that the keys of scores hold of a description of sentences."""
+    stored = (_facts(file.with_suffix(".parquet")) for file in sentences.parent.glob(f"*/{STEPS}.json"))
+    return {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
 
 
 def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> TokenFacts:
@@ -132,7 +136,7 @@ def drop_tokens(scores: Path) -> None:
     token_path(scores).unlink(missing_ok=True)
 
 
-def token_fault(folder: Path, scores: Path) -> str | None:
+def token_fault(scores: Path) -> str | None:
     """Describe what is wrong with the log probabilities of a step's tokens; None also where none are stored.
 
     Args:
@@ -146,24 +150,16 @@ def token_fault(folder: Path, scores: Path) -> str | None:
     if sha256_file(path) != facts.sha256:
         return f"{path}: not what was written; {_ADVICE}"
     described = scores.parents[1] / facts.sentences
-    if not _is_vouched(folder, described, facts):
+    if not described.is_file() or sha256_file(described) != facts.sentences_sha256:
         problem = "not what was written" if described.is_file() else "missing"
         return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
     return None
 
 
-def adopt_sentences(folder: Path) -> None:
-    """Record in a new manifest the descriptions of sentences that have the SHA-256 which a key beside scores holds."""
-    for path in (folder / EVAL).rglob(SENTENCES):
-        stored = [facts for file in path.parent.glob(f"*/{STEPS}.json") if (facts := _facts(file)) is not None]
-        if sha256_file(path) in {facts.sentences_sha256 for facts in stored}:
-            adopt(folder, path)
-
-
-def has_tokens(folder: Path, scores: Path, words: bool) -> bool:
+def has_tokens(scores: Path, words: bool) -> bool:
     """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words if these are wanted."""
     facts = _facts(scores)
-    return facts is not None and token_fault(folder, scores) is None and (facts.words or not words)
+    return facts is not None and token_fault(scores) is None and (facts.words or not words)
 
 
 def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredTokens | None:
@@ -176,7 +172,7 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
     facts = _facts(scores)
     if facts is None:
         return None
-    problem = token_fault(folder, scores)
+    problem = token_fault(scores)
     if problem is not None:
         raise DamagedError(problem)
     table = pq.read_table(token_path(scores))
@@ -191,7 +187,8 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
         DamagedError: when the file is not what was written.
     """
     path = sentences_path(folder, benchmark, name)
-    check_summed(folder, path)
+    if not path.is_file() or sha256_file(path) not in _known_hashes(path):
+        raise DamagedError(f"{path}: not what was written; {_ADVICE}")
     table = pq.read_table(path)
     places = None
     if "first" in table.column_names:
@@ -205,17 +202,6 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
         _values(table, "word").astype(np.int64) if "word" in table.column_names else None,
         _members(table),
     )
-
-
-def _is_vouched(folder: Path, described: Path, facts: TokenFacts) -> bool:
-    """Tell whether a description of sentences is as it was when a step was scored, or was written again since."""
-    if not described.is_file():
-        return False
-    if sha256_file(described) == facts.sentences_sha256:
-        return True
-    with suppress(DamagedError):  # of the manifest, which is made again before anything is written
-        return is_summed(folder, described)
-    return False
 
 
 def _facts(scores: Path) -> TokenFacts | None:

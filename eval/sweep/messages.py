@@ -11,10 +11,24 @@ from eval.metrics.bootstrap import LENGTH_BIASES
 from eval.pairs import counted, identical
 from eval.scoring.base import TokenScorer
 from eval.settings import ScoreSettings
+from eval.sweep.checks import log_equal_revisions, log_left_out
+from eval.sweep.plan import Plan
 from eval.sweep.prepare import Job
 from ucurve.progress import say
 
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
+
+
+def log_plan(plan: Plan, settings: ScoreSettings) -> None:
+    """Log what is left out of a sweep, what is stored already, and what of that is scored again."""
+    log_left_out(plan.jobs, settings)
+    log_equal_revisions(plan.jobs)
+    if settings.dtype != "float32":
+        say(f"dtype={settings.dtype}: scores are coarser than float32, and more pairs may tie")
+    if stored := len(plan.jobs) - len(plan.due):
+        say(f"{stored} of {len(plan.jobs)} scores are stored already")
+    for problem in plan.faults:
+        say(f"{problem}; it is scored again")
 
 
 def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
@@ -57,6 +71,8 @@ def log_score(
     unknown = int((scores["unk_good"] + scores["unk_bad"]).sum()) if "unk_good" in scores else 0
     for name, rule in product(shown, rules):
         rows = overall[(overall["linking"] == name) & (overall["ties_rule"] == rule)]
+        if rows.empty:  # stored before
+            continue
         splits = {str(row["split"]): row for _, row in rows.iterrows()}
         row = splits["all"]
         say(

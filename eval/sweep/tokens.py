@@ -73,7 +73,7 @@ class TokenStore:
 
     def lacks(self, job: Job) -> bool:
         """Tell whether a job with stored scores has to be scored again for its tokens."""
-        return self.wanted(job) and not has_tokens(self.folder, job.path(self.folder), words=False)
+        return self.wanted(job) and not has_tokens(job.path(self.folder), words=False)
 
     def write(self, job: Job, values: Scores | None) -> TokenFacts | None:
         """Store the values of a job's tokens, before its scores; None for no tokens.
@@ -115,10 +115,10 @@ class TokenStore:
     def mend(self, job: Job) -> None:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
         path = job.path(self.folder)
-        if problem := token_fault(self.folder, path):
+        if problem := token_fault(path):
             say(f"{problem.partition(';')[0]}; {'it is scored again' if self.wanted(job) else 'it is deleted'}")
             drop_tokens(path)
-        elif self.settings.words and not has_tokens(self.folder, path, words=True) and not self.lacks(job):
+        elif self.settings.words and not has_tokens(path, words=True) and not self.lacks(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
             assert there is not None
             record_tokens(path, self.write(job, there.values))

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from launch.publish.card import CURVE, README, write_card
 from launch.publish.upload import upload_revisions
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
@@ -65,12 +65,10 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
         raise UserError(f"out={out} is there already; publishing needs a new folder")
     if out.resolve().is_relative_to(run.resolve()):
         raise UserError(f"out={out} lies in the run folder, which holds the run alone")
-    findings = run_findings(run)
-    if findings.faults:
-        problems = "\n  ".join(findings.faults)
-        raise RunError(f"{run} is not published, it has {len(findings.faults)} fault(s)\n  {problems}")
-    for silent in findings.unvouched:
-        say(silent)
+    faults = run_faults(run)
+    if faults:
+        problems = "\n  ".join(faults)
+        raise RunError(f"{run} is not published, it has {len(faults)} fault(s)\n  {problems}")
     names = revisions(run)
     with new_folder(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, repo)

@@ -9,7 +9,7 @@ from eval.benchmarks.registry import benchmark_names
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
 from train.run.run import train_run
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.config import compose
 from ucurve.errors import UserError
 
@@ -46,7 +46,7 @@ def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
     assert sorted(table["step"].unique()) == [0, 12]
     record = json.loads((run / "eval" / "zhoblimp@2" / "sentence" / "step00000012.json").read_text())
     assert record["settings"]["start_rule"] == "none"
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
 
 
 def test_another_way_to_score_is_no_other_run(scored):

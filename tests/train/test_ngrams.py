@@ -18,7 +18,7 @@ from train.cli import train_command
 from train.config import read_settings
 from train.replay import open_batches
 from train.run.run import train_run
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -119,7 +119,7 @@ def test_every_checkpoint_has_the_ngrams_of_its_prefix(train, score, passes):
     rows = table[["step", "benchmark", "scorer"]].drop_duplicates()
     assert len(rows) == len(steps) * len(BENCHMARKS) * len(NGRAMS)
     assert set(rows["scorer"]) == set(NGRAMS)
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
 
 
 @pytest.mark.long

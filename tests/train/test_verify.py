@@ -11,7 +11,7 @@ from train.model.neox import build_model
 from train.plan import make_plan
 from train.run.run import train_run
 from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
-from train.verify import metrics_faults, run_findings, twin_faults, verify_command
+from train.verify import metrics_faults, run_faults, twin_faults, verify_command
 from ucurve.errors import RunError
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.sealed import RECORD
@@ -39,7 +39,7 @@ def copy_weights(source, target):
 def test_first_weights_of_another_seed(finished, settings_of):
     first = folders(finished)[0]
     settings, vocabulary = settings_of(), read_run_facts(finished).vocabulary
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
     facts = make_plan(settings, vocabulary).describe_checkpoint(0, read_run_facts(finished).data_sha256, 10)
     facts = read_manifest(first)
     for seed in (1, 0):
@@ -48,13 +48,13 @@ def test_first_weights_of_another_seed(finished, settings_of):
         model.config.bos_token_id, model.config.eos_token_id = with_token["bos_token_id"], with_token["eos_token_id"]
         write_checkpoint(finished, model, finished / "tokenizer", facts)
         expected = rf"{first}: not the weights that seeds.init=0 gives (torch "
-        assert [fault[: len(expected)] for fault in run_findings(finished).faults] == ([expected] if seed else [])
+        assert [fault[: len(expected)] for fault in run_faults(finished)] == ([expected] if seed else [])
 
 
 def test_a_late_checkpoint_in_the_place_of_step_0(finished):
     first, *_, last = folders(finished)
     copy_weights(last, first)
-    found = run_findings(finished).faults
+    found = run_faults(finished)
     assert f"{last}: the same weights as {first.name}" in found
     assert any(fault.startswith(f"{first}: not the weights that seeds.init=0 gives (torch ") for fault in found)
     assert len(found) == 2
@@ -63,14 +63,14 @@ def test_a_late_checkpoint_in_the_place_of_step_0(finished):
 def test_two_steps_with_equal_weights(finished):
     _, middle, last = folders(finished)
     copy_weights(middle, last)
-    assert run_findings(finished).faults == [f"{last}: the same weights as {middle.name}"]
+    assert run_faults(finished) == [f"{last}: the same weights as {middle.name}"]
 
 
 def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
     settings = settings_of("optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]")
     train_run(settings)
     run = Path(settings.paths.runs) / settings.run_name
-    assert run_findings(run).faults == []  # the last step has learning rate 0
+    assert run_faults(run) == []  # the last step has learning rate 0
     tenth, eleventh = folders(run)[1:3]
     plan = make_plan(settings, read_run_facts(run).vocabulary)
     assert read_manifest(folders(run)[2]).weights_sha256 == read_manifest(folders(run)[3]).weights_sha256
@@ -88,7 +88,7 @@ def test_missing_and_foreign_in_the_run_folder(finished):
     (folders(finished)[-1] / "deep").mkdir()
     left = "left behind by a killed process, or being written"
     last = finished / "checkpoints" / "step00000012"
-    assert run_findings(finished).faults == [
+    assert run_faults(finished) == [
         f"{finished}/.run.json.tmp-0123456789ab: {left}",
         f"{finished}/notes.txt: not part of a run folder",
         f"{finished}/old: not part of a run folder",
@@ -102,19 +102,19 @@ def test_missing_and_foreign_in_the_run_folder(finished):
 def test_a_file_in_the_place_of_a_folder(finished):
     shutil.rmtree(finished / "resume", ignore_errors=True)
     (finished / "resume").write_text("x")
-    assert run_findings(finished).faults == [f"{finished}/resume: not part of a run folder"]
+    assert run_faults(finished) == [f"{finished}/resume: not part of a run folder"]
 
 
 def test_a_missing_log_and_a_missing_tokenizer(finished):
     (finished / "metrics.jsonl").unlink()
     shutil.rmtree(finished / "tokenizer")
-    assert run_findings(finished).faults == [f"{finished}/metrics.jsonl: missing", f"{finished}/tokenizer: missing"]
+    assert run_faults(finished) == [f"{finished}/metrics.jsonl: missing", f"{finished}/tokenizer: missing"]
 
 
 def test_another_tokenizer_in_the_run(finished):
     file = finished / "tokenizer" / "tokenizer.json"
     file.write_text(file.read_text() + "\n")
-    assert run_findings(finished).faults == [
+    assert run_faults(finished) == [
         f"{file}: its hash is not run.json's",
         f"{file}: not the file of step00000000",
     ]

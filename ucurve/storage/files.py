@@ -50,8 +50,10 @@ def sync_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path, *, sync: bool = True) -> Iterator[Path]:
     """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed.
+
+    Without ``sync`` a power cut may leave an empty file: for what can be made again and is checked when it is read.
 
     The file has the mode that the umask gives to new files, also where a library writes its own with mode 600.
     """
@@ -63,9 +65,11 @@ def new_file(path: Path) -> Iterator[Path]:
         temporary.unlink()
         yield temporary
         _set_mode(temporary, mode)
-        sync_file(temporary)
+        if sync:
+            sync_file(temporary)
         temporary.replace(path)
-        sync_folder(path.parent)
+        if sync:
+            sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -4,9 +4,8 @@ In a folder of runs, in a run folder, and beside a folder that is built:
 
 - ``.locks/RUN.lock``: held by the only process that writes the run; others only look whether it is held.
 - ``.locks/grid``: claims (``Claims``) of the workers of a grid on its cells.
-- ``eval/.claims``: claims of scorers on scores, and on the pairs of a benchmark.
+- ``eval/.claims``: claims of scorers on scores, on the pairs of a benchmark, and on the tables while they are written.
 - ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
-- ``eval/.tables.lock``: held while tables and pairs below ``eval/`` and the sums of them are replaced.
 - ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
 
 On a file system without locks nothing is locked in some other way, which a killed process would leave behind: it is
@@ -32,8 +31,8 @@ from ucurve.progress import say
 from ucurve.storage.files import disk_faults, new_folder, remove_leftovers
 from ucurve.storage.run_folder import EVAL
 
-_CLAIMS, _SCORING, _TABLES = ".claims", ".scoring.lock", ".tables.lock"
-EVAL_LOCKS = (_CLAIMS, _SCORING, _TABLES)
+_CLAIMS, _SCORING = ".claims", ".scoring.lock"
+EVAL_LOCKS = (_CLAIMS, _SCORING)
 _LOCKS = ".locks"  # in a folder of runs
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 _OFFSETS = 2**62  # a claim is a lock on one byte of the lock file, far beyond its end
@@ -174,19 +173,6 @@ def _tidy(file: IO[str], lock: Path) -> None:
             remove_leftovers(place)
 
 
-@contextmanager
-def holding_tables(folder: Path) -> Iterator[None]:
-    """Hold the tables of a run folder against other processes; within a thread it may be nested.
-
-    Raises:
-        UserError: when the file system has no locks.
-    """
-    lock = folder / EVAL / _TABLES
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with file_lock(lock, is_singleton=True):
-        yield
-
-
 def score_claims(folder: Path) -> "Claims":
     """Return what the scores of a run folder are claimed with; its ``eval/`` is there."""
     return Claims(folder / EVAL / _CLAIMS)
@@ -250,6 +236,19 @@ class Claims:
             UserError: when the file system has no locks.
         """
         self._lock(fcntl.LOCK_SH, name)
+
+    @contextmanager
+    def holding(self, name: str) -> Iterator[None]:
+        """Hold a claim, waiting for another process that has it.
+
+        Raises:
+            UserError: when the file system has no locks.
+        """
+        self.take(name, wait=True)
+        try:
+            yield
+        finally:
+            self.give(name)
 
     def give(self, name: str) -> None:
         """Give a claim up."""

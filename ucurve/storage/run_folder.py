@@ -34,7 +34,7 @@ RATING_COLUMNS = ("pair", "side", "person", "value", "z")
 CHOICE_COLUMNS = ("pair", "person", "right")
 REPORTED = "reported.json"  # beside the pairs of a benchmark: what is shown first, if no published card says so
 SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
-MANIFEST = "manifest.json"  # of a checkpoint, and of eval/
+MANIFEST = "manifest.json"  # of a checkpoint
 
 STEPS = "step*"  # what finds the names of steps
 STEP_TOKENS = f"tokens-{STEPS}.parquet"  # beside the scores of a step: the log probability of each token

@@ -70,6 +70,11 @@ class ScoreKey(ScoreInputs):
     token_scores: TokenFacts | None = None
     versions: Mapping[str, str]
 
+    @property
+    def score_sha256(self) -> str:
+        """Hash of the inputs and of the score itself, by which other files name the score."""
+        return sha256_json([self.inputs_sha256, self.scores_sha256])
+
 
 def key_path(scores: Path) -> Path:
     """Return where the key of a score is, beside its Parquet file."""

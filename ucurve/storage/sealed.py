@@ -13,8 +13,6 @@ from typing import Any
 from ucurve.errors import DamagedError
 from ucurve.storage.files import canonical_json, readable_json, sha256_json, write_text
 
-_DIGITS = 64  # of a SHA-256 in hexadecimal
-
 
 @dataclass(frozen=True)
 class Seal:
@@ -42,58 +40,40 @@ class Seal:
         Raises:
             DamagedError: when it is missing, unreadable, without a digest, or not what was written.
         """
-        record, sealed = self._read(path)
-        if not sealed:
-            raise DamagedError(f"{path}: does not say {self.key}, which vouches for it")
-        return record
-
-    def read_older(self, path: Path) -> dict[str, Any]:
-        """Read a record as ``read`` does; one that was written without a digest is taken as it is.
-
-        Older versions wrote such files. A change of one letter makes no such file of one that has a digest.
-
-        Raises:
-            DamagedError: when it is missing, unreadable, or not what was written.
-        """
-        return self._read(path)[0]
-
-    def is_on(self, path: Path) -> bool:
-        """Tell whether a file that can be read has a digest.
-
-        Raises:
-            DamagedError: as ``read_older``.
-        """
-        return self._read(path)[1]
-
-    def _read(self, path: Path) -> tuple[dict[str, Any], bool]:
         try:
-            text = path.read_bytes().decode()  # as it is: reading as text would let a changed line end pass
+            return self.parse(path.read_bytes(), path)
+        except OSError as error:
+            raise DamagedError(f"{path}: cannot be read ({error})") from error
+
+    def parse(self, content: bytes, path: Path) -> dict[str, Any]:
+        """Read a record from the text of a file, of which ``path`` is for messages.
+
+        Raises:
+            DamagedError: when it is unreadable, without a digest, or not what was written.
+        """
+        try:
+            text = content.decode()  # as it is: reading as text would let a changed line end pass
             record = json.loads(text, parse_constant=_refuse_constant)
             if not isinstance(record, dict):
                 raise ValueError(f"a JSON object is expected, this is a {type(record).__name__}")
             digest = record.pop(self.key, None)
-            if digest is None and not _holds_its_digest(record):
-                return record, False
             whole = digest == sha256_json(record) and text == self.text(record)
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise DamagedError(f"{path}: cannot be read ({error})") from error
+        if digest is None:
+            raise DamagedError(f"{path}: not what was written (it lacks {self.key}, the digest of the rest)")
         if not whole:
             raise DamagedError(f"{path}: not what was written (its digest does not match)")
-        return record, True
+        return record
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _holds_its_digest(record: dict[str, Any]) -> bool:
-    """Tell whether a value is the digest of the rest, under any key; then the key's name was changed."""
-    digests = [key for key, value in record.items() if isinstance(value, str) and len(value) == _DIGITS]
-    return any(record[key] == sha256_json({name: record[name] for name in record if name != key}) for key in digests)
-
-
 MANIFEST = Seal("manifest_sha256", canonical_json)  # manifest.json of a checkpoint
 RECORD = Seal("record_sha256", readable_json)  # run.json
 STATE = Seal("facts_sha256", readable_json)  # state.json of a resume state
 KEY = Seal("key_sha256", readable_json)  # the key beside stored scores
-SUMS = Seal("sums_sha256", readable_json)  # eval/manifest.json
+ROWS = Seal("header_sha256", canonical_json)  # the first line of the rows of a score
+REPORTED = Seal("reported_sha256", readable_json)  # reported.json beside pairs

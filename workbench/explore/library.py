@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.data.files import PAIR_COLUMNS, read_stored
 from analysis.data.groups import Pairs
 from analysis.data.runs import Run, find_runs
-from eval.store.scores import PAIRS
+from eval.store.keys import PAIRS
 from ucurve.errors import UserError, unknown_name
 from ucurve.progress import say
 from ucurve.storage.files import sha256_file

@@ -25,8 +25,7 @@ from analysis.items.verdicts import verdicts_of
 from eval.linking import Linking
 from eval.metrics.accuracy import Split, decisions, split_masks
 from eval.models.targets import MODEL_STEP
-from eval.store.checksums import check_summed
-from eval.store.keys import check_scores
+from eval.store.keys import check_pairs, check_scores
 from eval.store.reported import Reported, read_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
@@ -185,7 +184,7 @@ def open_matrix(
     signature = _signature([pairs_file, ACCURACY.path(run.folder), *paths])
     if opened is not None and opened.signature == signature:
         return opened
-    check_summed(run.folder, pairs_file)
+    check_pairs(pairs_file)
     pairs = read_pairs(pairs_file)
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
     facts = _read_facts(place)

@@ -1,24 +1,30 @@
-"""Files that are not what was written are refused by name; what nothing vouches for is read, and the report says so."""
+"""Files that are not what was written are refused by name."""
 
 import json
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analysis.data.files import stored_pairs, stored_scores
+from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.linking.tokenizers import tokenizer_table
-from analysis.run import analyze
 from eval.pairs import data_hash
-from eval.store.checksums import adopt
+from eval.store.rows import ScoreRows, write_rows
 from eval.store.scores import keep_pairs, score_path
+from eval.store.tables import ACCURACY, Labels, make_blocks
+from eval.store.views import open_table
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import change_run, store_scores
 from ucurve.errors import DamagedError
 from ucurve.storage.files import sha256_file
+from ucurve.storage.score_key import read_key
 
 ROWS = [score_row(step, 0.5) for step in (0, 8)]
 BITS = {1: 3.0, 8: 2.0}
@@ -33,7 +39,21 @@ def folder(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     statistics.write_text(json.dumps({"tokens": {"all": 5}}))
     files = {"tokenizer/statistics.json": sha256_file(statistics)}
     change_run(run, files=files, metrics_sha256=sha256_file(run / "metrics.jsonl"))
-    adopt(run, run / "eval" / "accuracy.csv")
+    pairs = pair_table({"a": "p"}, 2).assign(benchmark="zho")
+    keep_pairs(run, pairs)
+    for step in (0, 8):
+        scores = store_scores(run, "zho", "sentence", step, score_table(pairs, pairs.index.to_numpy()))
+        rows = ScoreRows(read_key(scores).score_sha256)
+        table = pd.DataFrame([row for row in ROWS if row["step"] == step])
+        labels = Labels(run.name, step, step * 1000, 1e9, "zho", "sentence")
+        for of, lines in make_blocks(
+            ACCURACY, table.drop(columns=list(asdict(labels)), errors="ignore"), labels
+        ).items():
+            rows.add(ACCURACY, of, lines)
+        write_rows(scores, rows)
+    ACCURACY.path(run).unlink()
+    with open_table(ACCURACY, run) as table_file:
+        shutil.copyfile(table_file, ACCURACY.path(run))
     return run
 
 
@@ -49,7 +69,8 @@ def read_all(folder: Path) -> None:
         ("run.json", r"run\.json: not what was written"),
         ("metrics.jsonl", r"metrics\.jsonl: not what was written; restore it from a copy"),
         ("eval/accuracy.csv", r"accuracy\.csv: not what was written; python score\.py run=.* makes it again"),
-        ("eval/manifest.json", r"eval/manifest\.json: not what was written"),
+        ("eval/zho/sentence/step00000008.json", r"step00000008\.json: not what was written"),
+        ("eval/zho/sentence/step00000008.rows", r"step00000008\.rows: not what was written"),
         ("tokenizer/statistics.json", r"statistics\.json: its hash is not run\.json's"),
         ("checkpoints/step00000008/manifest.json", r"manifest\.json: not what was written"),
     ],
@@ -64,7 +85,7 @@ def test_a_changed_digit_is_refused(folder: Path, name: str, message: str) -> No
         read_all(folder)
 
 
-@pytest.mark.parametrize("name", ["metrics.jsonl", "eval/accuracy.csv", "tokenizer/statistics.json"])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "tokenizer/statistics.json"])
 def test_a_file_that_was_taken_away_is_refused(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(DamagedError, match=rf"{Path(name).name}: missing"):
@@ -104,14 +125,14 @@ def test_damaged_scores_and_pairs_are_refused(tmp_path: Path) -> None:
         file.write_bytes(whole)
     file = tmp_path / "eval" / "zho" / "pairs.parquet"
     file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(DamagedError, match=r"pairs\.parquet: not what was written; python score\.py model="):
+    with pytest.raises(
+        DamagedError, match=r"pairs\.parquet: not what was written; python score\.py .* writes it again"
+    ):
         stored_pairs(tmp_path, "zho")
 
 
-def test_what_nothing_vouches_for_is_read_and_named(folder: Path, make_run: MakeRun, tmp_path: Path) -> None:
-    analyze(AnalyzeSettings(runs=str(folder), out="figures", formats=("png",)))
-    assert "no digest vouches" not in (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
-    by_hand = make_run(ROWS, seed=1)
-    analyze(AnalyzeSettings(runs=[str(folder), str(by_hand)], out="figures", formats=("png",)))
-    text = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
-    assert f"another tool): {by_hand.name}/eval/accuracy.csv." in text
+def test_a_missing_table_is_read_from_the_rows_of_the_scores(folder: Path) -> None:
+    frame = score_frame(find_runs([str(folder)]))
+    ACCURACY.path(folder).unlink()
+    pd.testing.assert_frame_equal(score_frame(find_runs([str(folder)])), frame)
+    assert frame["step"].tolist() == [0, 8]

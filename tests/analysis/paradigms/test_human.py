@@ -13,6 +13,7 @@ from analysis.paradigms.human import (
     reference_lines,
 )
 from analysis.paradigms.phenomena import phenomenon_sections
+from eval.store.ratings import keep_ratings
 from tests.analysis.studies import paradigm_rows, scored_of, study_of
 from tests.analysis.synthetic import MakeRun
 from ucurve.errors import UserError
@@ -129,7 +130,7 @@ def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_
     place.mkdir()
     pairs_of(120).to_parquet(place / "pairs.parquet")
     last = [1, 1, 0] if circular else [0, 0, 1]
-    choices_of([*[[1, 1, 0]] * 119, last])[list(CHOICE_COLUMNS)].to_parquet(place / "ratings.parquet")
+    keep_ratings(folder, "zho", choices_of([*[[1, 1, 0]] * 119, last])[list(CHOICE_COLUMNS)])
     (part,) = human_sections(study_of(tmp_path))
     table = part.tables["human_agreement"].set_index("phenomenon")
     scored = scored_of(tmp_path)

@@ -8,11 +8,11 @@ from scipy.stats import ttest_1samp
 from analysis.api import open_study
 from analysis.sections import make_sections
 from analysis.tokens.section import token_sections
+from eval.pairs import data_hash
 from eval.scoring.text.layout import TokenLayout
 from eval.scoring.text.sentences import Sentences
 from eval.scoring.text.words import number_words
-from eval.store.checksums import new_summed_file
-from eval.store.scores import pairs_path, score_path
+from eval.store.scores import keep_pairs, score_path
 from eval.store.tokens import keep_sentences, token_path, write_tokens
 from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
@@ -56,13 +56,12 @@ def runs(tmp_path, make_run):
     })  # fmt: skip
     for seed in (0, 1):
         folder = make_run([score_row(step, 0.5) for step in (*STEPS, 8)], seed=seed)
-        with new_summed_file(folder, pairs_path(folder, "zho")) as path:
-            pairs.to_parquet(path, index=False)
+        keep_pairs(folder, pairs)
         name = keep_sentences(folder, "zho", score_inputs(), layout, pairs)
         for step in STEPS:
             scores = score_path(folder, "zho", "sentence", step)
             facts = write_tokens(scores, name, layout().sentences.starts, values_of(seed, step), layout().words)
-            store_key(folder, "zho", "sentence", step, token_scores=facts)
+            store_key(folder, "zho", "sentence", step, {"token_scores": facts}, data_sha256=data_hash(pairs))
     return tmp_path / "runs"
 
 

@@ -68,8 +68,7 @@ def test_choices_become_the_accuracy_of_people_by_paradigm(run, benchmark):
     assert stored is not None
     assert (list(stored), len(stored)) == (["pair", "person", "right"], 24)
     found = verify_scores(run)
-    assert not found.faults
-    assert not found.unvouched
+    assert not found
     people = tables(run, human_sections)["human_agreement"].set_index("phenomenon")
     assert people.loc["all", ["paradigms", "answered", "answers"]].tolist() == [6, 6, 24]
     assert people.loc["all", "macro"] == pytest.approx(20 / 24)  # p2 chose the bad one in one paradigm of three
@@ -90,7 +89,7 @@ def test_ratings_of_sentences_are_correlated_with_what_is_stored(run, benchmark)
     rated.to_csv(card.parent / "ratings.csv", index=False)
     score(run, benchmark("ratings:\n  files: ratings.csv\n  raters: {sentence: s, people: [one, two]}\n"))
     assert path.stat().st_mtime_ns == before  # no score is computed again
-    assert not verify_scores(run).faults
+    assert not verify_scores(run)
     table = tables(run, correlation_sections)["rating_correlations_own"].set_index("linking")
     assert table.loc["lp", ["sentences", "pairs"]].tolist() == [24, 12]
     assert table.loc["lp", "pointwise"] > 0.99
@@ -114,8 +113,7 @@ def test_judgments_of_other_pairs_are_taken_away(run, benchmark, capsys):
     score(run, benchmark(first=20))
     assert read_ratings_beside(run, "own") is None
     found = verify_scores(run)
-    assert not found.faults
-    assert not found.unvouched
+    assert not found
 
 
 def score_file(run) -> Path:

@@ -1,11 +1,11 @@
 import json
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from eval.store.scores import keep_pairs, read_scores, score_path, write_scores
-from eval.store.tables import ACCURACY, STATISTICS, add_rows, drop_scores, read_table
+from eval.store.tables import ACCURACY, Labels, make_blocks, read_labels, read_table
 from tests.facts import score_inputs
 from ucurve.errors import UserError
 from ucurve.storage.facts import RunIdentity, Seeds
@@ -15,9 +15,11 @@ INPUTS = score_inputs(settings={"scorer": "sentence", "start_id": 0})
 SCORES = pd.DataFrame({"pair": [0, 1], "lp_good": [-1.5, -2.5]})
 
 
-def accuracies(step=0, benchmark="zhoblimp", accuracy=0.5, **changes):
+LABELS = Labels("r", 8, 10, 1e9, "zhoblimp", "sentence")
+
+
+def accuracies(accuracy=0.5, **changes):
     row = {
-        "run": "r", "step": step, "tokens": 10, "flops": 1e9, "benchmark": benchmark, "scorer": "sentence",
         "linking": "lp", "phenomenon": "NA", "paradigm": "all", "split": "all", "ties_rule": "half", "n": 3, "ties": 0,
         "accuracy": accuracy, "ci_low": 0.1, "ci_high": 0.9,
     }  # fmt: skip
@@ -74,39 +76,32 @@ def test_a_key_that_is_no_object_means_no_score(tmp_path):
     assert read_scores(tmp_path / "step0.parquet", INPUTS) is None
 
 
-def test_accuracy_rows_replace_those_of_the_same_score_linking_and_ties_rule(tmp_path):
-    add_rows(
-        ACCURACY, tmp_path, [accuracies(accuracy=0.25), accuracies(linking="mean_lp"), accuracies(ties_rule="wrong")]
-    )
-    add_rows(ACCURACY, tmp_path, [accuracies(accuracy=0.75)])
-    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
-    found = table[["linking", "ties_rule", "accuracy"]].values.tolist()
-    assert found == [["lp", "half", 0.75], ["lp", "wrong", 0.5], ["mean_lp", "half", 0.5]]
-
-
-def test_rows_of_a_score_made_anew_go(tmp_path):
-    add_rows(ACCURACY, tmp_path, [accuracies(8), accuracies(0, accuracy=0.25), accuracies(0, "other")])
-    drop_scores(ACCURACY, tmp_path, {(0, "zhoblimp", "sentence")})
-    add_rows(ACCURACY, tmp_path, [accuracies(0, accuracy=0.75, linking="mean_lp")])
-    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
-    assert tuple(table.columns) == ACCURACY.columns
-    found = table[["step", "benchmark", "linking", "accuracy"]].values.tolist()
-    assert found == [[0, "other", "lp", 0.5], [0, "zhoblimp", "mean_lp", 0.75], [8, "zhoblimp", "lp", 0.5]]
+def table_of(tmp_path, rows, **labels):
+    blocks = make_blocks(ACCURACY, rows, replace(LABELS, **labels))
+    path = tmp_path / "accuracy.csv"
+    path.write_bytes(ACCURACY.header + b"".join(blocks[of] for of in sorted(blocks)))
+    return read_table(ACCURACY, path)
 
 
 def test_accuracy_survives_storage(tmp_path):
-    wanted = pd.concat([accuracies(-1, tokens=None, flops=None), accuracies(8, accuracy=1 / 3)], ignore_index=True)
-    add_rows(ACCURACY, tmp_path, [wanted])
-    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
-    assert table["phenomenon"].tolist() == ["NA", "NA"]  # a name, not a missing value
-    assert table["tokens"].isna().tolist() == [True, False]
-    assert table["tokens"].iloc[1] == 10
-    np.testing.assert_array_equal(table["accuracy"], [0.5, 1 / 3])
+    table = table_of(tmp_path, accuracies(1 / 3, phenomenon="NA"), tokens=None, flops=None)
+    assert table["phenomenon"].tolist() == ["NA"]  # a name, not a missing value
+    assert table["tokens"].isna().tolist() == table["flops"].isna().tolist() == [True]
+    assert table["accuracy"].tolist() == [1 / 3]
+    assert table_of(tmp_path, accuracies())[["tokens", "step"]].values.tolist() == [[10, 8]]
+
+
+def test_blocks_are_by_linking_and_ties_rule_and_know_what_they_are_of(tmp_path):
+    rows = pd.concat([accuracies(linking="slor"), accuracies(), accuracies(ties_rule="wrong")], ignore_index=True)
+    blocks = make_blocks(ACCURACY, rows, LABELS)
+    assert sorted(blocks) == [("lp", "half"), ("lp", "wrong"), ("slor", "half")]
+    assert read_labels(ACCURACY, blocks["slor", "half"]) == LABELS
+    none = replace(LABELS, tokens=None, flops=None)
+    assert read_labels(ACCURACY, make_blocks(ACCURACY, rows, none)["lp", "half"]) == none
 
 
 def test_names_stay_text(tmp_path):
-    add_rows(ACCURACY, tmp_path, [accuracies(run="007", paradigm="0012", phenomenon="1e3", linking="True")])
-    table = read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")
+    table = table_of(tmp_path, accuracies(paradigm="0012", phenomenon="1e3", linking="True"), run="007")
     assert table[["run", "paradigm", "phenomenon", "linking"]].values.tolist() == [["007", "0012", "1e3", "True"]]
 
 
@@ -115,19 +110,6 @@ def test_a_broken_table_is_named(tmp_path, text):
     (tmp_path / "accuracy.csv").write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"):
         read_table(ACCURACY, tmp_path / "accuracy.csv")
-
-
-def test_statistics_of_the_first_release_are_read_without_the_signed_differences(tmp_path):
-    whole = {column: ["NA"] if kind == "str" else [1] for column, kind in STATISTICS.types.items()}
-    older = pd.DataFrame(whole).drop(columns=[name for name in whole if "_minus_equal" in name])
-    older.to_csv(tmp_path / "statistics.csv", index=False)
-    table = read_table(STATISTICS, tmp_path / "statistics.csv")
-    assert table.columns.tolist() == list(STATISTICS.columns)
-    assert table["delta_acc"].tolist() == [1]
-    assert table["good_longer_minus_equal_low"].isna().all()
-    older.drop(columns="p_holm").to_csv(tmp_path / "statistics.csv", index=False)
-    with pytest.raises(UserError, match="not a table of accuracies"):
-        read_table(STATISTICS, tmp_path / "statistics.csv")
 
 
 def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
@@ -143,11 +125,6 @@ def test_leftovers_go_where_no_other_scorer_is_at_work(tmp_path):
         assert not any(file.exists() for file in left)
 
 
-def test_nothing_new_writes_nothing(tmp_path):
-    add_rows(ACCURACY, tmp_path, [accuracies().iloc[:0]])
-    assert not (tmp_path / "eval").exists()
-
-
 def test_pairs_are_kept_once(tmp_path, pairs):
     keep_pairs(tmp_path, pairs)
     path = tmp_path / "eval" / "zhoblimp" / "pairs.parquet"
@@ -161,11 +138,13 @@ def test_other_pairs_make_scores_stale(tmp_path, pairs, capsys):
     keep_pairs(tmp_path, pairs)
     path = score_path(tmp_path, "zhoblimp", "sentence", 0)
     write_scores(path, SCORES, INPUTS, "m", {})
-    add_rows(ACCURACY, tmp_path, [accuracies(0), accuracies(0, "other")])
+    path.with_suffix(".rows").touch()
+    table = tmp_path / "eval" / "accuracy.csv"
+    table.touch()
     keep_pairs(tmp_path, pairs.iloc[:10])
     assert len(pd.read_parquet(tmp_path / "eval" / "zhoblimp" / "pairs.parquet")) == 10
     assert not list(path.parent.iterdir())
-    assert read_table(ACCURACY, tmp_path / "eval" / "accuracy.csv")["benchmark"].tolist() == ["other"]
+    assert not table.exists()
     assert "are not those asked for" in capsys.readouterr().err
 
 

@@ -30,7 +30,7 @@ from ucurve.storage.locks import Claims
 
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = tuple(range(20))
-LOCKS = (".claims", ".scoring.lock", ".tables.lock")
+LOCKS = (".claims", ".scoring.lock")
 
 
 class Workers:
@@ -177,7 +177,7 @@ def test_a_kill_at_any_file_leaves_nothing_that_stays(workers, run, benchmark_ro
         codes.append(workers.end_of(process))
         assert workers.end_of(workers.start(run, benchmark_root, steps=[0])) == 0, workers.said()
         assert contents(run) == expected, f"killed at {len(codes)}"
-    assert codes == [-signal.SIGKILL] * 8 + [0], "scores, their key, and pairs and two tables, each after its sum"
+    assert codes == [-signal.SIGKILL] * 7 + [0], "pairs, scores, their key, their rows and three tables"
 
 
 @pytest.mark.long
@@ -200,7 +200,7 @@ def test_a_process_killed_with_a_claim_blocks_no_other(workers, run, benchmark_r
     os.kill(stuck, signal.SIGKILL)
     assert workers.end_of(stuck) == -signal.SIGKILL
     assert workers.end_of(other) == 0, workers.said()
-    of_tables = ("eval/accuracy.csv", "eval/statistics.csv", "eval/manifest.json")
+    of_tables = ("eval/accuracy.csv", "eval/statistics.csv")
     found = {name: data for name, data in contents(run).items() if name not in of_tables}
     assert found == {name: alone[name] for name in found}
     assert len([name for name in found if name.endswith(".json")]) == len(steps)
@@ -238,7 +238,7 @@ def test_other_pairs_at_the_same_time_are_refused(workers, run, benchmark_root, 
     workers.end_of(stuck)
     score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=other_root), steps=[0])
     assert [path.name for path in sorted((run / "eval" / "zhoblimp" / "sentence").iterdir())] == [
-        "step00000000.json", "step00000000.parquet",
+        "step00000000.json", "step00000000.parquet", "step00000000.rows",
     ]  # fmt: skip
     assert read_table(ACCURACY, ACCURACY.path(run))["n"].max() == 10
 

@@ -11,7 +11,7 @@ from train.run.prepare import expect_run, prepare
 from train.run.run import train_run
 from train.run_folder.checks import check_same_configuration
 from train.run_folder.config_file import load_settings
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
@@ -62,7 +62,7 @@ def test_a_run_records_its_words_and_goes_on_with_the_tokens_it_began_with(budge
     assert record.tokens_budget == kept.tokens == epoch // 2
     assert (kept.words, kept.schedule.count) == (WORDS // 2, 5)
     assert record.config_sha256 == config_sha256(kept.identity())
-    assert run_findings(settings.folder).faults == []
+    assert run_faults(settings.folder) == []
     check_same_configuration(settings)
     train_run(settings)
     assert read_run_facts(settings.folder) == record

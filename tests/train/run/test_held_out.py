@@ -14,7 +14,7 @@ from train.engine.engine import TorchEngine
 from train.run.held_out import sum_loss
 from train.run.prepare import prepare
 from train.run.run import train_run
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, checkpoints
@@ -90,7 +90,7 @@ def test_training_is_the_same_with_validation_files_and_with_nothing_held_out(se
     assert read_run_facts(plain.folder).data_sha256 == read_run_facts(with_files.folder).data_sha256
     for one, other in zip(checkpoints(plain.folder), checkpoints(with_files.folder), strict=True):
         assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
-    assert run_findings(plain.folder).faults == run_findings(with_files.folder).faults == []
+    assert run_faults(plain.folder) == run_faults(with_files.folder) == []
 
 
 @pytest.mark.parametrize("step", [1, 6])
@@ -104,7 +104,7 @@ def test_a_run_that_goes_on_ends_with_the_same_bytes(finished, settings_of, monk
     undo()
     train_run(settings_of(SHARE, "resume.seconds=0"))
     assert (finished / HELD_OUT).read_bytes() == whole
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 def test_steps_that_are_repeated_give_no_second_line(finished, settings_of, monkeypatch):
@@ -135,7 +135,7 @@ def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished
         path.write_bytes(content[:-20] if change == "cut off" else content.replace(b"\n1,", b"\n3,"))
     train_run(settings_of(SHARE, "resume.seconds=0"))
     assert path.read_bytes() == whole
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 @pytest.mark.long
@@ -155,20 +155,20 @@ def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settin
 def test_a_changed_byte_of_a_finished_run_is_found(finished, settings_of):
     path = finished / HELD_OUT
     path.write_text(path.read_text().replace("12,1536,", "12,1537,"))
-    assert run_findings(finished).faults == [f"{path}: its hash is not run.json's"]
+    assert run_faults(finished) == [f"{path}: its hash is not run.json's"]
     with pytest.raises(RunError, match=r"held_out\.csv: its hash is not run\.json's; restore it"):
         train_run(settings_of(SHARE))
     path.unlink()
-    assert f"{path}: missing" in run_findings(finished).faults
+    assert f"{path}: missing" in run_faults(finished)
 
 
 def test_lines_are_checked_one_by_one(finished):
     path = finished / HELD_OUT
     header = ",".join(HELD_OUT_COLUMNS)
     path.write_text(f"{header}\n" + "".join(f"{step},0,0.0,nan,1.0,1,1\n" for step in STEPS))
-    assert f"{path}: no finite numbers at step 5" in run_findings(finished).faults
+    assert f"{path}: no finite numbers at step 5" in run_faults(finished)
     path.write_text(f"{header}\n1,128,0.0,1.0,1.0,1,1\n")
-    assert any("for each checkpoint, in their order" in fault for fault in run_findings(finished).faults)
+    assert any("for each checkpoint, in their order" in fault for fault in run_faults(finished))
 
 
 def test_another_held_out_text_is_refused(settings_of, corpus):

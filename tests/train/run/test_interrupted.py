@@ -16,7 +16,7 @@ from train.engine.engine import TorchEngine, check_state_complete
 from train.engine.signals import Interrupted, StopSignals
 from train.run.run import train_run
 from train.run_folder.resume import find_newest_state, load_state, save_state
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
 
@@ -77,7 +77,7 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
     undo()
     train_run(settings)
     assert outcome(run) == alone
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
 
 
 def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):

@@ -9,7 +9,7 @@ from tests.train.launching import finish, start
 from train.model.precision import choose_precision
 from train.run.prepare import expect_run
 from train.run.run import train_run
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints
@@ -21,7 +21,7 @@ def test_a_run_in_bfloat16_says_so_and_is_whole(settings_of, capsys):
     settings = settings_of(HALF)
     train_run(settings)
     assert "torch on cpu; products in bfloat16; weights, moments and loss in float32" in capsys.readouterr().err
-    assert run_findings(settings.folder).faults == []
+    assert run_faults(settings.folder) == []
     record = read_run_facts(settings.folder)
     assert record.engine.precision == record.sessions[0].engine.precision == "bfloat16"
     assert yaml.safe_load((settings.folder / "config.yaml").read_text())["engine"]["precision"] == "bfloat16"

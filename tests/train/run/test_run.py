@@ -23,7 +23,7 @@ from train.run_folder import records
 from train.run_folder.checkpoint import describe_files
 from train.run_folder.records import MetricsLog
 from train.tokenizer.characters import Survey
-from train.verify import run_findings, verify_command
+from train.verify import run_faults, verify_command
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
@@ -59,7 +59,7 @@ def test_a_finished_run_is_what_the_contract_says(finished):
         for parameter in AutoModelForCausalLM.from_pretrained(finished / LAST.rpartition("/")[0]).parameters()
     )
     assert (finished / "config.yaml").exists()
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 def test_every_checkpoint_loads_with_its_tokenizer(finished):
@@ -114,12 +114,12 @@ def test_a_cut_off_run_goes_on_to_the_same_bytes(tmp_path, finished, settings_of
     monkeypatch.setattr(TorchEngine, "step", cut)
     with pytest.raises(KeyboardInterrupt):
         train_run(settings_of("resume.seconds=0"))
-    assert run_findings(finished).faults, "a run that was cut off is not whole"
+    assert run_faults(finished), "a run that was cut off is not whole"
     monkeypatch.setattr(TorchEngine, "step", step)
     train_run(settings_of("resume.seconds=0"))
     assert (finished / LAST).read_bytes() == whole
     assert losses(finished) == expected
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 @pytest.mark.long
@@ -149,7 +149,7 @@ def test_a_checkpoint_torn_by_the_kill_is_written_again(finished, settings_of):
     change_run(finished, status="running")
     (finished / "checkpoints/step00000005/config.json").unlink()
     train_run(settings_of())
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 def recorded_batches(settings):
@@ -231,7 +231,7 @@ def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
         with pytest.raises(RunError, match="No space left on device"):
             train_run(settings)
     train_run(settings)
-    assert run_findings(Path(settings.paths.runs) / settings.run_name).faults == []
+    assert run_faults(Path(settings.paths.runs) / settings.run_name) == []
 
 
 def test_a_corpus_shorter_than_the_budget_says_how_many_epochs(settings_of):
@@ -309,7 +309,7 @@ def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_pat
         train_run(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
     assert not Path(settings.paths.tokenizers).exists()
     train_run(settings)
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
 
 
 def test_verify_names_what_is_wrong(finished, capsys):
@@ -329,28 +329,28 @@ def test_verify_names_what_is_wrong(finished, capsys):
 def test_verify_finds_a_checkpoint_copied_over_another(finished):
     shutil.rmtree(finished / "checkpoints/step00000005")
     shutil.copytree(finished / "checkpoints/step00000002", finished / "checkpoints/step00000005")
-    assert any("step00000005: the manifest is of step 2" in fault for fault in run_findings(finished).faults)
+    assert any("step00000005: the manifest is of step 2" in fault for fault in run_faults(finished))
     shutil.copytree(finished / "checkpoints/step00000002", finished / "checkpoints/step00000003")
-    assert any("step00000003: not on the schedule" in fault for fault in run_findings(finished).faults)
+    assert any("step00000003: not on the schedule" in fault for fault in run_faults(finished))
 
 
 def test_verify_compares_with_the_configuration(finished):
     config = finished / "config.yaml"
     config.write_text(config.read_text().replace("clip: 1.0", "clip: 2.0"))
-    assert any("config_sha256 is" in fault for fault in run_findings(finished).faults)
+    assert any("config_sha256 is" in fault for fault in run_faults(finished))
 
 
 def test_verify_finds_a_tokenizer_that_is_not_the_others(finished):
     folder = finished / "checkpoints/step00000005"
     (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text() + "\n")
     write_manifest(folder, describe_files(folder, read_manifest(folder)))
-    assert run_findings(finished).faults == [f"{folder}: another tokenizer than step00000000"]
+    assert run_faults(finished) == [f"{folder}: another tokenizer than step00000000"]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}"])
 def test_verify_names_a_broken_record(finished, text):
     (finished / "run.json").write_text(text)
-    assert "run.json" in run_findings(finished).faults[0]
+    assert "run.json" in run_faults(finished)[0]
 
 
 def test_verify_refuses_what_is_no_run(tmp_path):

@@ -8,7 +8,7 @@ import yaml
 
 from train.run.run import train_run
 from train.run_folder.config_file import configuration_text, load_settings, read_configuration, stored_config_sha256
-from train.verify import run_findings
+from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 
@@ -61,9 +61,9 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
     assert str(tmp_path).encode() not in before
     train_run(settings)
     assert (run / "config.yaml").read_bytes() == before
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
     monkeypatch.setenv("HOME", "/home/else")
-    assert run_findings(run).faults == []
+    assert run_faults(run) == []
     assert read_run_facts(run).config_sha256 == stored_config_sha256(run)
 
 

@@ -48,7 +48,7 @@ def test_the_record_keeps_its_facts(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "does not say record_sha256")],
+    [("{", "cannot be read"), ("[]", "a JSON object is expected"), ("{}", "it lacks record_sha256")],
 )
 def test_a_broken_record_is_named(tmp_path, text, message):
     (tmp_path / "run.json").write_text(text)

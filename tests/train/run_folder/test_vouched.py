@@ -14,7 +14,7 @@ from train.replay import open_batches
 from train.run.run import train_run
 from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
-from train.verify import run_findings, verify_command
+from train.verify import run_faults, verify_command
 from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.storage.facts import own_faults, read_run_facts
@@ -69,7 +69,7 @@ def test_the_record_names_every_file_of_the_run_itself(finished):
 
 def test_a_run_that_was_moved_is_whole(finished, tmp_path):
     moved = finished.rename(tmp_path / "elsewhere")
-    assert run_findings(moved).faults == []
+    assert run_faults(moved) == []
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_run_that_was_moved_is_whole(finished, tmp_path):
 )
 def test_verify_finds_a_changed_digit(finished, name, fault):
     flip_digit(finished / name)
-    assert f"{finished}/{fault}" in run_findings(finished).faults
+    assert f"{finished}/{fault}" in run_faults(finished)
 
 
 @pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "checkpoints/step00000003/manifest.json"])
@@ -104,7 +104,7 @@ def test_a_damaged_tokenizer_is_copied_again_once_it_is_removed(finished, settin
         path.unlink()
     (finished / "tokenizer").rmdir()
     train_run(settings)
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
 
 
 def test_a_changed_configuration_is_told_from_another_one(finished, settings):
@@ -120,7 +120,7 @@ def test_a_new_start_may_change_paths_and_stays_whole(finished, settings, tmp_pa
     before = sha256_file(finished / "config.yaml")
     train_run(replace(settings, paths=replace(settings.paths, cache=str(tmp_path / "elsewhere"))))
     assert sha256_file(finished / "config.yaml") != before
-    assert run_findings(finished).faults == []
+    assert run_faults(finished) == []
     assert read_run_facts(finished).files_before is None
 
 
@@ -200,5 +200,5 @@ def test_a_record_with_a_changed_name_of_its_digest_is_refused(tmp_path):
     write_run(tmp_path)
     path = tmp_path / "run.json"
     path.write_text(path.read_text().replace("record_sha256", "recorf_sha256"))
-    with pytest.raises(DamagedError, match="its digest does not match"):
+    with pytest.raises(DamagedError, match="it lacks record_sha256"):
         read_run_facts(tmp_path)

@@ -1,6 +1,7 @@
 """Tables, pairs and scores are what was written, whatever process was killed when; damaged ones are mended or refused."""
 
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -9,19 +10,18 @@ from eval.api import score
 from eval.metrics.fitting import FitSettings
 from eval.run import score_model, score_run
 from eval.settings import ScoreSettings
-from eval.store import checksums as sums
-from eval.store.checksums import check_summed, new_summed_file, read_sums, sums_path
 from eval.store.keys import check_scores
+from eval.store.rows import read_rows, write_rows
 from eval.store.scores import pairs_path, score_path
-from eval.store.tables import ACCURACY, FITS, STATISTICS, add_rows
+from eval.store.tables import ACCURACY, FITS, TABLES
+from eval.store.views import load_table
+from eval.sweep import results
 from eval.verify import verify_scores
-from tests.eval.store.test_scores import accuracies
 from tests.facts import manifest_of, write_run
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import write_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.score_key import read_key
-from ucurve.storage.sealed import SUMS
 
 
 def flip(path, place=-2):
@@ -47,87 +47,100 @@ def bytes_of(run):
     return {path: path.read_bytes() for path in (run / "eval").rglob("*") if path.is_file()}
 
 
-def test_the_sums_vouch_for_tables_and_pairs(scored):
-    found = read_sums(scored)
-    assert sorted(found) == ["accuracy.csv", "fits.csv", "statistics.csv", "zhoblimp/pairs.parquet"]
-    assert all(len(digests) == 1 for digests in found.values())
-    assert verify_scores(scored).faults == verify_scores(scored).unvouched == []
+def test_rows_lie_beside_each_score_and_a_table_is_all_of_them(scored):
+    rows = [read_rows(score_path(scored, "zhoblimp", "sentence", step)) for step in (0, 8)]
+    for kind in TABLES:
+        assert kind.path(scored).read_bytes() == kind.header + b"".join(one.of_table(kind) for one in rows)
+    assert verify_scores(scored) == verify_scores(scored, deep=True) == []
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL."""
-
-
-@pytest.mark.parametrize("last", range(1, 4))
-def test_a_kill_between_any_two_files_leaves_a_table_that_is_accepted(tmp_path, monkeypatch, last):
-    add_rows(ACCURACY, tmp_path, [accuracies(0)])
-    replace, done = type(tmp_path).replace, []
-
-    def dying(path, target):
-        done.append(target)
-        if len(done) == last:
-            raise Killed
-        return replace(path, target)
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(type(tmp_path), "replace", dying)
-        add_rows(ACCURACY, tmp_path, [accuracies(8)])
-    check_summed(tmp_path, ACCURACY.path(tmp_path))
-    assert len(read_sums(tmp_path)["accuracy.csv"]) == (1 if last == 1 else 2)
-    add_rows(ACCURACY, tmp_path, [accuracies(16)])
-    check_summed(tmp_path, ACCURACY.path(tmp_path))
-    assert len(read_sums(tmp_path)["accuracy.csv"]) == 1
-    flip(ACCURACY.path(tmp_path))
-    with pytest.raises(DamagedError, match=r"accuracy\.csv: not what was written; python score\.py .* makes it again"):
-        check_summed(tmp_path, ACCURACY.path(tmp_path))
-
-
-def test_a_reader_between_two_sums_looks_again(tmp_path, monkeypatch):
-    path = tmp_path / "eval" / "accuracy.csv"
-    with new_summed_file(tmp_path, path) as temporary:
-        temporary.write_text("old")
-    path.write_text("new")
-    monkeypatch.setattr(
-        sums.time, "sleep", lambda _: SUMS.write(sums_path(tmp_path), {"files": {path.name: [sums.sha256_file(path)]}})
-    )
-    check_summed(tmp_path, path)
-
-
-@pytest.mark.parametrize("kind", [ACCURACY, STATISTICS], ids=lambda kind: kind.name)
-def test_a_damaged_table_is_made_again_from_the_stored_scores(scored, settings, capsys, monkeypatch, kind):
+@pytest.mark.parametrize("harm", ["changed", "missing", "torn", "empty"])
+@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.name)
+def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, settings, capsys, monkeypatch, kind, harm):
     whole = bytes_of(scored)
-    digits = [place for place, byte in enumerate(whole[kind.path(scored)]) if chr(byte).isdigit()]
-    monkeypatch.setattr("eval.sweep.sweep.Job.score", None)
-    for place in (digits[-1], digits[len(digits) // 2]):
-        flip(kind.path(scored), place)
-        score_run(scored, settings, steps=[8])
-        assert "its rows are made again from the stored scores" in capsys.readouterr().err
-        assert bytes_of(scored) == whole
+    path = kind.path(scored)
+    damage(path, harm)
+    if harm != "missing":  # a table may be missing, as after a kill
+        assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
+        with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
+            load_table(kind, scored)
+    monkeypatch.setattr("eval.sweep.sweep.Results.summarise", lambda *_: None)
+    score_run(scored, settings, steps=[8])
+    assert ("it is made again from the rows" in capsys.readouterr().err) == (harm != "missing")
+    assert bytes_of(scored) == whole
 
 
-def test_damaged_sums_are_made_anew_with_the_tables_they_vouched_for(scored, settings, capsys):
-    whole = {path: content for path, content in bytes_of(scored).items() if path.name != FITS.name}
-    flip(sums_path(scored), 30)
-    with pytest.raises(
-        UserError, match=r"fits\.csv: not what was written, and it cannot be made again \(what was fitted"
-    ):
-        score_run(scored, settings)
-    FITS.path(scored).unlink()
+def damage(path, harm):
+    content = path.read_bytes()
+    places = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
+    middle = places[len(places) // 2]
+    after = {"changed": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+             "torn": content[: len(content) // 2], "empty": b""}  # fmt: skip
+    path.unlink()
+    if harm in after:
+        path.write_bytes(after[harm])
+
+
+@pytest.mark.parametrize("harm", ["changed", "missing", "torn", "empty"])
+def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsys, monkeypatch, harm):
+    whole = bytes_of(scored)
+    path = score_path(scored, "zhoblimp", "sentence", 8).with_suffix(".rows")
+    damage(path, harm)
+    assert verify_scores(scored)
+    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
     score_run(scored, settings)
-    assert f"{sums_path(scored)} is not what was written; it is made again" in capsys.readouterr().err
-    assert {path: path.read_bytes() for path in whole} == whole
-    assert verify_scores(scored).faults == []
+    assert ("they are made again from the scores" in capsys.readouterr().err) == (harm != "missing")
+    assert bytes_of(scored) == whole
 
 
-def test_a_damaged_table_whose_scores_are_gone_is_refused(scored, settings):
-    for suffix in (".parquet", ".json"):
-        score_path(scored, "zhoblimp", "sentence", 0).with_suffix(suffix).unlink()
-    flip(ACCURACY.path(scored))
-    before = bytes_of(scored)
-    message = r"accuracy\.csv: not what was written, and it cannot be made again \(the scores of step 0, zhoblimp, sentence are not stored\)"
-    with pytest.raises(UserError, match=message):
-        score_run(scored, settings, steps=[8])
-    assert bytes_of(scored) == before
+def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monkeypatch, capsys):
+    before = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
+    asked = []
+    compute = results.statistics_table
+    monkeypatch.setattr(results, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
+    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
+    capsys.readouterr()
+    score_run(scored, settings)
+    assert asked == []
+    assert " step " not in (said := capsys.readouterr().err) and "2 of 2 scores are stored already" in said
+    score_run(scored, replace(settings, linking=("lp", "nll"), fit=None), steps=[8])
+    assert [([linking.name for linking in linkings], rule) for linkings, rule in asked] == [(["nll"], "half")]
+    after = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
+    assert {name: after.lines[name] for name in before.lines} == before.lines
+    assert set(load_table(ACCURACY, scored)["linking"]) == {"lp", "slln_lp", "nll"}
+    assert capsys.readouterr().err.count("step 8 zhoblimp") == 1
+
+
+def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, monkeypatch):
+    other = replace(settings, fit=FitSettings(families=("slln_lp", "pen_lp"), share=0.25))
+    score_run(scored, other)
+    table = load_table(FITS, scored)
+    assert table.groupby("step").size().tolist() == [3, 3]
+    monkeypatch.setattr(results, "fit", None)
+    score_run(scored, other)
+    pd.testing.assert_frame_equal(load_table(FITS, scored), table)
+
+
+def test_deep_verification_computes_rows_from_the_scores(scored):
+    path = score_path(scored, "zhoblimp", "sentence", 8)
+    rows = read_rows(path)
+    of = next(name for name in rows.lines if name[0] == "accuracy.csv")
+    rows.lines[of] = rows.lines[of].replace(b"0.5", b"0.6", 1)
+    write_rows(path, rows)
+    for kind in TABLES:
+        kind.path(scored).unlink()
+    assert verify_scores(scored) == []
+    (fault,) = verify_scores(scored, deep=True)
+    assert fault.startswith(f"{path.with_suffix('.rows')}: the rows of accuracy.csv, ")
+
+
+def test_a_table_of_somebody_else_is_not_replaced(run, settings):
+    path = ACCURACY.path(run)
+    path.parent.mkdir()
+    path.write_text("")
+    with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of scores that are stored here; remove it"):
+        score_run(run, settings)
+    assert [path.name for path in path.parent.iterdir()] == ["accuracy.csv"]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".json"])
@@ -145,7 +158,7 @@ def test_a_damaged_score_is_named_and_made_anew(scored, settings, capsys, suffix
 def test_damaged_pairs_are_written_anew_and_no_score_with_them(scored, settings, capsys, monkeypatch):
     whole = bytes_of(scored)
     flip(pairs_path(scored, "zhoblimp"), 100)
-    monkeypatch.setattr("eval.sweep.sweep.Job.score", None)
+    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
     score_run(scored, settings)
     assert "pairs.parquet is not what was written; it is written again" in capsys.readouterr().err
     assert bytes_of(scored) == whole
@@ -169,7 +182,7 @@ def test_verify_names_what_is_foreign_alone_or_of_another_model(scored):
     shutil.copyfile(place / "sentence" / "step00000008.json", place / "sentence" / "step00000016.json")
     weights = sha256_file(scored / "checkpoints" / "step00000008" / "model.safetensors")
     write_manifest(scored / "checkpoints" / "step00000008", manifest_of(8, files={"config.json": "c"}))
-    found = verify_scores(scored).faults
+    found = [fault for fault in verify_scores(scored) if ".csv" not in fault]
     assert weights == read_key(place / "sentence" / "step00000008.parquet").weights_sha256
     assert found == [
         f"{scored}/eval/notes.txt: not part of the scores",
@@ -181,28 +194,27 @@ def test_verify_names_what_is_foreign_alone_or_of_another_model(scored):
 
 
 def test_verify_names_rows_without_scores_and_scores_of_other_pairs(scored, pairs):
-    with new_summed_file(scored, pairs_path(scored, "zhoblimp")) as temporary:
-        pairs.iloc[:5].to_parquet(temporary, index=False)
-    add_rows(ACCURACY, scored, [accuracies(70)])
-    found = verify_scores(scored).faults
-    keys = [
-        f"{scored}/eval/zhoblimp/sentence/step0000000{step}.json: data_sha256 is not that of the pairs"
-        for step in (0, 8)
+    path = pairs_path(scored, "zhoblimp")
+    pairs.iloc[:5].to_parquet(path, index=False)
+    place = scored / "eval" / "zhoblimp" / "sentence"
+    shutil.copyfile(place / "step00000008.rows", place / "step00000070.rows")
+    found = verify_scores(scored)
+    assert [fault for fault in found if not fault.startswith(f"{scored}/eval/") or ".csv" not in fault] == [
+        *[f"{path}: not the pairs of {place}/step0000000{step}.parquet" for step in (0, 8)],
+        f"{place}/step00000070.json: missing, and step00000070.rows is there",
     ]
-    rows = f"{scored}/eval/accuracy.csv: rows of step 70, zhoblimp, sentence, whose scores are not stored"
-    assert found == [*keys, rows]
 
 
 def test_a_model_has_its_scores_checked_too(copy_model, settings, tmp_path):
     out = tmp_path / "out"
     score_model(str(copy_model()), out, settings)
-    assert verify_scores(out).faults == verify_scores(out).unvouched == []
+    assert verify_scores(out) == []
     flip(ACCURACY.path(out))
     with pytest.raises(DamagedError, match=r"python score\.py model=\.\.\. out="):
-        check_summed(out, ACCURACY.path(out))
-    assert "accuracy.csv: not what was written" in verify_scores(out).faults[0]
+        load_table(ACCURACY, out)
+    assert "accuracy.csv: not what" in verify_scores(out)[0]
     score_model(str(copy_model()), out, settings)
-    assert verify_scores(out).faults == []
+    assert verify_scores(out) == []
 
 
 @pytest.mark.parametrize(
@@ -243,7 +255,7 @@ def test_a_manifest_that_was_ours_is_never_taken_for_another_tools(run, settings
 
 def test_counts_that_are_not_the_runs_are_refused(run, settings):
     counts = run / "tokenizer" / "unigram_counts.npy"
-    write_run(run, files={"tokenizer/unigram_counts.npy": sums.sha256_file(counts)})
+    write_run(run, files={"tokenizer/unigram_counts.npy": sha256_file(counts)})
     score_run(run, settings)
     flip(counts)
     with pytest.raises(DamagedError, match=r"unigram_counts\.npy: its hash is not run\.json's; restore it from a copy"):
@@ -255,13 +267,3 @@ def test_a_checkpoint_of_a_finished_run_without_its_manifest_is_refused(run, set
     (run / "checkpoints" / "step00000008" / "manifest.json").unlink()
     with pytest.raises(DamagedError, match=r"step00000008/manifest\.json: cannot be read"):
         score_run(run, settings)
-
-
-def test_tables_without_sums_are_built_on(tmp_path):
-    rows = accuracies(0)
-    path = ACCURACY.path(tmp_path)
-    path.parent.mkdir()
-    rows.reindex(columns=list(ACCURACY.columns)).fillna(0).to_csv(path, index=False)
-    add_rows(ACCURACY, tmp_path, [accuracies(8)])
-    assert len(pd.read_csv(path)) == 2
-    check_summed(tmp_path, path)

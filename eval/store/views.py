@@ -1,0 +1,207 @@
+"""Tables as views: each is its header and the lines of all files of rows, and can be written again at any time.
+
+A table that is there is exactly what the files of rows give: whoever changes one of these first removes the tables, and
+writes them again when its work is done. A table may be missing, after a kill or while scores are computed.
+"""
+
+import filecmp
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from eval.store.keys import ADVICE, Owner, order_of, scores_below
+from eval.store.rows import OpenRows, ScoreRows, read_rows, rows_path, write_rows
+from eval.store.tables import TABLES, TableFile, read_table
+from ucurve.errors import DamagedError, UserError
+from ucurve.progress import say
+from ucurve.storage.files import new_file
+from ucurve.storage.locks import Claims
+from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
+from ucurve.storage.score_key import ScoreKey, read_key
+
+_TRIES, _PAUSE = 5, 0.05  # a reader may meet a table that is just being replaced, and tries again
+_TABLES = "tables"  # what is claimed while tables or rows are changed
+
+
+def store_rows(folder: Path, scores: Path, rows: ScoreRows, claims: Claims) -> None:
+    """Store the rows of a score; the tables, which no longer fit, go first."""
+    with claims.holding(_TABLES):
+        remove_tables(folder)
+        write_rows(scores, rows)
+
+
+def drop_rows(folder: Path, scores: Path, claims: Claims) -> None:
+    """Delete the rows of a score that is going to be replaced, and the tables that have them."""
+    with claims.holding(_TABLES):
+        remove_tables(folder)
+        rows_path(scores).unlink(missing_ok=True)
+
+
+def remove_tables(folder: Path) -> None:
+    """Delete the tables, which no longer fit; ``write_tables`` writes them again."""
+    for kind in TABLES:
+        kind.path(folder).unlink(missing_ok=True)
+
+
+def has_tables(folder: Path) -> bool:
+    """Tell whether the tables are written: they are missing where scores or rows have changed since."""
+    return any(kind.path(folder).exists() for kind in TABLES)
+
+
+def write_tables(folder: Path, claims: Claims) -> None:
+    """Write the tables that are missing or not what the files of rows give.
+
+    Raises:
+        DamagedError: when rows are not what was written, or are of another run.
+    """
+    with claims.holding(_TABLES):
+        wrong = _wrong_tables(folder)
+        for kind in (kind for kind in wrong if kind.path(folder).exists()):
+            say(f"{kind.path(folder)}: not what was written; it is made again from the rows of the stored scores")
+        with ExitStack() as stack:
+            # Not flushed to disk: a table that a power cut tears is found, and written again.
+            temporary = {kind: stack.enter_context(new_file(kind.path(folder), sync=False)) for kind in wrong}
+            _write(folder, temporary, checked=False)
+        for kind in wrong:
+            if kind.path(folder).stat().st_size == len(kind.header):
+                kind.path(folder).unlink()  # no score has such rows
+
+
+def _write(folder: Path, places: Mapping[TableFile, Path], checked: bool) -> None:
+    with ExitStack() as stack:
+        files = {kind: stack.enter_context(place.open("wb")) for kind, place in places.items()}
+        for kind, file in files.items():
+            file.write(kind.header)
+        for rows in _open_all(folder) if files else ():
+            for kind, file in files.items():
+                file.write(rows.read(kind, checked))
+
+
+def _wrong_tables(folder: Path) -> list[TableFile]:
+    """Return the tables that are not what the files of rows give; one that is missing although there are rows, too."""
+    if not has_tables(folder):
+        return list(TABLES)
+    with ExitStack() as stack:
+        readers = {kind: _Comparison(kind.path(folder), kind.header, stack) for kind in TABLES}
+        for rows in _open_all(folder):
+            for kind, reader in readers.items():
+                reader.expect(rows.read(kind, checked=True))
+        return [kind for kind, reader in readers.items() if not reader.ends_here()]
+
+
+class _Comparison:
+    """Compares a table with what it should be, part by part."""
+
+    def __init__(self, path: Path, header: bytes, stack: ExitStack) -> None:
+        self._file = stack.enter_context(path.open("rb")) if path.exists() else None
+        self._same = self._file is None or self._file.read(len(header)) == header
+
+    def expect(self, lines: bytes) -> None:
+        there = b"" if self._file is None else self._file.read(len(lines))
+        self._same = self._same and there == lines
+
+    def ends_here(self) -> bool:
+        return self._same and (self._file is None or not self._file.read(1))
+
+
+def _open_all(folder: Path) -> Iterator[OpenRows]:
+    """Open the rows of all stored scores, in the order of the tables; those of weights that are gone are left out.
+
+    Raises:
+        DamagedError: when a file is not what was written, or is of another score, run, step or benchmark.
+    """
+    owner = Owner.of(folder)
+    for scores in sorted(scores_below(folder), key=lambda scores: order_of(folder, scores)):
+        if not rows_path(scores).exists():
+            continue
+        key = read_key(scores)
+        with OpenRows(scores) as rows:
+            if problem := owner.misplaced(scores, key) or rows.fault(key):
+                raise DamagedError(f"{problem}; {ADVICE}")
+            if not owner.outdated(scores, key):
+                yield rows
+
+
+def rows_fault(scores: Path, key: ScoreKey) -> str | None:
+    """Describe what is wrong with the rows of a score; None also where there are none."""
+    try:
+        rows = read_rows(scores)
+    except DamagedError as error:
+        return str(error)
+    return None if rows is None else rows.fault(scores, key)
+
+
+def has_rows(folder: Path) -> bool:
+    """Tell whether there are rows of any score."""
+    return any((folder / EVAL).rglob(f"{STEPS}.rows"))
+
+
+@contextmanager
+def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
+    """Give a file that holds a table as the files of rows give it; None where nothing is scored.
+
+    A table without any file of rows was made by somebody else, and is given as it is.
+
+    Raises:
+        DamagedError: when rows or the table are not what was written, or rows are of another score or run.
+    """
+    path = kind.path(folder)
+    if not has_rows(folder):
+        yield path if path.is_file() else None
+        return
+    with TemporaryDirectory() as place:
+        made = Path(place, kind.name)
+        _write_checked(kind, folder, made)
+        yield made
+
+
+def _write_checked(kind: TableFile, folder: Path, made: Path) -> None:
+    """Write a table to another place and compare it with the one of the folder, if that is there."""
+    for last in (*[False] * (_TRIES - 1), True):
+        try:
+            _write(folder, {kind: made}, checked=True)
+            path = kind.path(folder)
+            if not path.exists() or filecmp.cmp(path, made, shallow=False):
+                return
+            what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
+            raise DamagedError(
+                f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the "
+                "stored scores; no score is computed again"
+            )
+        except (DamagedError, FileNotFoundError):  # a sweep may just be at work
+            if last:
+                raise
+            time.sleep(_PAUSE)
+
+
+def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
+    """Read a table of a folder; an empty one where nothing is scored.
+
+    Raises:
+        UserError: when somebody else's file of that name is no such table.
+        DamagedError: as ``open_table``.
+    """
+    with open_table(kind, folder) as path:
+        return read_table(kind, kind.path(folder) if path is None else path)
+
+
+def table_faults(folder: Path) -> list[str]:
+    """Name the tables that are there and are not what the files of rows give."""
+    wrong = [kind.path(folder) for kind in _wrong_tables(folder)]
+    return [f"{path}: not what the rows of the stored scores give" for path in wrong if path.exists()]
+
+
+def check_no_foreign_table(folder: Path) -> None:
+    """Check that the tables of a folder, if it has any, are those of scores that are stored there.
+
+    Raises:
+        UserError: naming a table of somebody else's, which scoring would replace.
+    """
+    if not any(scores_below(folder)) and not has_rows(folder):
+        for path in (kind.path(folder) for kind in TABLES):
+            if path.exists():
+                raise UserError(f"{path}: not a table of scores that are stored here; remove it and score again")

@@ -1,0 +1,124 @@
+"""Computing one score: with the model or the counts it needs, alone or shared among processes that score together."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import pandas as pd
+
+from eval.scoring.base import Loaded
+from eval.scoring.batching import within_memory
+from eval.scoring.sharing import Crew, sharing
+from eval.scoring.text.sentences import Scores, Sentences
+from eval.settings import ScoreSettings
+from eval.sweep.cache import SweepCache
+from eval.sweep.prepare import Job
+from ucurve.progress import ProgressBar
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A score that was just computed.
+
+    Attributes:
+        notes: for the reader of its key.
+        tokens: log probabilities of its tokens, where these were asked for.
+    """
+
+    scores: pd.DataFrame
+    notes: dict[str, object]
+    tokens: Scores | None
+
+
+class Computer:
+    """Computes the scores of the jobs of a sweep.
+
+    Args:
+        crew: the processes that score together; None for this one alone.
+    """
+
+    def __init__(self, jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache, crew: Crew | None) -> None:
+        self._jobs = {job.identity: job for job in jobs}
+        self._settings, self._cache, self._crew = settings, cache, crew
+        self._sentences: dict[str, set[Sentences]] = {}  # all that are scored with what is loaded
+        for job in jobs:
+            self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
+
+    def load_first(self, jobs: Sequence[Job]) -> None:
+        """Load the first of each kind that jobs need, such as a model, so that a mistake shows now."""
+        for job in {job.scorer.loads: job for job in reversed(jobs)}.values():
+            self._load(job)
+
+    def compute(self, job: Job, with_tokens: bool, bar: ProgressBar | None = None) -> Computed:
+        """Compute a score; the other processes compute their shares of it.
+
+        Raises:
+            RunError: when it is not finite.
+        """
+        loaded = self._load(job)
+
+        def attempt(size: int) -> Computed:
+            with self._together(job, size), _counting(job, bar, self._crew) as advance:
+                if with_tokens:
+                    return Computed(*job.score_tokens(loaded, size, advance))
+                return Computed(*job.score(loaded, size, advance), None)
+
+        if job.scorer.loads != "model":
+            return attempt(0)
+        return within_memory(self._settings.batch_tokens, loaded, attempt)
+
+    def assist(self) -> None:
+        """Compute this process's share of every score that rank 0 asks for, until it asks for no more."""
+        assert self._crew is not None
+        while (order := self._crew.broadcast(None)) is not None:
+            identity, size = order
+            with suppress(BaseException), sharing(self._crew):  # rank 0 raises the errors of all processes
+                job = self._jobs[identity]
+                job.score(self._load(job), size, lambda _: self.check())
+
+    def check(self) -> None:
+        """Raise what is to end the work of this process, such as a signal."""
+        if self._crew is not None:
+            self._crew.check()
+
+    def close(self) -> None:
+        """Free the memory of the model, and let the other processes go."""
+        self._cache.workspace.drop("model")  # its memory is for the training until the next checkpoint
+        if self._crew is not None and self._crew.rank == 0:
+            self._crew.broadcast(None)
+
+    def _load(self, job: Job) -> Loaded:
+        return job.scorer.load(self._cache.workspace, self._sentences[job.scorer.loads])
+
+    @contextmanager
+    def _together(self, job: Job, size: int) -> Iterator[None]:
+        """Let the other processes compute their shares of a score; they have no job for rated sentences."""
+        if self._crew is None or not job.scorer.shared or job.identity not in self._jobs:
+            yield
+            return
+        self._crew.broadcast((job.identity, size))
+        with sharing(self._crew):
+            yield
+
+
+@contextmanager
+def _counting(job: Job, bar: ProgressBar | None, crew: Crew | None) -> Iterator[Callable[[int], None]]:
+    """Count finished sentences on the bar, and subtract them again if the batch fails and is repeated."""
+    done = 0
+
+    def advance(units: int) -> None:
+        nonlocal done
+        done += units
+        if bar is not None:
+            bar.advance(units, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
+        if crew is not None:
+            crew.check()
+
+    try:
+        yield advance
+        if crew is not None and done < job.scorer.size:
+            advance(job.scorer.size - done)  # what the other processes have done
+    except Exception:
+        if bar is not None:
+            bar.advance(-done)
+        raise

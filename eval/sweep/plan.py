@@ -1,0 +1,66 @@
+"""What a sweep has to do: which jobs there are, and which of them are due. Nothing is written, no model is loaded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from eval.models.targets import Target
+from eval.settings import ScoreSettings
+from eval.store.keys import check_places, score_fault
+from eval.store.scores import has_scores
+from eval.store.views import check_no_foreign_table
+from eval.sweep.cache import SweepCache
+from eval.sweep.checks import check_asked, check_fit
+from eval.sweep.prepare import Job, prepare
+from eval.sweep.tokens import TokenStore, check_tokens
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The jobs of a sweep.
+
+    Attributes:
+        due: those whose scores are not stored, or are of other inputs.
+        lacking: those whose scores are stored without the log probabilities of tokens that are asked for.
+        faults: what is wrong with stored scores that are due.
+    """
+
+    jobs: Sequence[Job]
+    due: Sequence[Job]
+    lacking: Sequence[Job]
+    faults: Sequence[str]
+
+
+def make_jobs(
+    targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache
+) -> list[Job]:
+    """Check everything that can be checked before anything is written, and make the jobs.
+
+    Raises:
+        UserError: when a target does not fit a benchmark, or a setting neither.
+    """
+    check_asked(targets, benchmarks, settings)
+    for pairs in benchmarks:  # a mistake in the judgments of people shows now
+        cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
+    jobs = [job for target in targets for job in prepare(target, benchmarks, settings, cache)]
+    check_fit(jobs, settings, cache)
+    check_tokens(jobs, settings)
+    return jobs
+
+
+def make_plan(folder: Path, jobs: Sequence[Job], tokens: TokenStore) -> Plan:
+    """Find out which jobs are due in a folder.
+
+    Raises:
+        UserError: when a table there is somebody else's.
+        DamagedError: when there are scores of another run that the sweep does not compute again.
+    """
+    check_no_foreign_table(folder)
+    check_places(folder, {job.path(folder) for job in jobs})
+    due = [job for job in jobs if not has_scores(job.path(folder), job.inputs)]
+    computed = {job.identity for job in due}
+    lacking = [job for job in jobs if job.identity not in computed and tokens.lacks(job)]
+    faults = [problem for job in due if (problem := score_fault(folder, job.path(folder)))]
+    return Plan(jobs, due, lacking, faults)
