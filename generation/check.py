@@ -25,42 +25,28 @@ def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
     parts = []
     for card in cards:
         pairs = load_benchmark(card, root)
-        rows = check_pairs(pairs, maker_of(card)) + _check_with_sources(pairs, card, keys or {})
+        rows = [_row(name, breaks, pairs) for name, breaks in _checks(card, keys or {}).items()]
         parts.append(f"{data_report(pairs).text()}\n{format_table(rows)}")
     return "\n\n".join(parts)
 
 
-def maker_of(card: Benchmark) -> str | None:
-    """Return the maker whose checks a benchmark must pass; None where only those of all pairs apply."""
-    name = card.made.get("source", card.maker)
-    return name if name in makers() and (MAKERS / name / "check.py").is_file() else None
+def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
+    """Return the checks of all pairs, of the maker and, of a made folder, those that read what it was made from.
 
-
-def check_pairs(pairs: pd.DataFrame, maker: str | None) -> list[dict[str, Value]]:
-    """Apply the checks of all pairs and those of a maker to a pair table.
-
-    Returns:
-        A row for each check: ``check, broken`` (the number of pairs), ``of`` (all pairs), ``where`` (the first).
+    A text stands for a check that is not made and says why.
     """
-    own: Mapping[str, CheckOf] = {} if maker is None else import_part(maker, "check").CHECKS
-    return [_row(name, breaks(pairs), pairs) for name, breaks in (_ALL | dict(own)).items()]
+    maker = card.made.get("source", card.maker)
+    if maker not in makers() or not (MAKERS / maker / "check.py").is_file():
+        return dict(_ALL)
+    module = import_part(maker, "check")
+    with_sources = getattr(module, "source_checks", None) if card.made else None
+    return {**_ALL, **module.CHECKS, **(with_sources(card.made, keys) if with_sources else {})}
 
 
-def _check_with_sources(pairs: pd.DataFrame, card: Benchmark, keys: Mapping[str, object]) -> list[dict[str, Value]]:
-    """Apply the checks of a made folder that read the files it was made from; rows as those of ``check_pairs``."""
-    maker = maker_of(card)
-    checks_of = getattr(import_part(maker, "check"), "source_checks", None) if maker and card.made else None
-    checks: Mapping[str, CheckOf | str] = checks_of(card.made, keys) if checks_of is not None else {}
-    return [
-        {"check": name, "broken": None, "of": len(pairs), "where": breaks}
-        if isinstance(breaks, str)
-        else _row(name, breaks(pairs), pairs)
-        for name, breaks in checks.items()
-    ]
-
-
-def _row(name: str, broken: pd.Series, pairs: pd.DataFrame) -> dict[str, Value]:
-    found = pairs[broken.to_numpy(dtype=bool)]
+def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:
+    if isinstance(breaks, str):
+        return {"check": name, "broken": None, "of": len(pairs), "where": breaks}
+    found = pairs[breaks(pairs).to_numpy(dtype=bool)]
     counts = found["paradigm"].value_counts(sort=False)
     shown = [f"{paradigm}: {count}" for paradigm, count in list(counts.items())[:_SHOWN]]
     more = [f"{len(counts) - _SHOWN} more paradigms"] if len(counts) > _SHOWN else []

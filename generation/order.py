@@ -3,19 +3,15 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from eval.templates.pair import Pair
 
 Item = TypeVar("Item")
 
 
-class Order(Protocol):
-    """Returns the candidates in another order, drawn with the random numbers given."""
-
-    def __call__(self, candidates: Sequence[Pair], rng: random.Random, /) -> list[Pair]:
-        """Return all candidates in another order."""
-        ...
+Order = Callable[[Sequence[Pair], random.Random], list[Pair]]
+"""Returns all candidates in another order, drawn with the random numbers given."""
 
 
 def shuffled(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:

@@ -50,7 +50,6 @@ class Sentence:
     text: str
     words: Sequence[Word]  # word number n is words[n - 1]
     place: str  # file and line, for messages
-    multiword: bool = False  # whether some token is written as one and analysed as several words
 
     @cached_property
     def children(self) -> Mapping[int, tuple[Word, ...]]:
@@ -149,7 +148,10 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
         if not isinstance(row["head"], int) or not 0 <= row["head"] <= len(words):
             raise UserError(f"{path}:{number}: the head is {row['head']!r}; allowed: 0 to {len(words)}")
     for number, row in rows:
-        _check_range(row, len(words), f"{path}:{number}")
+        several = _range(row)
+        if several is not None and not 1 <= several.start < several.stop <= len(words) + 1:
+            token = f"the token {several.start}-{several.stop - 1} is of words that are not there"
+            raise UserError(f"{path}:{number}: {token}; the sentence has {len(words)}")
     text, spans = _place(comments.get("text"), [row for _, row in rows])
     return Sentence(
         id=comments.get("sent_id", f"{path.name}:{start}"),
@@ -157,7 +159,6 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
         text=text,
         words=tuple(_word(row, spans.get(row["id"])) for _, row in words),
         place=f"{path}:{start}",
-        multiword=any(_range(row) is not None for _, row in rows),
     )
 
 
@@ -181,13 +182,6 @@ def _range(row: _Row) -> range | None:
     """Return the numbers of the words of a multiword token; None for others."""
     number = row["id"]
     return range(number[0], number[2] + 1) if isinstance(number, tuple) and number[1] == "-" else None
-
-
-def _check_range(row: _Row, words: int, place: str) -> None:
-    several = _range(row)
-    if several is not None and not 1 <= several.start < several.stop <= words + 1:
-        token = f"{several.start}-{several.stop - 1}"
-        raise UserError(f"{place}: the token {token} is of words that are not there; the sentence has {words}")
 
 
 _Token = tuple[int | None, str, bool]
@@ -235,15 +229,6 @@ def _join(tokens: Sequence[_Token]) -> tuple[str, dict[int, tuple[int, int]]]:
 
 def _word(row: _Row, span: tuple[int, int] | None) -> Word:
     start, end = span or (None, None)
-    return Word(
-        id=row["id"],
-        form=row["form"],
-        lemma=row["lemma"],
-        upos=row["upos"],
-        feats=row["feats"] or {},
-        head=row["head"],
-        deprel=row["deprel"],
-        misc={name: value or "" for name, value in (row["misc"] or {}).items()},
-        start=start,
-        end=end,
-    )
+    same = {name: row[name] for name in ("id", "form", "lemma", "upos", "head", "deprel")}
+    misc = {name: value or "" for name, value in (row["misc"] or {}).items()}
+    return Word(**same, feats=row["feats"] or {}, misc=misc, start=start, end=end)

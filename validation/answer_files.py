@@ -73,7 +73,11 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
         rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice), line_breaks=True)
         return [_long(row, columns, f"{path}:{line}") for line, row in rows]
     rows = read_rows(path, "answers", (columns.item,), line_breaks=True)
-    people = _matching(list(rows[0][1]), columns.annotators, path)
+    names = list(rows[0][1])
+    people = [name for name in names if fnmatchcase(name, columns.annotators)]
+    if not people:
+        pattern = f"columns.annotators={columns.annotators}"
+        raise UserError(f"{path}:1: no column matches {pattern}; the columns are {', '.join(names)}")
     return list(_wide(rows, columns, people, path))
 
 
@@ -141,10 +145,3 @@ def _wide(rows: Rows, columns: Columns, people: Sequence[str], path: Path) -> It
             if text := row[person].strip():
                 choice = columns.read_choice(text, f"{place}: {person}")
                 yield Answer(person, item, choice, math.nan, "", math.nan, place)
-
-
-def _matching(names: Sequence[str], pattern: str, path: Path) -> list[str]:
-    people = [name for name in names if fnmatchcase(name, pattern)]
-    if not people:
-        raise UserError(f"{path}:1: no column matches columns.annotators={pattern}; the columns are {', '.join(names)}")
-    return people

@@ -68,7 +68,9 @@ def make(settings: Settings, seed: int) -> Made:
         for rule in rules:
             made = list(rule.find(sentence, resources))
             pairs = [found for found in made if isinstance(found, Pair)]
-            kept = _some(pairs, few, f"{rule.paradigm}:{sentence.id}:{seed}")
+            # by chance, as only one pair of a sentence can be written in the end
+            rng = random.Random(f"{rule.paradigm}:{sentence.id}:{seed}")  # noqa: S311 - no secret
+            kept = pairs if len(pairs) <= few else rng.sample(pairs, few)
             candidates[rule.paradigm] += kept
             dropped[rule.paradigm].update(found for found in made if isinstance(found, str))
             dropped[rule.paradigm][MORE] += len(pairs) - len(kept)
@@ -90,13 +92,6 @@ def make(settings: Settings, seed: int) -> Made:
         libraries=("pymorphy3", "pymorphy3-dicts-ru", *(("slovnet", "razdel", "navec") if settings.texts else ())),
         default_pairs=PAIRS,
     )
-
-
-def _some(pairs: list[Pair], most: int, seed: str) -> list[Pair]:
-    """Return at most so many pairs of a sentence, by chance; only one of them can be written in the end."""
-    if len(pairs) <= most:
-        return pairs
-    return random.Random(seed).sample(pairs, most)  # noqa: S311 - reproducible sampling, no secret
 
 
 def _lacks(rule: Rule, resources: Resources) -> str:

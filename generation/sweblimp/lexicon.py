@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -50,7 +50,7 @@ class Source:
     upos: str
     lemma: str
     forms: dict[str, dict[str, str]]
-    codes: dict[str, Coded] | None = None
+    codes: dict[str, Coded] = field(default_factory=dict)
 
 
 def read_lexicon(treebanks: Iterable[Path]) -> Lexicon:
@@ -71,49 +71,35 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
     Returns:
         Rows of ``list, column, words, confirmed, absent``; absent are words without these features in the treebank.
     """
-    return [
-        row
-        for name, source in read_yaml(_MAP, dict[str, Source]).items()
-        for row in _rows(name, source, lists, lexicon)
-    ]
+    rows: list[dict[str, Value]] = []
+    for name, source in read_yaml(_MAP, dict[str, Source]).items():
+        known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
+        found = {column: [_gender(*one, column, coded) for one in known] for column, coded in source.codes.items()}
+        found |= {column: [_form(*one, column, feats) for one in known] for column, feats in source.forms.items()}
+        rows += [
+            {"list": name, "column": column, "words": len(hits), "confirmed": sum(hits), "absent": hits.count(False)}
+            for column, hits in found.items()
+        ]
+    return rows
 
 
-def _rows(name: str, source: Source, lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
-    known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
-    found = {
-        column: [_gender(row, column, coded, words) for row, words in known]
-        for column, coded in (source.codes or {}).items()
-    }
-    found |= {
-        column: [_form(row, column, feats, words) for row, words in known] for column, feats in source.forms.items()
-    }
-    return [
-        {"list": name, "column": column, "words": len(hits), "confirmed": sum(hits), "absent": len(hits) - sum(hits)}
-        for column, hits in found.items()
-    ]
-
-
-def _gender(row: Row, column: str, coded: Coded, words: Sequence[Entry]) -> bool:
+def _gender(row: Row, words: Sequence[Entry], column: str, coded: Coded) -> bool:
     """Whether the treebank confirms a code; False where it does not say."""
-    stated = {word.feats[coded.feature]: word for word in reversed(words) if coded.feature in word.feats}
-    if not stated:
-        return False
+    said = {word.feats[coded.feature]: word for word in reversed(words) if coded.feature in word.feats}
     code = row.cells[column]
-    if not any(coded.values[code] in value.split(",") for value in stated):
-        value, word = next(iter(stated.items()))
+    if said and not any(coded.values[code] in value.split(",") for value in said):
+        value, word = next(iter(said.items()))
         raise UserError(
             f"{row.place}: {column} is {code!r}, but {word.form!r} has {coded.feature}={value} at {word.place}"
         )
-    return True
+    return bool(said)
 
 
-def _form(row: Row, column: str, feats: Mapping[str, str], words: Sequence[Entry]) -> bool:
+def _form(row: Row, words: Sequence[Entry], column: str, feats: Mapping[str, str]) -> bool:
     """Whether the treebank confirms a form; False where it does not have one with these features."""
-    stated = {word.form: word for word in reversed(words) if word.has(feats)}
-    if not stated:
-        return False
+    said = {word.form: word for word in reversed(words) if word.has(feats)}
     form = row.cells[column]
-    if form not in stated:
-        other = next(iter(stated.values()))
+    if said and form not in said:
+        other = next(iter(said.values()))
         raise UserError(f"{row.place}: {column} is {form!r}, but the treebank has {other.form!r} at {other.place}")
-    return True
+    return bool(said)

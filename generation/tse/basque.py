@@ -43,7 +43,7 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     """Return the suites: each frame with each of its arguments in focus."""
     vocabulary = read_vocabulary(folder / "basque.csv", COLUMNS, CATEGORIES)
     auxiliaries = read_auxiliaries(vocabulary)
-    for noun in vocabulary.nouns:
+    for noun in vocabulary.of("n"):
         noun.one_of("subcategory", CLASSES)
     for verb in vocabulary.of("v"):
         verb.one_of("tense", TENSES)
@@ -101,7 +101,7 @@ def _suite(
             verb, of = state["verb"], number(argument, state)
             if (id(verb), of) not in forms:
                 classes = verb.values(f"possible_{argument}")
-                fitting = [noun for noun in vocabulary.nouns if noun.value("subcategory") in classes]
+                fitting = [noun for noun in vocabulary.of("n") if noun.value("subcategory") in classes]
                 forms[id(verb), of] = [Option(inflect(noun.word, endings[of]), noun) for noun in fitting]
             taken = {state[other].word for other in before}
             return [option for option in forms[id(verb), of] if option.choice.word not in taken]

@@ -68,7 +68,7 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     case, and subject and object may be one noun where a possessor stands between them.
     """
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
-    for noun in vocabulary.nouns:
+    for noun in vocabulary.of("n"):
         noun.one_of("gender", GENDERS)
         noun.one_of("semantic_class", CLASSES)
         for form in ("nom_pl", "obl_sg", "obl_pl"):
@@ -108,7 +108,7 @@ class _Choices:
         self._ne = frame.ne
         self._with_noun = "noun" in frame.possessors
         self._as_published = as_published
-        animate = [noun for noun in vocabulary.nouns if noun.value("semantic_class") in ANIMATE]
+        animate = [noun for noun in vocabulary.of("n") if noun.value("semantic_class") in ANIMATE]
         each = [(noun, number) for noun in animate for number in NUMBERS]
         self.subjects = [Option(form_of(*of, frame.ne), of) for of in each]
         self._possessors = [Option("", of, form_of(*of, True)) for of in each]
@@ -159,7 +159,7 @@ class _Choices:
         classes = [name for name in verb.values("semantic_class") if not (self._with_noun and name == "person")]
         things = [
             Object(noun, number, marked)
-            for noun in self._vocabulary.nouns
+            for noun in self._vocabulary.of("n")
             if noun.value("semantic_class") in classes
             for number in NUMBERS
             for marked in (True, noun.value("semantic_class") in ANIMATE)

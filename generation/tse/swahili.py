@@ -62,7 +62,7 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     it too, and a noun whose form is the same in two classes may be its own possessor.
     """
     vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
-    for noun in vocabulary.nouns:
+    for noun in vocabulary.of("n"):
         noun.one_of("noun_class", CLASSES)
         noun.one_of("semantic_class", _SEMANTIC)
     return [_suite(grammar, vocabulary, name, as_published) for name in grammar.frames]
@@ -105,8 +105,8 @@ class _Choices:
         self._verbal = frame.predicate == "verb"
         self._verbs, self._adjectives = vocabulary.of("v"), vocabulary.of("a")
         self._predicates = self._verbs if self._verbal else self._adjectives
-        self._nouns = [Option(noun.word, (noun, concord(grammar, noun))) for noun in vocabulary.nouns]
-        self.heads = [Option(noun.word, noun) for noun in vocabulary.nouns if _fit(self._predicates, noun)]
+        self._nouns = [Option(noun.word, (noun, concord(grammar, noun))) for noun in vocabulary.of("n")]
+        self.heads = [Option(noun.word, noun) for noun in vocabulary.of("n") if _fit(self._predicates, noun)]
         if not self.heads:
             raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
         # What depends on a noun or a form alone is found once.

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from ucurve.errors import UserError, did_you_mean, unknown_name
@@ -54,11 +53,6 @@ class Vocabulary:
 
     path: Path
     entries: Sequence[Entry]
-
-    @cached_property
-    def nouns(self) -> list[Entry]:
-        """The nouns, in the order of the file."""
-        return self.of("n")
 
     def of(self, category: str) -> list[Entry]:
         """Return the words of a category, in the order of the file."""

@@ -56,7 +56,6 @@ def test_text_is_made_of_the_tokens_where_it_is_missing_or_another(read):
 def test_words_of_a_multiword_token_have_no_text_of_their_own(read):
     [sentence] = read(SEVERAL)
     assert sentence.text == "al mar!"
-    assert sentence.multiword
     assert [word.form for word in sentence.words] == ["a", "el", "mar", "!"]
     assert [(word.start, word.end) for word in sentence.words] == [(None, None), (None, None), (3, 6), (6, 7)]
     with pytest.raises(ValueError, match="word 1 has no text of its own"):

@@ -1,5 +1,6 @@
 """Rows of UniMorph as entries of a lexicon, in the names of Universal Dependencies (Kirov et al. 2018)."""
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from generation.multiblimp.words.features import Entry, feature_names
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_utf8
 
-_SEVERAL = (",", "/", "+")  # between alternative values
+_ALTERNATIVE = r"[^,/+\s]+"
 _CELLS = 3  # of a line
 _OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
 
@@ -39,7 +40,7 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
         return []
     features: dict[str, set[str]] = defaultdict(set)
     for name in names:
-        for one in _alternatives(name):
+        for one in re.findall(_ALTERNATIVE, name.strip("{}")):
             if one in known.from_unimorph:
                 feature, value = known.from_unimorph[one]
                 features[feature].add(value)
@@ -50,9 +51,3 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
         features["VerbForm"].add("Fin")
     values = {name: frozenset(found) for name, found in features.items()}
     return [Entry(lemma.strip().lower(), form.strip().lower(), part, values, "unimorph", values)]
-
-
-def _alternatives(name: str) -> list[str]:
-    for sign in _SEVERAL:
-        name = name.replace(sign, " ")
-    return name.strip("{}").split()

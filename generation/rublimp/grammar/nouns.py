@@ -5,9 +5,7 @@ from typing import Final, NamedTuple
 
 from generation.rublimp.grammar.agreement import heads
 from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, forms_of, plain
-from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses, is_known
-from generation.rublimp.resources import NOUN, Resources
 from generation.treebank import Word
 
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
@@ -49,12 +47,6 @@ def inanimate(word: Word) -> Parse | None:
 
 def _is_inanimate(parse: Parse) -> bool:
     return "inan" in parse.tag and "anim" not in parse.tag
-
-
-def noun_lemmas(resources: Resources) -> tuple[str, ...]:
-    """Return the nouns of our list, and those of the list of frequencies that are common enough."""
-    ours = [lemma for lemmas in read_list("nouns")["inanimate"].values() for lemma in lemmas]
-    return tuple(dict.fromkeys([*ours, *resources.common.get(NOUN, ())]))
 
 
 @cache

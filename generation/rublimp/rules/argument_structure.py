@@ -9,9 +9,9 @@ from generation.rublimp.grammar.agreement import has_preposition, modifiers_of
 from generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms, noun_lemmas
+from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms
 from generation.rublimp.grammar.verbs import form_like, verb_parses
-from generation.rublimp.resources import VERB, Resources
+from generation.rublimp.resources import NOUN, VERB, Resources
 from generation.rublimp.rule import Found, change, rules
 from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
 from generation.treebank import Sentence, Word
@@ -48,13 +48,14 @@ def _intransitive(lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
     return {aspect: tuple(verbs) for aspect, verbs in found.items()}
 
 
-def _verb_lemmas(resources: Resources) -> tuple[str, ...]:
-    ours = [lemma for lemmas in read_list("verbs")["intransitive"].values() for lemma in lemmas]
-    return tuple(dict.fromkeys([*ours, *resources.common.get(VERB, ())]))
+def _lemmas(resources: Resources, name: str, kind: str, pos: str) -> tuple[str, ...]:
+    """Return the words of a list of ours, and those of the list of frequencies that are common enough."""
+    ours = [lemma for lemmas in read_list(name)[kind].values() for lemma in lemmas]
+    return tuple(dict.fromkeys([*ours, *resources.common.get(pos, ())]))
 
 
 def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
-    verbs = _intransitive(_verb_lemmas(resources))
+    verbs = _intransitive(_lemmas(resources, "verbs", "intransitive", VERB))
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
             continue
@@ -82,7 +83,7 @@ def _common(form: str, place: Word) -> str:
 
 def _random_noun(sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str) -> Found:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
-    lemmas = noun_lemmas(resources)
+    lemmas = _lemmas(resources, "nouns", "inanimate", NOUN)
     forms = inanimate_forms(lemmas, argument.gender, argument.case, argument.number)
     yield from _each(sentence, resources, list(forms), word, "Animacy", subtype)
 

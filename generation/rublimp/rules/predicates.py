@@ -45,7 +45,6 @@ def other_forms(parse: Parse, feature: str) -> list[tuple[str, str]]:
     """Return values and forms of a predicate with another number, gender or person, everything else as it is."""
     tag = parse.tag
     base = {str(tag.POS)} | {str(value) for value in (tag.tense, tag.mood, tag.aspect, tag.voice) if value}
-    base.discard("impr") if tag.mood != "impr" else None
     if feature == "Number":
         return _numbers(parse, base)
     if feature == "Gender":
