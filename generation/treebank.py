@@ -139,7 +139,8 @@ def _decode(data: bytes, path: Path, number: int) -> str:
 
 def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
     lines = [(start + at, line) for at, line in enumerate(block)]
-    comments = dict(_comment(line) for _, line in lines if line.startswith("#"))
+    notes = [line.removeprefix("#").partition("=") for line in block if line.startswith("#")]
+    comments = {name.strip(): value.strip() for name, _, value in notes}
     rows = [(number, _row(line, f"{path}:{number}")) for number, line in lines if not line.startswith("#")]
     words = [(number, row) for number, row in rows if isinstance(row["id"], int)]
     for expected, (number, row) in enumerate(words, start=1):
@@ -160,11 +161,6 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
         words=tuple(_word(row, spans.get(row["id"])) for _, row in words),
         place=f"{path}:{start}",
     )
-
-
-def _comment(line: str) -> tuple[str, str]:
-    name, _, value = line.removeprefix("#").partition("=")
-    return name.strip(), value.strip()
 
 
 def _row(line: str, place: str) -> _Row:

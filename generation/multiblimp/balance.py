@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 
 from eval.templates.pair import Pair
 
@@ -14,13 +15,9 @@ def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
     Q(x) = P(x)^-1 / sum of P^-1 over all candidates, with P(x) the product of the relative frequencies of the
     candidate's values of ``BALANCED``.
     """
-    counts = {name: Counter(_value(candidate, name) for candidate in candidates) for name in BALANCED}
-    inverse = []
-    for candidate in candidates:
-        product = 1.0
-        for name in BALANCED:
-            product *= len(candidates) / counts[name][_value(candidate, name)]
-        inverse.append(product)
+    rows = [[_value(candidate, name) for name in BALANCED] for candidate in candidates]
+    counts = [Counter(column) for column in zip(*rows, strict=True)]
+    inverse = [prod(len(rows) / count[value] for count, value in zip(counts, row, strict=True)) for row in rows]
     total = sum(inverse)
     return [weight / total for weight in inverse]
 

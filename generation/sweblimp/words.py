@@ -55,7 +55,8 @@ def list_files(folder: Path | None) -> dict[str, Path]:
 
 def read_lists(files: Mapping[str, Path]) -> WordLists:
     """Read the lists."""
-    lists = {name: tuple(_rows(path, _header(LISTS / f"{name}.tsv"))) for name, path in files.items()}
+    headers = {name: read_utf8(LISTS / f"{name}.tsv").split("\n", 1)[0].rstrip("\r").split("\t") for name in files}
+    lists = {name: tuple(_rows(path, headers[name])) for name, path in files.items()}
     for name, codes in _columns().items():
         for row in lists[name]:
             _check(row, codes, lists)
@@ -64,10 +65,6 @@ def read_lists(files: Mapping[str, Path]) -> WordLists:
 
 def _columns() -> Mapping[str, Codes]:
     return read_yaml(LISTS / "columns.yaml", dict[str, dict[str, str | list[str]]])
-
-
-def _header(path: Path) -> list[str]:
-    return read_utf8(path).split("\n", 1)[0].rstrip("\r").split("\t")
 
 
 def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:

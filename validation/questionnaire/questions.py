@@ -1,10 +1,10 @@
 """Which pairs people are asked about: a sample of each paradigm, catch trials, controls and training."""
 
 import random
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from ucurve.progress import say
 from validation.questionnaire.spoiling import misspell, scramble
 
 Kind = Literal["item", "catch", "control", "training"]
+_TEXTS = ("benchmark", "paradigm", "phenomenon", "good", "bad")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,10 @@ class Pool:
         self._left: dict[str, list[Question]] = {}
         self._used: set[str] = set()
         for paradigm, rows in pairs.groupby("paradigm", sort=False):
-            questions = [_question(row) for row in rows.to_dict("records")]
+            questions = [
+                Question(item="", kind="item", pair=int(row["pair"]), **{name: str(row[name]) for name in _TEXTS})
+                for row in rows.to_dict("records")
+            ]
             random.Random(f"{seed}/pool/{paradigm}").shuffle(questions)  # noqa: S311 - a sample, no secret
             self._left[str(paradigm)] = questions
 
@@ -76,11 +80,6 @@ class Pool:
                     "(per_paradigm=), or give a file of pairs"
                 )
         return taken
-
-
-def _question(row: dict[Hashable, Any]) -> Question:
-    texts = {name: str(row[name]) for name in ("benchmark", "paradigm", "phenomenon", "good", "bad")}
-    return Question(item="", kind="item", pair=int(row["pair"]), **texts)
 
 
 def draw_items(pool: Pool, per_paradigm: int) -> list[Question]:

@@ -76,12 +76,7 @@ def questionnaire_command(given: dict[str, object]) -> None:
 
 
 def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
-    """Make a questionnaire, write it into its folder and return its trials.
-
-    Raises:
-        UserError: when the folder is there, the benchmark or a file is missing or broken, or there are too few pairs.
-        RunError: when the packages of jsPsych cannot be fetched.
-    """
+    """Make a questionnaire, write it into its folder and return its trials; ``RunError`` without jsPsych's packages."""
     if settings.out.is_file() or (settings.out.is_dir() and any(settings.out.iterdir())):
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
     scripts = read_scripts(settings.jspsych, settings.jspsych_cache) if "jspsych" in settings.formats else []

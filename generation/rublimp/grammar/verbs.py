@@ -19,10 +19,8 @@ def verb_parses(word: Word, *grammemes: str) -> list[Parse]:
 def lexeme_of(infinitive: str, *grammemes: str) -> Parse | None:
     """Return the analysis of an infinitive that has the grammemes."""
     wanted = set(grammemes)
-    for parse in analyses(infinitive):
-        if parse.tag.POS == "INFN" and wanted <= parse.tag.grammemes and parse.is_known:
-            return parse
-    return None
+    verbs = (parse for parse in analyses(infinitive) if parse.tag.POS == "INFN" and parse.is_known)
+    return next((parse for parse in verbs if wanted <= parse.tag.grammemes), None)
 
 
 def verb_form(lexeme: Parse, wanted: frozenset[str], pos: str) -> str | None:

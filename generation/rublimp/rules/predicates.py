@@ -115,13 +115,9 @@ def _matches(predicate: Parse, number: str | None, gender: str | None, person: s
     return all(own is None or other is None or own == other for own, other in asked)
 
 
-def _is_nominative(word: Word) -> bool:
-    return word.relation == "nsubj" and word.feats.get("Case", "Nom") == "Nom"
-
-
-def _is_subject(word: Word) -> bool:
-    """Tell subjects of predicates that agree; parsers often take a nominative that looks like an accusative for one."""
-    return word.relation == "nsubj" and word.feats.get("Case", "Nom") in ("Nom", "Acc")
+def _is_subject(word: Word, cases: Sequence[str] = ("Nom", "Acc")) -> bool:
+    """Tell subjects of predicates that agree; parsers often take a nominative for an accusative that looks like it."""
+    return word.relation == "nsubj" and word.feats.get("Case", "Nom") in cases
 
 
 def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
@@ -156,7 +152,7 @@ def _is_negated(sentence: Sentence, predicate: Word) -> bool:
 def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     """Yield negated predicates with a noun in the genitive and without a subject in the nominative."""
     for predicate in sentence.words:
-        if any(_is_nominative(child) for child in sentence.children[predicate.id]):
+        if any(_is_subject(child, ("Nom",)) for child in sentence.children[predicate.id]):
             continue
         for child in sentence.children[predicate.id]:
             if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
@@ -173,7 +169,7 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
     """Yield predicates whose subject is a clause: neuter, third person singular, with an infinitive or a clause."""
     for predicate in sentence.words:
         children = sentence.children[predicate.id]
-        if any(map(_is_nominative, children)):
+        if any(_is_subject(child, ("Nom",)) for child in children):
             continue
         if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
             yield predicate, None

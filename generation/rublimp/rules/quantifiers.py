@@ -63,17 +63,10 @@ def _argument(sentence: Sentence, word: Word, readings: list[Parse]) -> tuple[Pa
         both = _agreeing(head, readings)
         if both is not None:
             return both[0], head, both[1]
-    clause = [other for other in _clause(sentence, word) if other.upos in NOMINAL and other.id != word.id]
+    clause = [] if head is None else [head, *sentence.children[head.id]]
+    clause = [other for other in clause if other.upos in NOMINAL and other.id != word.id]
     found = [(both[0], other, both[1]) for other in clause if (both := _agreeing(other, readings)) is not None]
     return found[0] if len(found) == 1 else None
-
-
-def _clause(sentence: Sentence, word: Word) -> Iterator[Word]:
-    """Yield the words that depend on what the quantifier depends on, and that itself."""
-    head = sentence.head_of(word)
-    if head is not None:
-        yield head
-        yield from sentence.children[head.id]
 
 
 def _agreeing(noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
