@@ -25,13 +25,10 @@ class LanguageSettings:
 
 
 @cache
-def _languages() -> dict[str, LanguageSettings]:
-    return read_yaml(Path(__file__).parent / "languages.yaml", dict[str, LanguageSettings])
-
-
 def language_settings(language: str) -> LanguageSettings:
     """Return what is set for a language, the defaults where nothing is."""
-    return _languages().get(language, LanguageSettings())
+    languages = read_yaml(Path(__file__).parent / "languages.yaml", dict[str, LanguageSettings])
+    return languages.get(language, LanguageSettings())
 
 
 def prepared(sentence: Sentence, language: LanguageSettings) -> Sentence:

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from eval.templates.pair import Pair, Value
 from generation.maker import Listed, Made
-from generation.multiblimp.agreement.collocations import Collocation, Key, count_collocations
+from generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
 from generation.multiblimp.agreement.inflection import make_candidate, other_forms
 from generation.multiblimp.agreement.relations import Relation, find_relations, is_readable
 from generation.multiblimp.balance import inverse_probabilities
@@ -114,11 +114,11 @@ def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -
 
 
 def _paradigms(
-    relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Key, Collocation], lexicon: Lexicon
-) -> tuple[list[Listed], Mapping[Key, Counter[str]]]:
+    relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Condition, Collocation], lexicon: Lexicon
+) -> tuple[list[Listed], Mapping[Condition, Counter[str]]]:
     """Return the conditions that have pairs, and of the others why they have none, by the number of subjects."""
-    candidates: dict[tuple[Key, str], list[Pair]] = defaultdict(list)
-    dropped: dict[Key, Counter[str]] = defaultdict(Counter)
+    candidates: dict[tuple[Condition, str], list[Pair]] = defaultdict(list)
+    dropped: dict[Condition, Counter[str]] = defaultdict(Counter)
     for feature, relations in relations_of.items():
         agreeing = feature_names().agreeing[feature]
         for relation in relations:
@@ -126,50 +126,47 @@ def _paradigms(
             value = next(iter(subject)) if subject and len(subject) == 1 else None
             if relation.subject.upos not in agreeing.subjects or value not in agreeing.values:
                 continue
-            key = (relation.kind, relation.name_of(feature), value, relation.order)
+            condition = Condition(relation.kind, relation.name_of(feature), value, relation.order)
             for found in other_forms(relation, feature, lexicon):
                 if isinstance(found, str):
-                    dropped[key][found] += 1
+                    dropped[condition][found] += 1
                 elif found[0] in agreeing.values:
-                    made = make_candidate(relation, feature, found[1], _columns(key, found[0], collocations))
-                    candidates[key, found[0]].append(made)
-    paradigms = [
-        _paradigm(key, other, candidates[key, other], dropped, collocations) for key, other in sorted(candidates)
-    ]
+                    made = make_candidate(relation, feature, found[1], _columns(condition, found[0], collocations))
+                    candidates[condition, found[0]].append(made)
+    paradigms = [_paradigm(*found, candidates[found], dropped, collocations) for found in sorted(candidates)]
     return paradigms, dropped
 
 
-def _why_none(feature: str, dropped: Mapping[Key, Counter[str]]) -> str:
+def _why_none(feature: str, dropped: Mapping[Condition, Counter[str]]) -> str:
     """Say why a feature that different forms show gives no pairs."""
-    reasons = sum((counts for key, counts in dropped.items() if base_of(key[1]) == feature), Counter[str]())
+    reasons = sum((counts for one, counts in dropped.items() if base_of(one.feature) == feature), Counter[str]())
     if not reasons:
         return f"{feature}: no subject with a value of it has a verb or participle"
     [(reason, count)] = reasons.most_common(1)
     return f"{feature}: {reasons.total()} subjects, most often {reason} ({count} times)"
 
 
-def _columns(key: Key, other: str, collocations: Mapping[Key, Collocation]) -> dict[str, Value]:
-    _, name, value, _ = key
-    values = feature_names().agreeing[base_of(name)].values
+def _columns(condition: Condition, other: str, collocations: Mapping[Condition, Collocation]) -> dict[str, Value]:
+    values = feature_names().agreeing[base_of(condition.feature)].values
     return {
-        "feature_vals": f"{values[value]} -> {values[other]}",
-        "feature": name,
-        "agreement": collocations[key].mark if key in collocations else "uncertain",
+        "feature_vals": f"{values[condition.value]} -> {values[other]}",
+        "feature": condition.feature,
+        "agreement": collocations[condition].mark if condition in collocations else "uncertain",
     }
 
 
 def _paradigm(
-    key: Key,
+    condition: Condition,
     other: str,
     candidates: list[Pair],
-    dropped: dict[Key, Counter[str]],
-    collocations: Mapping[Key, Collocation],
+    dropped: dict[Condition, Counter[str]],
+    collocations: Mapping[Condition, Collocation],
 ) -> Listed:
-    kind, name, value, order = key
+    kind, name, value, order = condition
     feature, layer = base_of(name), name.removeprefix(base_of(name))
     names = feature_names().agreeing[feature]
-    collocation = collocations.get(key)
-    reasons = dropped.pop(key, Counter())  # told once, with the first of the other values
+    collocation = collocations.get(condition)
+    reasons = dropped.pop(condition, Counter())  # told once, with the first of the other values
     note = ""
     if collocation is not None and collocation.mark == "none":
         share = f"{collocation.same} of {collocation.total}"

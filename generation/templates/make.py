@@ -40,11 +40,11 @@ def make(settings: Settings, seed: int) -> Made:
         for one in tied
         if used[one.template.uid] is not one
     ]
+    taken = [one for one in tied if used[one.template.uid] is one]
     return Made(
         paradigms=[
             Drawn(name=one.template.uid, phenomenon=one.template.phenomenon, draw=partial(draw_pair, one))
-            for one in tied
-            if used[one.template.uid] is one
+            for one in taken
         ],
         card={"language": settings.language},
         inputs=[settings.vocabulary, settings.phrases, *(Path(one.template.file) for one in tied)],

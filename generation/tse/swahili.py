@@ -52,9 +52,6 @@ class Grammar:
     phenomena: dict[str, str]
 
 
-Exceptions = Mapping[str, Mapping[int, str]]
-
-
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
     """Return the eight suites.
 
@@ -76,7 +73,7 @@ def concord(grammar: Grammar, noun: Entry) -> int:
     return number
 
 
-def adjective_form(grammar: Grammar, exceptions: Exceptions, adjective: str, of: int) -> str:
+def adjective_form(grammar: Grammar, exceptions: Mapping[str, Mapping[int, str]], adjective: str, of: int) -> str:
     """Return the form of an adjective in a concord class."""
     if of in exceptions.get(adjective, {}):
         return exceptions[adjective][of]

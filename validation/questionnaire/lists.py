@@ -95,12 +95,12 @@ def _mix(chunk: list[Question], caught: Sequence[Question], chance: random.Rando
     return mixed
 
 
-def items_table(trials: Sequence[Trial]) -> str:
+def items_table(trials: Sequence[Trial], columns: Sequence[str] = COLUMNS) -> str:
     """Write the key that answers are read back against: CSV, one line for each trial of each list."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     for trial in trials:
         about = vars(trial.question) | vars(trial) | {"good_first": "true" if trial.good_first else "false"}
-        writer.writerow({name: about[name] for name in COLUMNS})
+        writer.writerow({name: about[name] for name in columns})
     return text.getvalue()

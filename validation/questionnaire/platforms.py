@@ -1,11 +1,9 @@
 """The questionnaire as files for platforms that other people run: PCIbex Farm and Label Studio."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 
-from validation.questionnaire.lists import Trial
+from validation.questionnaire.lists import Trial, items_table
 from validation.questionnaire.page import TEMPLATES
 from validation.questionnaire.wording import Wording
 
@@ -14,15 +12,7 @@ _FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good
 
 def farm_table(trials: Sequence[Trial]) -> str:
     """Write the table of PCIbex Farm, which gives each person the lines of one list."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_FARM_COLUMNS)
-    for trial in trials:
-        asked = trial.question
-        first = "true" if trial.good_first else "false"
-        about = (asked.item, asked.kind, trial.list, trial.page, trial.position, first)
-        writer.writerow((*about, asked.good, asked.bad))
-    return text.getvalue()
+    return items_table(trials, _FARM_COLUMNS)
 
 
 def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
@@ -18,15 +18,22 @@ LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni
 ENOUGH = 10  # counts above which a share over the baseline is called probable
 Mark = Literal["significant", "probable", "uncertain", "none"]
 INDICATIVE = {"Mood": frozenset(["Ind"])}
-Key = tuple[str, str, str, str]
-"""Kind of the relation, feature of the verb, value of the subject, word order."""
+
+
+class Condition(NamedTuple):
+    """What relations have in common that are counted together and make pairs of one kind."""
+
+    kind: str  # of the relation
+    feature: str  # of the verb, with its layer
+    value: str  # of the subject
+    order: str  # of subject and verb
 
 
 @dataclass(frozen=True)
 class Collocation:
     """How often a word has the value of its subject."""
 
-    key: Key
+    condition: Condition
     same: int  # subjects with the value whose verb has it too
     total: int  # all subjects with the value
     p_greater: float | None  # of the binomial test that the probability is above ``BASELINE``; None without counts
@@ -35,15 +42,15 @@ class Collocation:
 
     def row(self) -> dict[str, Value]:
         """Return it as a row of the table ``agreement``."""
-        kind, feature, value, order = self.key
+        found = self.condition
         return {
-            "relation": kind, "feature": feature, "value": value, "order": order, "same": self.same,
-            "total": self.total, "share": round(self.same / self.total, 4) if self.total else None,
+            "relation": found.kind, "feature": found.feature, "value": found.value, "order": found.order,
+            "same": self.same, "total": self.total, "share": round(self.same / self.total, 4) if self.total else None,
             "p_greater": self.p_greater, "p_less": self.p_less, "agreement": self.mark,
         }  # fmt: skip
 
 
-def judge_collocation(key: Key, same: int, total: int) -> Collocation:
+def judge_collocation(condition: Condition, same: int, total: int) -> Collocation:
     """Test whether words of a language agree.
 
     Agreement is significant where the probability that the verb has the subject's value is above .9, ruled out where it
@@ -51,7 +58,7 @@ def judge_collocation(key: Key, same: int, total: int) -> Collocation:
     share above .9, and uncertain otherwise.
     """
     if not total:
-        return Collocation(key, 0, 0, None, None, "uncertain")
+        return Collocation(condition, 0, 0, None, None, "uncertain")
     greater = float(binomtest(same, total, BASELINE, alternative="greater").pvalue)
     less = float(binomtest(same, total, BASELINE, alternative="less").pvalue)
     if greater < LEVEL:
@@ -60,26 +67,30 @@ def judge_collocation(key: Key, same: int, total: int) -> Collocation:
         mark = "none"
     else:
         mark = "probable" if total > ENOUGH and same / total > BASELINE else "uncertain"
-    return Collocation(key, same, total, round(greater, 6), round(less, 6), mark)
+    return Collocation(condition, same, total, round(greater, 6), round(less, 6), mark)
 
 
-def count_collocations(relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon) -> Mapping[Key, Collocation]:
+def count_collocations(
+    relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon
+) -> Mapping[Condition, Collocation]:
     """Count and test, for each kind of relation, feature, value of the subject and word order.
 
     A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
     has no value is not counted.
     """
-    counts: Counter[tuple[Key, bool]] = Counter()
+    counts: Counter[tuple[Condition, bool]] = Counter()
     for feature, relations in relations_of.items():
         for relation in relations:
             fits = relation.subject.upos in feature_names().agreeing[feature].subjects
             pair = _values(relation, feature, lexicon) if fits else None
             if pair is not None:
                 of_subject, of_target = pair
-                key = (relation.kind, relation.name_of(feature), of_subject, relation.order)
-                counts[key, of_subject == of_target] += 1
-    keys = sorted({key for key, _ in counts})
-    return {key: judge_collocation(key, counts[key, True], counts[key, True] + counts[key, False]) for key in keys}
+                condition = Condition(relation.kind, relation.name_of(feature), of_subject, relation.order)
+                counts[condition, of_subject == of_target] += 1
+    conditions = sorted({condition for condition, _ in counts})
+    return {
+        one: judge_collocation(one, counts[one, True], counts[one, True] + counts[one, False]) for one in conditions
+    }
 
 
 def subject_context(subject: Word) -> Features:

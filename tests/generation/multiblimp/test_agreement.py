@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eval.templates.pair import Pair
 from generation.check import check_folder
-from generation.multiblimp.agreement.collocations import judge_collocation
+from generation.multiblimp.agreement.collocations import Condition, judge_collocation
 from generation.multiblimp.agreement.relations import find_relations, is_readable
 from generation.multiblimp.balance import BALANCED, inverse_probabilities
 from generation.multiblimp.check import CHECKS
@@ -130,13 +130,13 @@ def test_rare_forms_are_noise(read):
      (17, 20, "uncertain"), (29, 29, "significant"), (28, 28, "probable")],
 )  # fmt: skip
 def test_the_four_marks(same, total, mark):
-    assert judge_collocation(("SV", "Number", "Sing", "SV"), same, total).mark == mark
+    assert judge_collocation(Condition("SV", "Number", "Sing", "SV"), same, total).mark == mark
 
 
 @given(st.integers(1, 200), st.data())
 def test_the_two_tests_are_tails_of_the_binomial_distribution(total, data):
     same = data.draw(st.integers(0, total))
-    found = judge_collocation(("SV", "Number", "Sing", "SV"), same, total)
+    found = judge_collocation(Condition("SV", "Number", "Sing", "SV"), same, total)
     tail = [math.comb(total, k) * 0.9**k * 0.1 ** (total - k) for k in range(total + 1)]
     assert found.p_greater == pytest.approx(sum(tail[same:]), abs=2e-6)
     assert found.p_less == pytest.approx(sum(tail[: same + 1]), abs=2e-6)
