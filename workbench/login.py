@@ -49,7 +49,7 @@ class Brake:
             self._until = self.clock() + min(doubled, _LONGEST_PAUSE)
 
     def forget(self) -> None:
-        """Begin anew, after the right password."""
+        """Forget the wrong passwords, after the right one."""
         self._wrong, self._until = 0, 0.0
 
 
@@ -73,7 +73,7 @@ class Login:
         return f"This browser is not let in. In another tab, open {where}; then go on here, what you typed stays."
 
     def is_known(self, request: Request) -> bool:
-        """Tell whether the browser was let in."""
+        """Return whether the browser was let in."""
         return _equal(request.cookies.get(_cookie_name(request), ""), self._ticket)
 
     def open_address(self, request: Request) -> Response | None:

@@ -29,7 +29,7 @@ _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
 @dataclass(frozen=True)
 class LearningLayout:
-    """All that a chart of learning curves shows except its numbers; charts of equal layouts differ in data alone."""
+    """All that a chart of learning curves shows except its numbers: equal layouts differ only in their data."""
 
     columns: tuple[Column, ...]  # the names of a row
     lines: Lines  # which of them the lines are

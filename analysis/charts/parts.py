@@ -58,7 +58,7 @@ class Column:
 
     @property
     def has_several(self) -> bool:
-        """Say whether there is something to choose."""
+        """Whether there is something to choose."""
         return len(self.values) > 1
 
 
@@ -126,7 +126,7 @@ def filled(chart: OfflineChart, title: str, note: str, data: Mapping[str, Rows])
 
 
 def has_menus(chart: alt.LayerChart) -> bool:
-    """Say whether a reader can choose something else than a chart shows at first."""
+    """Return whether a chart has menus that choose what it shows."""
     return isinstance(chart.params, list) and any(isinstance(one, alt.VariableParameter) for one in chart.params)
 
 

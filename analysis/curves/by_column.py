@@ -6,7 +6,6 @@ The mean over conditions can hide what each of them does; a curve for each value
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.charts.curves import learning_chart
@@ -88,25 +87,17 @@ def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: s
     drawn = [value for value in sizes.index if value in kept]
     rows = table[table["value"].isin(drawn)]
     titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
-    few = (
-        f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
-        if len(sizes) > len(drawn)
-        else ""
-    )
-    note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. "
-    note += f"{band_note(table)}{few}{more}"
+    note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. {band_note(table)}"
+    if len(sizes) > len(drawn):
+        note += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
     figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__))
-    heading = _heading(column)
-    return Drawing(name, heading, note, figure, table, learning_chart(rows, heading, note, "value"))
+    heading = f"Learning curves by {column}"
+    return Drawing(name, heading, note + more, figure, table, learning_chart(rows, heading, note + more, "value"))
 
 
 def column_chart(table: pd.DataFrame, column: str) -> OfflineChart:
     """Return the chart of the rows of ``column_table``, a line for each value."""
-    return learning_chart(table, _heading(column), band_note(table), "value")
-
-
-def _heading(column: str) -> str:
-    return f"Learning curves by {column}"
+    return learning_chart(table, f"Learning curves by {column}", band_note(table), "value")
 
 
 def _cut(value: str) -> str:
@@ -130,7 +121,7 @@ def _grouping_note(history: History, groups: Groups) -> str:
 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
-    """Tell whether the pairs of a benchmark have a column."""
+    """Return whether the pairs of a benchmark have a column."""
     if column in histories[0].shared.table:
         return True
     published = {name for table in _pair_tables(scored.study) for name in columns(table)} - {ALL}
@@ -148,13 +139,11 @@ def _pair_tables(study: Study) -> list[pd.DataFrame]:
 def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
     groups = history.shared.group(column)
     of, number = groups.of[history.items], len(groups.names)
-    right, ties = (_count(history.verdicts == verdict, of, number) for verdict in (RIGHT, TIE))
+    right, ties = (  # int64[steps, groups]
+        np.stack([np.bincount(of[row & (of >= 0)], minlength=number) for row in history.verdicts == verdict])
+        for verdict in (RIGHT, TIE)
+    )
     n = np.bincount(of[of >= 0], minlength=number)
     if not n.any():
         raise UserError(f"column {column!r} has no value in a pair that counts")
     return value_rows(history.run, history.checkpoints, groups.names, right, ties, n, rule)
-
-
-def _count(marked: npt.NDArray[np.bool_], of: Ids, number: int) -> Ids:
-    """Count the marked items of each group at every step, int64[steps, groups]."""
-    return np.stack([np.bincount(of[row & (of >= 0)], minlength=number) for row in marked])

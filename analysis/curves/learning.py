@@ -54,7 +54,7 @@ def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Dra
 
 
 def band_note(table: pd.DataFrame) -> str:
-    """Say in one or two sentences what the bands and open markers of a figure are."""
+    """Return one or two sentences on what the bands and open markers of a figure are."""
     bands = set(table["band"])
     if bands == {OVER_RUNS}:
         text = f"Line: mean over the runs of equal settings; band: ± {OVER_RUNS}."

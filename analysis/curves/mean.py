@@ -33,7 +33,7 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` (mean over the runs) and ``sd`` (sample standard
         deviation over them), both NaN where one of the runs has no value, so that no change of the runs that are
         averaged looks like learning; then ``smoothed``, ``low`` and ``high``: mean, and mean minus and plus the
-        standard deviation, each smoothed by ``smooth``. Families of one size are left out.
+        standard deviation, each smoothed by ``local_linear``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
     families = {run.label: run.group.replace(f"{run.model}-", "", 1) for run in runs}
@@ -47,7 +47,7 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def smooth(x: Array, y: Array, width: float = WIDTH) -> Array:
+def local_linear(x: Array, y: Array, width: float = WIDTH) -> Array:
     """Smooth by local linear regression with Gaussian weights (Fan and Gijbels 1996); a straight line stays as it is.
 
     ``x`` increases, ``y`` has no NaN, and ``width`` is the standard deviation of the weights in the units of ``x``.
@@ -111,7 +111,7 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
     some = ~np.isnan(values) & (grid > 0)
     for stretch in np.split(np.arange(len(grid)), np.flatnonzero(np.diff(some.astype(int))) + 1):
         if len(stretch) and some[stretch[0]]:
-            result[stretch] = smooth(np.log10(grid[stretch]), values[stretch])
+            result[stretch] = local_linear(np.log10(grid[stretch]), values[stretch])
     return result
 
 

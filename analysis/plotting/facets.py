@@ -53,7 +53,7 @@ def draw_panels(
     note: str,
     legend: Mapping[str, Artist] | None = None,
 ) -> Figure:
-    """Draw every panel by a function that draws rows and sets axes, with a legend of what stands for each label."""
+    """Draw every panel by a function that draws rows and sets axes, with a legend of one sample for each label."""
     with drawing_style():
         sheet = Sheet(len(panels), legend or {}, note)
         for axes, (title, rows) in zip(sheet.panels, panels, strict=True):
@@ -133,7 +133,7 @@ class Sheet:
     """
 
     def __init__(self, panels: int, legend: Mapping[str, Artist], note: str) -> None:
-        """Lay out a sheet: what stands for each label in the legend, and a text under the label of the axis."""
+        """Lay out a sheet, with a sample for each label of the legend, and a note below the label of the axis."""
         self._legend = legend
         across = min(panels, _ACROSS)
         self._rows = math.ceil(panels / across)

@@ -41,7 +41,7 @@ class Drawing:
     note: str  # how to read it, the meaning of its band included
     figure: Figure = field(repr=False)
     table: pd.DataFrame = field(repr=False)
-    # the same as an interactive chart, for pages; None where there is none
+    # the same as an interactive chart, for pages; None for a figure without one
     chart: "LayerChart | None" = field(default=None, repr=False)
 
     @property

@@ -227,7 +227,7 @@ def test_words_that_someone_else_saved_are_not_overwritten(browser, projects):
         ({"do": "add", "words": [{"pos": "NN"}]}, "a new word needs a cell 'expression'"),
         ({"do": "column", "name": "a b"}, "a new name without"),
         ({"do": "drop"}, "unknown change 'drop'"),
-        ("x", "is no change of the vocabulary"),
+        ("x", "is not a change of the vocabulary"),
     ],
 )
 def test_changes_that_cannot_be_are_refused(browser, change, message):

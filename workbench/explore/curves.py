@@ -66,7 +66,7 @@ def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, object]
 
     The one that is shown first comes first, and its sliders stand at the parameters that it is named with.
     """
-    readable = [name for name in FAMILIES if _readable(name, matrices)]
+    readable = [name for name in FAMILIES if any(not matrix.missing(parse_linking(name)) for matrix in matrices)]
     first, *given = (matrices[0].reported.linking or "").split(":")
     if first not in readable:
         first, given = Reported().choose_linking(readable) if readable else "", []
@@ -206,15 +206,10 @@ def usable_matrices(library: Library, asked: Asked) -> tuple[list[ScoreMatrix], 
     return usable, [*notes, f"Scored on other pairs: {', '.join(other)}."] if other else notes
 
 
-def _readable(name: str, matrices: Sequence[ScoreMatrix]) -> Linking | None:
-    linking = parse_linking(name)
-    return linking if any(not matrix.missing(linking) for matrix in matrices) else None
-
-
 def _texts(values: Values, name: str) -> list[str]:
     """Read a list of texts: a JSON array, or in an address one of its texts a line."""
     given = values.get(name) or []
     found = given.split("\n") if isinstance(given, str) else given
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise UserError(f"{name} is no list of texts")
+        raise UserError(f"{name} is not a list of texts")
     return [text for text in found if text]

@@ -92,7 +92,7 @@ class Library:
 
 
 def _is_below_run(name: str) -> bool:
-    """Tell whether a name of a benchmark or scorer is a path of folders below ``eval/`` that a file system takes."""
+    """Return whether a name of a benchmark or scorer is a path of folders below ``eval/``."""
     parts = name.split("/")
     return len(name.encode()) <= _LONGEST_NAME and "\0" not in name and not {"", ".", ".."} & set(parts)
 

@@ -1,7 +1,7 @@
 """The scores of every pair at every checkpoint of a run, read by column from disk as they are needed.
 
 The Parquet files of a run, one a checkpoint, are copied once into one file a column, which is then mapped into memory:
-a curve under any linking function passes over two columns, and the pairs of one paradigm read their own rows alone.
+a curve under any linking function passes over two columns, and the pairs of one paradigm read only their own rows.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class ScoreMatrix:
     run: Run
     benchmark: str
     scorer: str
-    steps: Ids  # int64[steps], ascending; -1 alone for a model that is not a checkpoint
+    steps: Ids  # int64[steps], ascending; only -1 for a model that is not a checkpoint
     tokens: npt.NDArray[np.float64]  # float64[steps], training tokens; NaN where they are not known
     flops: npt.NDArray[np.float64]  # float64[steps], likewise
     shared: Pairs  # the pairs, the same object for all runs that have them
@@ -99,7 +99,7 @@ class ScoreMatrix:
     def counts(self, linking: Linking, groups: Ids, number: int) -> tuple[Ids, Ids]:
         """Count right and tied pairs of groups at every step, both int64[steps, groups].
 
-        ``groups`` is the group of each pair, int64[pairs]; -1 for pairs of none.
+        ``groups`` is the group of each pair, int64[pairs]; -1 for pairs in no group.
         """
         order = np.flatnonzero(groups >= 0)
         right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
@@ -199,7 +199,7 @@ def open_matrix(
 
 
 def stored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
-    """Return the steps whose scores are stored, in order; -1 alone for a model that is not a checkpoint."""
+    """Return the steps whose scores are stored, in order; only -1 for a model that is not a checkpoint."""
     steps = scored_steps(folder, benchmark, scorer)
     return steps or [MODEL_STEP] * score_path(folder, benchmark, scorer, MODEL_STEP).is_file()
 

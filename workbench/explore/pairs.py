@@ -30,8 +30,7 @@ _VERDICTS = {RIGHT: "right", TIE: "tied", WRONG: "wrong"}
 def pair_kinds(verdicts: Verdicts, place: int) -> dict[str, Mask]:
     """Mark the pairs of each of ``KINDS`` at a checkpoint, bool[pairs], from verdicts, uint8[steps, pairs].
 
-    Before the first checkpoint there is none: nothing is flipped there, learned for good is what is right from it on,
-    and nothing is forgotten.
+    At the first checkpoint nothing is flipped or forgotten, and what is right from there on to the end is learned.
     """
     now, events = verdicts[place], find_events(verdicts)
     return {

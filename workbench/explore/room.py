@@ -21,7 +21,7 @@ def explore_room(settings: WorkbenchSettings) -> Room:
         "Explore",
         "Curves of scored runs under any linking function, and the pairs that make them.",
         (
-            Action("GET", "runs", lambda _: _runs(library)),
+            Action("GET", "runs", lambda _: {"runs": list(map(_describe, library.runs())), "kinds": KINDS}),
             Action("GET", "benchmark", lambda values: _benchmark(library, values)),
             Action("GET", "curves", lambda values: curves(library, read_asked(values))),
             Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
@@ -32,12 +32,6 @@ def explore_room(settings: WorkbenchSettings) -> Room:
     )
 
 
-def _runs(library: Library) -> dict[str, object]:
-    """List the runs with what they were scored on."""
-    runs = library.runs()
-    return {"runs": [_describe(run) for run in runs], "kinds": KINDS}
-
-
 def _describe(run: Run) -> dict[str, object]:
     return {
         "run": run.label, "line": run.group, "status": run.status, "model": run.model,
@@ -46,7 +40,7 @@ def _describe(run: Run) -> dict[str, object]:
 
 
 def _benchmark(library: Library, values: Values) -> dict[str, object]:
-    """Say what curves of a benchmark can be drawn: linking functions, columns of its pairs, and runs."""
+    """List what can be drawn of a benchmark: linking functions, columns of its pairs, and runs."""
     matrices = library.matrices(text_of(values, "benchmark"), text_of(values, "scorer"))
     functions = linking_functions(matrices)
     if not functions:

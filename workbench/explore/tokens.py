@@ -158,6 +158,6 @@ def _at(column: Array, step: int, row: int) -> float:
 
 
 def _shown(tokenizer: "PreTrainedTokenizerBase", token: int) -> str:
-    """Return the text of a token, or its name in the vocabulary where it is no text by itself."""
+    """Return the text of a token, or its name in the vocabulary if it cannot be shown by itself."""
     text = str(tokenizer.decode([token]))
     return text if text.strip() and "\ufffd" not in text else str(tokenizer.convert_ids_to_tokens(token))

@@ -133,7 +133,7 @@ class Questionnaires:
         return self._root / name
 
     def describe(self, name: str) -> Values:
-        """Say what a questionnaire asks and which files it has."""
+        """Describe what a questionnaire asks and which files it has."""
         folder = self.folder(name)
         values = read_json_object(folder / ABOUT)
         try:
@@ -194,7 +194,7 @@ def answer_files(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the paths of a folder's own files; links that lead out of it, and what is being written, are none."""
+    """Return the paths of a folder's own files, without links that lead out of it and files being written."""
     home = folder.resolve()
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     return sorted(

@@ -101,7 +101,7 @@ def _check_size(uploads: Sequence[Upload]) -> None:
     try:
         size = sum(len(upload.text.encode()) for upload in uploads)
     except UnicodeEncodeError as error:
-        raise UserError(f"files: a file holds what is no text ({error.reason})") from error
+        raise UserError(f"files: a file holds something that is not text ({error.reason})") from error
     if size > LARGEST_UPLOAD:
         raise UserError(
             f"files: {size / 1024**2:.1f} MB of answers; at most {LARGEST_UPLOAD // 1024**2} MB are loaded at once"

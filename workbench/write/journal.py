@@ -1,7 +1,7 @@
 """What was typed and is not saved, kept on disk at every change, with the way back.
 
 A journal is a file of JSON lines. Each line is a change, an undo, a redo or a new beginning, and is on the disk before
-it is answered; whatever ends the server, reading the lines again gives what was there. A line that is broken, as the
+it is answered; however the server ends, reading the lines again gives what was there. A line that is broken, as the
 last one may be when the machine stops, is passed over, and the next one never continues it.
 """
 
@@ -88,7 +88,7 @@ class Journal:
                 self._shorten()
 
     def _shorten(self) -> None:
-        """Write the last changes anew, in place of all lines."""
+        """Replace all lines by the last changes."""
         kept = self.current[-_KEPT:]
         with contextlib.suppress(OSError, UcurveError):  # on a full disk the long file stays, with all that was typed
             write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
@@ -116,7 +116,7 @@ class Journal:
         return [line for line in found if line is not None and self._is_whole(line)]
 
     def _is_whole(self, line: Line) -> bool:
-        """Tell whether a line is one that this class writes."""
+        """Return whether a line is one that this class writes."""
         kind = str if self._whole else dict
         match line:
             case {"begin": str() | None, "changes": list(changes)}:

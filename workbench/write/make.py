@@ -63,7 +63,7 @@ class Job:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def describe(self) -> dict[str, object]:
-        """Say how far it is: ``state``, and the last lines that it said."""
+        """Return its state and the last lines that it printed."""
         code = self.process.poll()
         state: State = "running" if code is None else "done" if code == 0 else "failed"
         return {"state": state, "run": self.run, "benchmark": self.benchmark, "lines": list(self.lines)}

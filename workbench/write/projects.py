@@ -68,7 +68,7 @@ class Project:
 
 
 def list_projects(root: Path) -> list[Project]:
-    """List the projects of a folder, by name; the demo's is made where there is none."""
+    """List the projects of a folder, by name; the first time, the demo's is made."""
     if not root.exists():
         _copy_demo(root / DEMO)
     return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
@@ -106,7 +106,7 @@ def sha256_text(text: str) -> str:
 
 
 def read_saved(path: Path) -> tuple[str, str | None]:
-    """Read a file of a project, and its SHA-256; a file that is not there is empty and has none."""
+    """Read a file of a project, and its SHA-256; a missing file counts as empty, without a SHA-256."""
     if not path.exists():
         return "", None
     text = read_utf8(path)

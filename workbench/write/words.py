@@ -32,7 +32,7 @@ class Table:
     def follow(self, change: object) -> None:
         """Make one change: ``set`` a cell, ``add`` words, ``delete`` a word, or ``column``, add one."""
         if not isinstance(change, dict):
-            raise UserError(f"change={change!r} is no change of the vocabulary")
+            raise UserError(f"change={change!r} is not a change of the vocabulary")
         kind = change.get("do")
         if kind == "set":
             _, row = self._row(change.get("row"))
@@ -123,7 +123,7 @@ class Vocabularies:
                     raise UserError("someone else saved other words meanwhile; they are shown now, change them again")
                 write_text(_base(project, browser), text)
                 journal.begin(sha256, [])
-            self._tables = {}  # the table is read anew where the change cannot be kept
+            self._tables = {}  # if the change cannot be kept, the table is read again
             table.follow(change)
             journal.add(change)
             self._tables = {(journal, journal.base): (journal.position, table)}
@@ -156,7 +156,7 @@ class Vocabularies:
             return self.state(project, browser)
 
     def state(self, project: Project, browser: str) -> dict[str, object]:
-        """Say how the vocabulary stands: its columns, the number of words, and what can be done."""
+        """Return the state of the vocabulary: columns, number of words, and whether changes can be undone or saved."""
         journal = self.drafts.journal(project, project.vocabulary, browser)
         _, sha256 = read_saved(project.vocabulary)
         table = self.table(project, browser)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.curves.mean import draw_mean_curves, mean_curve_sections, mean_curves, smooth
+from analysis.curves.mean import draw_mean_curves, local_linear, mean_curve_sections, mean_curves
 from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from tests.analysis.studies import scored_of
@@ -103,17 +103,17 @@ def test_the_smoothed_line_breaks_at_a_gap(make_run: MakeRun, table_of) -> None:
 )  # fmt: skip
 def test_a_straight_line_stays_as_it_is(places: list[float], level: float, slope: float) -> None:
     x = np.sort(np.array(places))
-    assert smooth(x, level + slope * x) == pytest.approx(level + slope * x, abs=1e-6)
+    assert local_linear(x, level + slope * x) == pytest.approx(level + slope * x, abs=1e-6)
 
 
 def test_smoothing_averages_noise_but_keeps_a_wide_dip() -> None:
     x = np.linspace(0, 4, 41)
     noise = np.where(np.arange(41) % 2, 0.02, -0.02)
-    assert np.abs(smooth(x, noise)[2:-2]).max() < 0.003
+    assert np.abs(local_linear(x, noise)[2:-2]).max() < 0.003
     dip = -0.1 * np.exp(-0.5 * ((x - 2) / 0.4) ** 2)
-    assert smooth(x, dip).min() == pytest.approx(-0.1, abs=0.005)
+    assert local_linear(x, dip).min() == pytest.approx(-0.1, abs=0.005)
 
 
 def test_a_point_far_from_all_others_stays_as_it_is() -> None:
-    assert smooth(np.array([0.0, 9.0]), np.array([0.3, 0.8])).tolist() == pytest.approx([0.3, 0.8])
-    assert math.isclose(smooth(np.array([1.0]), np.array([0.4]))[0], 0.4)
+    assert local_linear(np.array([0.0, 9.0]), np.array([0.3, 0.8])).tolist() == pytest.approx([0.3, 0.8])
+    assert math.isclose(local_linear(np.array([1.0]), np.array([0.4]))[0], 0.4)

@@ -349,7 +349,7 @@ BROKEN = {
     "a name that leads out": ({"../ann_csv": HEAD}, "files: the name '../ann.csv' is not allowed; allowed are "),
     "a hidden name": ({".ann_csv": HEAD}, "files: the name '.ann.csv' is not allowed; allowed are "),
     "another ending": ({"ann.xlsx": HEAD}, "files: the name 'ann.xlsx' is not allowed; allowed are "),
-    "half a letter": ({"ann_csv": "\ud800"}, "files: a file holds what is no text (surrogates not allowed)"),
+    "half a letter": ({"ann_csv": "\ud800"}, "files: a file holds something that is not text (surrogates not allowed)"),
     "no file": ({}, "files: no file of answers was given"),
 }  # fmt: skip
 
