@@ -124,7 +124,8 @@ def quoted_where_needed(argument: str) -> str:
 
     A list, mapping, interpolation or sweep with a mistake in it is not quoted: it is not meant as text.
     """
-    if _depth(argument) > _DEEPEST:
+    depths = itertools.accumulate((character in "[{(") - (character in "]})") for character in argument)
+    if max(depths, default=0) > _DEEPEST:
         raise UserError(f"the argument {_short(repr(argument))} has more than {_DEEPEST} brackets in one another")
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
@@ -132,11 +133,6 @@ def quoted_where_needed(argument: str) -> str:
     quoted = f"{key}={_quoted(value)}"
     is_text = not set(value) & _BRACKETS or _NO_TEXT.match(value) is None
     return quoted if is_text and _is_readable(quoted) else argument
-
-
-def _depth(argument: str) -> int:
-    steps = ((character in "[{(") - (character in "]})") for character in argument)
-    return max(itertools.accumulate(steps), default=0)
 
 
 def _quoted(value: str) -> str:

@@ -39,16 +39,10 @@ def map_batches(
     if processes == 1 or len(start) < 2:
         yield from map(work, batches)
         return
-    with naming_a_death(what):
-        yield from _map_in_processes(work, batches, processes)
-
-
-def _map_in_processes(
-    work: Callable[[list[str]], Result], batches: Iterator[list[str]], processes: int
-) -> Iterator[Result]:
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
     pending: collections.deque[Future[Result]] = collections.deque()
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each) as pool:
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each)
+    with naming_a_death(what), pool:
         try:
             for batch in batches:
                 with without_interrupts():  # the first call starts the processes

@@ -1,11 +1,10 @@
 """Writes the token stream of a corpus into the cache, once (``ucurve.token_stream.store`` reads it)."""
 
-import contextlib
 import hashlib
 import io
 import math
 from pathlib import Path
-from typing import BinaryIO, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,9 +124,9 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     size = vocabulary_size(tokenizer)
     recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
     held_out = corpus.held_out()
-    with StreamWriter(folder, size, shard_tokens) as writer:
-        for encoded in encode_documents(corpus.documents(held_out), recipe, processes):
-            writer.append(encoded)
+    writer = StreamWriter(folder, size, shard_tokens)
+    for encoded in encode_documents(corpus.documents(held_out), recipe, processes):
+        writer.append(encoded)
     _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
     _save_array(folder / UNIGRAM_COUNTS, writer.unigram_counts)
     index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
@@ -171,27 +170,20 @@ class Shard(TypedDict):
     tokens: int
 
 
-class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
-    """Writes a stream shard by shard and keeps its counts and hash; use as a context manager."""
+class StreamWriter:
+    """Writes a stream shard by shard into an empty folder and keeps its counts and hash."""
 
     def __init__(self, folder: Path, vocabulary: int, shard_tokens: int) -> None:
         self._folder, self._shard_tokens = folder, shard_tokens
         self._hash = hashlib.sha256()
         self._shards: list[Shard] = []
-        self._shard: BinaryIO | None = None
-        self._starts = (folder / DOCUMENTS).open("wb")
         self._next_line = _TOKENS_BETWEEN_LINES
         self.length = self.documents = 0
         self.unigram_counts: NDArray[np.int64] = np.zeros(vocabulary, dtype=np.int64)
 
-    def __exit__(self, *_: object) -> None:
-        self._starts.close()
-        if self._shard is not None:
-            self._shard.close()
-
     def append(self, encoded: Encoded) -> None:
         """Add documents to the end of the stream."""
-        self._starts.write((self.length + encoded.starts).astype("<i8").tobytes())
+        self._write(DOCUMENTS, (self.length + encoded.starts).astype("<i8").tobytes())
         self._hash.update(encoded.tokens.tobytes())
         self.unigram_counts += np.bincount(encoded.tokens, minlength=len(self.unigram_counts))
         self.length += len(encoded.tokens)
@@ -213,17 +205,14 @@ class StreamWriter(contextlib.AbstractContextManager["StreamWriter"]):
         }
 
     def _fill_shard(self, tokens: NDArray[np.generic]) -> int:
-        if self._shard is None or self._shards[-1]["tokens"] == self._shard_tokens:
-            self._open_shard()
-        assert self._shard is not None
-        taken = min(len(tokens), self._shard_tokens - self._shards[-1]["tokens"])
-        self._shard.write(tokens[:taken].tobytes())
-        self._shards[-1]["tokens"] += taken
+        if not self._shards or self._shards[-1]["tokens"] == self._shard_tokens:
+            self._shards.append({"file": f"shard-{len(self._shards):05d}.bin", "tokens": 0})
+        shard = self._shards[-1]
+        taken = min(len(tokens), self._shard_tokens - shard["tokens"])
+        self._write(shard["file"], tokens[:taken].tobytes())
+        shard["tokens"] += taken
         return taken
 
-    def _open_shard(self) -> None:
-        if self._shard is not None:
-            self._shard.close()
-        name = f"shard-{len(self._shards):05d}.bin"
-        self._shard = (self._folder / name).open("wb")
-        self._shards.append({"file": name, "tokens": 0})
+    def _write(self, name: str, content: bytes) -> None:
+        with (self._folder / name).open("ab") as file:
+            file.write(content)

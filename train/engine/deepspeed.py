@@ -92,7 +92,7 @@ class DeepSpeedEngine:
         return copy_to_device(windows[first : first + count], self.device)
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take one optimizer step on this process's share of the batch; errors are those of every process."""
+        """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""
         if self._probes:
             self._probe_memory(share)
         try:

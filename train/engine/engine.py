@@ -41,7 +41,7 @@ class Engine(Protocol):
         """Copy this process's share of a batch, shape [sequences, length + 1], to the device, also during a step."""
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take optimizer step ``number`` on a share that ``place`` returned; ``DivergedError`` leaves the weights."""
+        """Take optimizer step ``number`` on a share of ``place``; a ``DivergedError`` leaves the weights unchanged."""
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return in rank 0 the full state, by names that all engines share; see ``plain_state``."""

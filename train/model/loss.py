@@ -74,7 +74,7 @@ def _chunk_positions(device: torch.device, vocabulary: int) -> int:
 def _loss_and_error(
     hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, buffer: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return a chunk's summed loss, its gradient in the logits times the normaliser, and that, shape [positions, 1]."""
+    """Return a chunk's summed loss, its gradient in the logits times the normalisers, and these, [positions, 1]."""
     chosen, highest, normaliser, exponentials = _exponentials(hidden, weight, targets[:, None], buffer)
     loss = (normaliser.log2() + highest - chosen).sum() / _LOG2_E
     exponentials.scatter_add_(1, targets[:, None], -normaliser)
