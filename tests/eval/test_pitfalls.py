@@ -142,7 +142,7 @@ def test_pitfall_02_identical_pairs_count_in_nothing(score, model):
         score(model, [(L[:3], L[3:6]), (L[6], L[7])]),
     )
     assert "custom: 2 pairs of identical sentences are left out of every accuracy" in done.said
-    assert done.record["identical_pairs"] == 2
+    assert done.record["notes"]["identical_pairs"] == 2
     numbers = ("n", "ties", "accuracy", "ci_low", "ci_high")
     assert [done.row()[name] for name in numbers] == [without.row()[name] for name in numbers]
     assert len(done.scores) == 4
@@ -216,7 +216,7 @@ def test_pitfall_06_the_first_token_has_a_score_unless_asked_otherwise(score, mo
     assert bare.scores[["n_good", "n_bad"]].to_numpy().tolist() == [[3, 4], [2, 1]]
     assert bare.scores["lp_good"][0] == pytest.approx(plain_score(model, [3, 4, 5], 2), abs=1e-4)
     assert (whole.record["settings"]["start_rule"], bare.record["settings"]["start_rule"]) == ("bos", "none")
-    assert bare.record["pairs_with_other_first_tokens"] == 0.5
+    assert bare.record["notes"]["pairs_with_other_first_tokens"] == 0.5
     assert "no start token, so the first token of a sentence has no score; 50.0% of the pairs differ in it" in bare.said
     assert "no start token" not in whole.said
 
@@ -247,7 +247,7 @@ def test_pitfall_09_sentences_are_read_as_they_stand_and_a_leading_space_is_reco
     done = score(model, [("ab cd", "cd ab")], tokenizer=tokenizer)
     ids = [1, 2] if leading else [3, 2]
     assert done.scores["lp_good"][0] == pytest.approx(plain_score(model, ids, 0), abs=1e-4)
-    assert done.record["leading_space"] is leading
+    assert done.record["notes"]["leading_space"] is leading
 
 
 def test_pitfall_11_a_certain_token_counts_in_the_length(score, speaks):
@@ -350,7 +350,7 @@ def test_pitfall_16_unigrams_sum_to_one_and_unseen_tokens_are_counted(score, mak
     assert np.exp(done.scores["unigram_good"]).sum() == pytest.approx(1)
     total = counts[1:].sum() + 41 * add_k
     assert done.scores["unigram_good"][L.index(L[3])] == pytest.approx(np.log(add_k / total))  # its id is 5
-    assert (done.record["unseen_tokens"], done.record["unseen_types"]) == (24, 8)
+    assert (done.record["notes"]["unseen_tokens"], done.record["notes"]["unseen_types"]) == (24, 8)
     assert "24 tokens (8 types) have no unigram count" in done.said
     assert done.record["settings"]["add_k"] == add_k
 
@@ -432,7 +432,7 @@ def test_pitfall_20_a_region_is_every_token_that_shares_a_character_with_it(scor
     row = dict(zip(SENTENCES, (L[:5], L[5:9]), strict=True)) | region
     done = score(make_model(vocabulary=300), [row], tokenizer=tokenizer, scorer="region")
     assert done.scores["n_good"][0] == n
-    assert done.record["sentences_with_a_token_across_a_border"] == (kind == "merged")
+    assert done.record["notes"]["sentences_with_a_token_across_a_border"] == (kind == "merged")
     assert ("1 sentences have a token across a border" in done.said) == (kind == "merged")
 
 
