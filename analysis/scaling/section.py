@@ -1,12 +1,13 @@
 """Sections of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.data.frames import stack
+from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
@@ -30,33 +31,25 @@ _FITS = (
 _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}
 
 
-class _Measure(NamedTuple):
-    """A measure that is fitted: the start of its file names, heading, start of its titles, axis and law."""
-
-    name: str
-    heading: str
-    title: str
-    label: str
-    law: Law
-
-
 def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
-    """Fit bits per byte over FLOPs; no part where no line has points enough."""
+    """Fit bits per byte over FLOPs; nothing where no line has enough points."""
     points = checkpoint_bits(study.metrics, study.held_out, study.runs).rename(columns={"bits_per_byte": "value"})
     if points.empty:
-        return ()
+        return
     heading, loss = "Scaling of bits per byte", points["loss"].iloc[0]
-    label = f"{loss.capitalize()} loss (bits per byte)"
-    measure = _Measure("scaling_bits_per_byte", heading, f"{heading} ({loss} loss)", label, POWER_LAW)
-    return _fit_sections(measure, points, study)
+    label, title = f"{loss.capitalize()} loss (bits per byte)", f"{heading} ({loss} loss)"
+    drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label)
+    if drawings:
+        yield ReportSection(heading, (*drawings, fits))
 
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; nothing where no line has enough points."""
+    points, runs = accuracy_points(scored.curve_rows()), scored.study.runs
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
-    heading = f"Scaling of accuracy on {scored.benchmark}"
-    measure = _Measure(name, heading, title, "Accuracy (%)", LOGISTIC_LAW)
-    return _fit_sections(measure, accuracy_points(scored.curve_rows()), scored.study)
+    drawings, fits = _fit(points, runs, LOGISTIC_LAW, name, title, "Accuracy (%)")
+    if drawings:
+        yield ReportSection(f"Scaling of accuracy on {scored.benchmark}", (*drawings, fits))
 
 
 def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -99,19 +92,20 @@ def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> li
     return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, _draw_against_bits)
 
 
-def _fit_sections(measure: _Measure, points: pd.DataFrame, study: Study) -> Iterable[ReportSection]:
+def _fit(
+    points: pd.DataFrame, runs: Sequence[Run], law: Law, name: str, title: str, label: str
+) -> tuple[list[Drawing], TableView]:
+    """Fit the ends of finished runs, and the checkpoints of runs that differ in the seed only."""
     found, drawings = [], []
-    seeds = points.assign(line=points["group"].astype(str))  # runs that differ in the seed only are one line
-    for kind, rows in ((FINISHED, finished_points(points, study.runs)), (ON_THE_WAY, seeds)):
-        parameters, curves = fit_tables(rows, measure.law)
+    seeds = points.assign(line=points["group"].astype(str))
+    for kind, rows in ((FINISHED, finished_points(points, runs)), (ON_THE_WAY, seeds)):
+        parameters, curves = fit_tables(rows, law)
         if not parameters.empty:
             found.append(parameters.assign(fitted_to=kind))
-            name, title = f"{measure.name}_{_NAMES[kind]}", f"{measure.title}, {kind}"
-            drawings.append(draw_scaling(curves, name, title, _fit_note(measure.law, kind), measure.label))
-    if found:
-        table = pd.concat(found, ignore_index=True)
-        view = TableView(_table_note(measure.law), _FITS, table, {f"{measure.name}_fits": table})
-        yield ReportSection(measure.heading, (*drawings, view))
+            file = f"{name}_{_NAMES[kind]}"
+            drawings.append(draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label))
+    table = stack(found)
+    return drawings, TableView(_table_note(law), _FITS, table, {f"{name}_fits": table})
 
 
 def _fit_note(law: Law, kind: str) -> str:
