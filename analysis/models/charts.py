@@ -66,10 +66,9 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
 def draw_confidence(table: pd.DataFrame, name: str, title: str) -> Drawing:
     """Draw the mean certainty of each category against its mean accuracy (Swe-BLiMP, Figure 3)."""
     r, rho = certainty_correlations(table)
-    note = (
-        f"Certainty against accuracy, {title}. Each point is a category, both means over the models. Pearson's r = "
-        f"{r:.2f}, Spearman's rho = {rho:.2f} over {len(table)} categories."
-    )
+    note = f"Certainty against accuracy, {title}. Each point is a category, both means over the models."
+    if not np.isnan(r):
+        note += f" Pearson's r = {r:.2f}, Spearman's rho = {rho:.2f} over {len(table)} categories."
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(rows["delta_nll"], rows["accuracy"], "o", color=_COLORS["base"], markersize=2.8, alpha=0.8)
