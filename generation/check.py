@@ -17,10 +17,7 @@ _SHOWN = 3
 
 
 def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
-    """Check every pair in a benchmark folder and return what was found, as text.
-
-    ``keys`` are the settings of the source, for checks that read what a folder was made from.
-    """
+    """Check every pair in a folder and say what was found; ``keys``, of the source, name what it was made from."""
     cards, root = find_in_folder(folder)
     parts = []
     for card in cards:
@@ -31,10 +28,7 @@ def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
 
 
 def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
-    """Return the checks of all pairs, of the maker and, of a made folder, those that read what it was made from.
-
-    A text stands for a check that is not made and says why.
-    """
+    """Return the checks of all pairs, of a maker and of its sources; a text says why one was not made."""
     maker = card.made.get("source", card.maker)
     if maker not in makers() or not (MAKERS / maker / "check.py").is_file():
         return dict(_ALL)

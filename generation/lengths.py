@@ -73,10 +73,7 @@ class Balance:
         return room == 1 and not self._equal
 
     def admit(self, pair: Pair, room: int | None, taken: Set[str]) -> list[Pair]:
-        """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
-
-        ``room`` is how many more pairs are wanted (None for no end), ``taken`` the good sentences of those taken.
-        """
+        """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it."""
         difference = self.difference(pair)
         if difference == 0:
             self._equal = True

@@ -34,10 +34,7 @@ CHECKS: Mapping[str, CheckOf] = {
 
 
 def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[str, CheckOf | str]:
-    """Return the checks of a made folder that need its treebanks, or what to add to the command for them.
-
-    ``made`` is that of the folder's card, ``keys`` are the settings of the source in the command.
-    """
+    """Return the checks that need a folder's treebanks, by ``made`` of its card, or what to add to the command."""
     files = files_of(made, keys)
     if files is None:
         names = ",".join(str(known["file"]) for known in made["inputs"])

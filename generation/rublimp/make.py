@@ -5,7 +5,6 @@ Source: Taktasheva and others 2024, RuBLiMP: Russian Benchmark of Linguistic Min
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final
@@ -20,7 +19,7 @@ from generation.rublimp.resources import Resources, read_resources
 from generation.rublimp.rule import Rule
 from generation.rublimp.rules.all_rules import RULES
 from generation.rublimp.text import read_text
-from generation.treebank import Sentence, read_treebank
+from generation.treebank import read_treebank
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT, as_tuple
 
@@ -64,7 +63,8 @@ def make(settings: Settings, seed: int) -> Made:
     resources = Resources(words_per_place=few) if given is None else read_resources(given, few)
     candidates: dict[str, list[Pair]] = {rule.paradigm: [] for rule in rules}
     dropped: dict[str, Counter[str]] = {rule.paradigm: Counter() for rule in rules}
-    for sentence in _sentences(settings):
+    sentences = chain(*map(read_treebank, settings.treebanks), *map(read_text, settings.texts))
+    for sentence in (one for one in sentences if SHORTEST <= len(one.words) <= LONGEST):
         for rule in rules:
             made = list(rule.find(sentence, resources))
             pairs = [found for found in made if isinstance(found, Pair)]
@@ -111,9 +111,3 @@ def _rules(names: tuple[str, ...] | None) -> list[Rule]:
         if name not in known:
             raise unknown_name("paradigm", name, known)
     return [rule for rule in RULES if names is None or rule.paradigm in names]
-
-
-def _sentences(settings: Settings) -> Iterator[Sentence]:
-    for sentence in chain(*map(read_treebank, settings.treebanks), *map(read_text, settings.texts)):
-        if SHORTEST <= len(sentence.words) <= LONGEST:
-            yield sentence

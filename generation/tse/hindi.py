@@ -1,5 +1,6 @@
 """Hindi: after a subject with ne the verb is perfective, and without it habitual."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,15 +26,6 @@ class Frame:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Agreeing:
-    """The forms of a word that agrees with what is possessed."""
-
-    direct_singular: str
-    masculine: str
-    feminine: str
-
-
-@dataclass(frozen=True, config=STRICT)
 class Grammar:
     """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
 
@@ -42,8 +34,8 @@ class Grammar:
     stop: str
     frames: dict[str, Frame]
     pronouns: tuple[str, ...]
-    possessive: Agreeing
-    genitive: Agreeing
+    possessive: dict[str, str]  # forms that agree with what is possessed: direct_singular, masculine, feminine
+    genitive: dict[str, str]
     participle: dict[str, str]
     habitual: str
     glide: str
@@ -92,11 +84,11 @@ def conjugate(grammar: Grammar, verb: str, perfective: bool, agreement: str, ten
     return f"{stem}{grammar.participle[agreement]} {grammar.auxiliaries[tense][agreement]}{grammar.stop}"
 
 
-def agreeing(forms: Agreeing, noun: Entry, number: str, oblique: bool) -> str:
+def agreeing(forms: Mapping[str, str], noun: Entry, number: str, oblique: bool) -> str:
     """Return the form that agrees with what is possessed in gender, number and case."""
     if noun.value("gender") == "f":
-        return forms.feminine
-    return forms.direct_singular if number == "sg" and not oblique else forms.masculine
+        return forms["feminine"]
+    return forms["direct_singular" if number == "sg" and not oblique else "masculine"]
 
 
 class _Choices:

@@ -20,6 +20,10 @@ _LANGUAGES: dict[str, tuple[str, ModuleType]] = {
     "hin": ("hindi", hindi),
     "swa": ("swahili", swahili),
 }
+_QUIRKS = {
+    "hin": "Hindi targets are two words.",
+    "swa": "Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here.",
+}
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -69,6 +73,9 @@ def read_suites(settings: Settings, language: str) -> list[Suite]:
 
 
 def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, object]:
+    faults = "repeated" if settings.as_published else "not repeated"
+    quirks = [f"Sentences are made anew; the faults of the published code are {faults}."]
+    quirks += [text for language, text in _QUIRKS.items() if language in settings.languages]
     return {
         "languages": languages,
         "citation": "Vocabularies: Kryvosheieva and Levy, Controlled Evaluation of Syntactic Knowledge in Multilingual "
@@ -81,17 +88,5 @@ def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str,
         "masked_scorer": "pll_conditional",
         "linking": "lp",
         "aggregate": "macro",
-        "quirks": _quirks(settings),
+        "quirks": quirks,
     }
-
-
-def _quirks(settings: Settings) -> list[str]:
-    faults = "repeated" if settings.as_published else "not repeated"
-    quirks = [f"Sentences are made anew; the faults of the published code are {faults}."]
-    if "hin" in settings.languages:
-        quirks.append("Hindi targets are two words.")
-    if "swa" in settings.languages:
-        quirks.append(
-            "Swahili: N_of_Poss_ni_A and N_of_Poss_D_A_V1_V2 failed the paper's check by people; they count here."
-        )
-    return quirks

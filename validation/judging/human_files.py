@@ -1,7 +1,5 @@
 """People's answers as the files that ``analyze.py`` takes: ``human=``, ``ratings=`` and ``rating_pairs=``."""
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from validation.answer_files import BAD, GOOD, NONE
@@ -26,12 +24,7 @@ def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.Da
     chose = rated.assign(chose=(rated["choice"] == GOOD).astype(int))
     chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
     chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
-    ratings = pd.concat(list(_sides(chosen.loc[sentences["item"]], sentences)), ignore_index=True)
+    good = chosen.loc[sentences["item"]].reset_index(drop=True)
+    ratings = pd.concat([good, 1 - good], ignore_index=True)
+    ratings.insert(0, "sentence", pd.concat([sentences[GOOD], sentences[BAD]]).to_numpy())
     return {"ratings": ratings, "rating_pairs": sentences[[GOOD, BAD]]}
-
-
-def _sides(chosen: pd.DataFrame, sentences: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    for side, ratings in ((GOOD, chosen), (BAD, 1 - chosen)):
-        table = ratings.reset_index(drop=True)
-        table.insert(0, "sentence", sentences[side].to_numpy())
-        yield table

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, forms_of
-from generation.rublimp.grammar.morphology import Parse, analyses
+from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
 from generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})
@@ -15,10 +15,10 @@ ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
 class Reading(NamedTuple):
     """Case, number, gender (None in the plural) and animacy (None where it makes no difference)."""
 
-    case: str | None
-    number: str | None
-    gender: str | None
-    animacy: str | None
+    case: Grammeme
+    number: Grammeme
+    gender: Grammeme
+    animacy: Grammeme
 
 
 def reading(parse: Parse) -> Reading:
@@ -76,7 +76,7 @@ def other_values(values: Sequence[str], value: str | None) -> list[str]:
     return [other for other in values if other != value]
 
 
-def modifier_forms(modifier: Parse, case: str, number: str, gender: str | None, animacy: str | None) -> list[str]:
+def modifier_forms(modifier: Parse, case: Grammeme, number: Grammeme, gender: Grammeme, animacy: Grammeme) -> list[str]:
     """Return the forms of a word that agrees, for case, number, gender (in the singular) and animacy (where known)."""
     wanted = {case, number} | ({gender} if number == "sing" and gender else set())
     found = forms_of(modifier, wanted | ({animacy} if animacy else set()))

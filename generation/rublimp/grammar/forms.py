@@ -3,7 +3,7 @@
 from collections.abc import Set
 from typing import Final
 
-from generation.rublimp.grammar.morphology import Parse
+from generation.rublimp.grammar.morphology import Grammeme, Parse
 from generation.treebank import Word, spelled_like
 
 CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
@@ -23,7 +23,7 @@ UNKNOWN: Final = "the form is not known"
 AMBIGUOUS: Final = "the form can be read as the original one"
 
 
-def forms_of(parse: Parse, wanted: Set[str]) -> list[str]:
+def forms_of(parse: Parse, wanted: Set[Grammeme]) -> list[str]:
     """Return the usual forms of a parse's lexeme that have all grammemes wanted, in their order, each once."""
     found = [
         other.word

@@ -2,11 +2,42 @@
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Protocol
 
 import pymorphy3
 
-Parse = Any  # pymorphy3 has no types
+Grammeme = str | None  # in the names of OpenCorpora; None for a category that a form does not have
+
+
+class Tag(Protocol):
+    """The grammemes of a form."""
+
+    POS: Grammeme
+    case: Grammeme
+    number: Grammeme
+    gender: Grammeme
+    animacy: Grammeme
+    person: Grammeme
+    tense: Grammeme
+    aspect: Grammeme
+    mood: Grammeme
+    voice: Grammeme
+    involvement: Grammeme
+    grammemes: frozenset[str]
+
+    def __contains__(self, grammeme: str) -> bool: ...
+
+
+class Parse(Protocol):
+    """An analysis of a form by pymorphy3, which has no types of its own."""
+
+    word: str
+    normal_form: str
+    tag: Tag
+    is_known: bool
+    lexeme: Sequence["Parse"]
+
+    def __hash__(self) -> int: ...
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from generation.rublimp.grammar.agreement import heads
 from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, forms_of, plain
-from generation.rublimp.grammar.morphology import Parse, analyses, is_known
+from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses, is_known
 from generation.treebank import Word
 
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
@@ -15,9 +15,9 @@ PERSONAL: Final = frozenset({"я", "ты", "он", "она", "мы", "вы", "о
 class Argument(NamedTuple):
     """An argument of a verb; gender is None where it is not known, the analysis where the word is not."""
 
-    case: str
-    number: str
-    gender: str | None
+    case: Grammeme
+    number: Grammeme
+    gender: Grammeme
     parse: Parse | None
 
 
@@ -59,12 +59,12 @@ def _lexemes(lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
             continue
         parse = next((p for p in nouns if p.tag.case == "nomn" and p.tag.number == "sing"), None)
         if parse is not None and parse.tag.gender in found:
-            found[str(parse.tag.gender)].append(parse)
+            found[parse.tag.gender].append(parse)
     return {gender: tuple(parses) for gender, parses in found.items()}
 
 
 @cache
-def inanimate_forms(lemmas: tuple[str, ...], gender: str | None, case: str, number: str) -> tuple[str, ...]:
+def inanimate_forms(lemmas: tuple[str, ...], gender: Grammeme, case: Grammeme, number: Grammeme) -> tuple[str, ...]:
     """Return inanimate nouns of a gender in a case and number; of masculine gender where none is known."""
     forms = [forms_of(parse, {case, number})[:1] for parse in _lexemes(lemmas)[gender or "masc"]]
     return tuple(dict.fromkeys(plain(form) for found in forms for form in found))

@@ -1,9 +1,10 @@
 """A verb put in another's place, in the same form or in the other tense."""
 
+from collections.abc import Set
 from typing import Final
 
 from generation.rublimp.grammar.forms import GENDER_OF, MARKED, plain
-from generation.rublimp.grammar.morphology import Parse, analyses
+from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
 from generation.treebank import Sentence, Word
 
 FINITE: Final = ("VERB", "INFN")
@@ -23,7 +24,7 @@ def lexeme_of(infinitive: str, *grammemes: str) -> Parse | None:
     return next((parse for parse in verbs if wanted <= parse.tag.grammemes), None)
 
 
-def verb_form(lexeme: Parse, wanted: frozenset[str], pos: str) -> str | None:
+def verb_form(lexeme: Parse, wanted: Set[Grammeme], pos: Grammeme) -> str | None:
     """Return the form of a verb that has the grammemes, written without yo; None where it has none."""
     for other in lexeme.lexeme:
         tag = other.tag
@@ -37,7 +38,7 @@ def form_like(parse: Parse, lexeme: Parse) -> str | None:
     tag = parse.tag
     tense = "futr" if tag.tense == "pres" and lexeme.tag.aspect == "perf" else tag.tense
     values = (tense, tag.number, tag.person if tense != "past" else None, tag.gender, tag.mood)
-    return verb_form(lexeme, frozenset(str(value) for value in values if value is not None), tag.POS)
+    return verb_form(lexeme, {value for value in values if value is not None}, tag.POS)
 
 
 def subject_of(sentence: Sentence, verb: Word) -> Word | None:
@@ -69,7 +70,7 @@ def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
         wanted = [{"futr", "indc", *values} for values in shown]
     else:
         wanted = [{"past", number, *gender} for gender in ([()] if number == "plur" else _genders(subject))]
-    forms = [verb_form(lexeme, frozenset(values), "VERB") for values in wanted]
+    forms = [verb_form(lexeme, values, "VERB") for values in wanted]
     return [form for form in forms if form is not None]
 
 

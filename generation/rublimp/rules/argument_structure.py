@@ -59,7 +59,7 @@ def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
             continue
-        forms = [form for lexeme in verbs[parse.tag.aspect] if (form := _form_like(parse, lexeme)) is not None]
+        forms = [form for lexeme in verbs[str(parse.tag.aspect)] if (form := _form_like(parse, lexeme)) is not None]
         yield from _each(sentence, resources, forms, verb, "Transitivity", "transitive_verb")
 
 
@@ -120,7 +120,9 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
 def _swaps(sentence: Sentence, word: Word, argument: Argument, others: list[Word], subtype: str) -> Found:
     """Yield the sentence with an animate noun and each inanimate one among others in each other's place."""
     parse = argument.parse
-    for other in others if parse is not None else ():
+    if parse is None:
+        return
+    for other in others:
         second = inanimate(other)
         if second is None or modifiers_of(sentence, other):
             continue

@@ -39,7 +39,7 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
         as_it_is = ((one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form))
         return plain(form) == plain(word.form.lower()) or any(as_it_is)
 
-    values = (_CASE_NAMES.get(parse.tag.case, str(parse.tag.case)), _CASE_NAMES[case])
+    values = (_CASE_NAMES.get(str(parse.tag.case), str(parse.tag.case)), _CASE_NAMES[case])
     yield from replace_by_each(sentence, word, forms[:2], is_right, "Case", values, subtype)
 
 

@@ -12,7 +12,7 @@ from generation.rublimp.grammar.agreement import (
     pairs,
 )
 from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, forms_of
-from generation.rublimp.grammar.morphology import Parse
+from generation.rublimp.grammar.morphology import Grammeme, Parse
 from generation.rublimp.resources import Resources
 from generation.rublimp.rule import Found, replace_by_each, rules
 from generation.treebank import Sentence, Word
@@ -31,7 +31,12 @@ def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
 
 
 def modifier_change(
-    sentence: Sentence, noun: Word, modifier: Word, parse: Parse, values: tuple[str, str, str | None], feature: str
+    sentence: Sentence,
+    noun: Word,
+    modifier: Word,
+    parse: Parse,
+    values: tuple[Grammeme, Grammeme, Grammeme],
+    feature: str,
 ) -> Found:
     """Yield the sentence with forms of a modifier of another case, number and gender; ``feature`` is what differs."""
     case, number, gender = values
