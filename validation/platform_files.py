@@ -23,7 +23,7 @@ _Trial = tuple[str, str, str]  # when the results came in, the person, and the p
 
 
 def is_pcibex(path: Path) -> bool:
-    """Tell a results file of PCIbex by the comment it begins with."""
+    """Say whether a file is one of results of PCIbex: it begins with a comment."""
     return read_utf8(path).lstrip().startswith("#")
 
 

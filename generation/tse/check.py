@@ -72,7 +72,7 @@ def _repeated_word(pair: Parts) -> bool:
 
 
 def _basque_auxiliaries(pair: Parts, suite: re.Match[str]) -> list[dict[str, bool]]:
-    """Tell which arguments are plural, by the right and by the wrong auxiliary of a Basque pair."""
+    """Return which arguments are plural, by the right and by the wrong auxiliary of a Basque pair."""
     marks = _PLURAL_MARKS[frozenset(_basque_order(suite))]
     return [
         {argument: mark in form for argument, mark in marks.items()} for form in (pair.target_good, pair.target_bad)
@@ -84,7 +84,7 @@ def _basque_order(suite: re.Match[str]) -> list[str]:
 
 
 def _basque_nouns(pair: Parts, suite: re.Match[str]) -> dict[str, bool]:
-    """Tell which arguments are plural: each ends with the first word that has an ending of its case."""
+    """Return which arguments are plural: each ends with the first word that has an ending of its case."""
     words, numbers, order = iter(pair.condition.split()), {}, _basque_order(suite)
     for argument in order:
         endings = {"IO": _DATIVE_ENDINGS, "DO": _ABSOLUTIVE_ENDINGS}.get(argument)
@@ -113,7 +113,7 @@ def _flips_more(pair: Parts, suite: re.Match[str]) -> bool:
 
 
 def _no_aspects(pair: Parts, suite: re.Match[str]) -> bool:
-    """Tell Hindi pairs that do not contrast a habitual with the perfective of the same verb, number and tense."""
+    """Whether a Hindi pair does not contrast a habitual with the perfective of the same verb, number and tense."""
     perfective, habitual = (pair.target_good, pair.target_bad) if suite["ne"] else (pair.target_bad, pair.target_good)
     one, other = _HABITUAL.fullmatch(habitual), _PERFECTIVE.fullmatch(perfective)
     return one is None or other is None or one.groups() != other.groups()
@@ -124,13 +124,13 @@ def _wrong_ne(pair: Parts, suite: re.Match[str]) -> bool:
 
 
 def _marked_agrees(pair: Parts, suite: re.Match[str]) -> bool:
-    """Tell Hindi pairs with ne and ko whose verb is not masculine singular."""
+    """Whether the verb of a Hindi pair with ne and ko is not masculine singular."""
     marked = pair.condition.split()[-1] == _MARKER
     return bool(suite["ne"]) and marked and not pair.target_good.split()[0].endswith("ा")
 
 
 def _wrong_possessive(pair: Parts, suite: re.Match[str]) -> bool:
-    """Tell Hindi pairs in which the word before the object has another gender, number or case than the object.
+    """Whether in a Hindi pair the word before the object has another gender, number or case than the object.
 
     Before a marked object the form in -a is wrong. After ne, the verb shows what an unmarked object is.
     """
@@ -164,7 +164,7 @@ def _prefixes(pair: Parts) -> tuple[str, str] | None:
 
 
 def _of_disagrees(pair: Parts, _suite: re.Match[str]) -> bool:
-    """Tell Swahili pairs whose right verb is of a class that the word for 'of' is not of."""
+    """Whether the right verb of a Swahili pair is of a class that the word for 'of' is not of."""
     prefixes, grammar = _prefixes(pair), _swahili()
     linker = next((word for word in pair.condition.split()[1:] if word in grammar.of), None)
     agreeing = [prefix for word, prefix in zip(grammar.of, grammar.subject, strict=True) if word == linker]
@@ -172,7 +172,7 @@ def _of_disagrees(pair: Parts, _suite: re.Match[str]) -> bool:
 
 
 def _possessor_disagrees(pair: Parts, suite: re.Match[str]) -> bool:
-    """Tell Swahili pairs whose wrong verb is of a class that the possessor's demonstrative is not of."""
+    """Whether the wrong verb of a Swahili pair is of a class that the possessor's demonstrative is not of."""
     prefixes = _prefixes(pair) if suite["demonstrative"] else None
     if prefixes is None:
         return False

@@ -10,7 +10,7 @@ _Context = frozenset[tuple[str, frozenset[str]]]
 
 
 class Neutralization:
-    """Tells where a feature of ``neutralizable`` is missing because of the value of another feature.
+    """Finds where a feature of ``neutralizable`` is missing because of the value of another feature.
 
     A feature is neutralized between two values of another one if the entries with the first value have it and those
     with the second lack it, up to ``NOISE``. Entries are compared within one part of speech and one context: all

@@ -201,7 +201,7 @@ def _verb_above(sentence: Sentence, word: Word) -> Word | None:
 
 
 def _is_argument(sentence: Sentence, word: Word) -> bool:
-    """Tell nouns and pronouns from words that agree with a noun, and from "each other"."""
+    """Say whether a word is a noun or pronoun that does not agree with another noun, and not "each other"."""
     before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
     return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
 

@@ -116,7 +116,7 @@ def _matches(predicate: Parse, number: str | None, gender: str | None, person: s
 
 
 def _is_subject(word: Word, cases: Sequence[str] = ("Nom", "Acc")) -> bool:
-    """Tell subjects of predicates that agree; parsers often take a nominative for an accusative that looks like it."""
+    """Say whether a predicate agrees with a word; parsers often confuse nominatives and accusatives that look alike."""
     return word.relation == "nsubj" and word.feats.get("Case", "Nom") in cases
 
 
@@ -128,7 +128,7 @@ def _with_nominative(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
 
 
 def _is_joined(sentence: Sentence, subject: Word) -> bool:
-    """Tell subjects of several parts, with which number and gender of a predicate are open."""
+    """Say whether a subject has several parts; number and gender of its predicate are then open."""
     return any(child.relation == "conj" for child in sentence.children[subject.id])
 
 
@@ -176,7 +176,7 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
 
 
 def _is_impersonal(parse: Parse) -> bool:
-    """Tell the predicates that clauses can be subjects of; others have left out a subject of their own."""
+    """Say whether a clause can be the subject of a predicate; others have left out a subject of their own."""
     return parse.tag.POS != "VERB" or parse.normal_form in read_list("impersonal")["verbs"]
 
 
@@ -224,7 +224,7 @@ def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str
 
 
 def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse: Parse) -> bool:
-    """Tell predicates of a subject that is left out, or that stands with the predicate that they are joined to."""
+    """Say whether the subject of a predicate is left out, or stands with the predicate that it is joined to."""
     shared = _subject_of(sentence, predicate)
     if shared is not None and agrees(shared, parse):
         return True

@@ -33,9 +33,10 @@ def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]
 
 
 def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
-    """Tell samyj ("the very", "most") in a form that it shares with sam: by the lemma of the tree, or where it stands.
+    """Say whether a form that samyj ("the very", "most") shares with sam is one of samyj.
 
-    It stands before an adjective, after "the same", and after a preposition before a noun for the limit of something.
+    The lemma of the tree says so, or a place before an adjective, after "the same", or after a preposition and before a
+    noun for the limit of something.
     """
     if word.form.lower() in ("сам", "сама", "само", "сами"):
         return False

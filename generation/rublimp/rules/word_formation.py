@@ -66,7 +66,7 @@ def _is_verb(form: str) -> bool:
 
 
 def _begins_with_root(form: str) -> bool:
-    """Tell forms of roots that begin as if with a prefix."""
+    """Say whether the root of a form begins with letters that look like a prefix."""
     return form.startswith(tuple(read_list("affixes")["like_prefixed"]))
 
 
