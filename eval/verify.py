@@ -14,10 +14,10 @@ from eval.scoring.scorers import SCORERS
 from eval.store.keys import PAIRS, find_key, order_of, score_fault
 from eval.store.ratings import ratings_fault
 from eval.store.reported import reported_fault
-from eval.store.rows import read_rows, rows_path
+from eval.store.rows import read_rows, rows_fault, rows_path
 from eval.store.tables import ACCURACY, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
 from eval.store.tokens import token_fault, token_path
-from eval.store.views import rows_fault, table_faults
+from eval.store.views import table_faults
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import is_leftover
@@ -84,7 +84,7 @@ def _score_faults(folder: Path, path: Path) -> list[str]:
     if key is None:
         alone = path if path.exists() else rows_path(path)
         return [f"{key_path(path)}: missing, and {alone.name} is there"]
-    found = [problem for problem in (rows_fault(path, key), token_fault(path)) if problem]
+    found = [problem for problem in (rows_fault(path), token_fault(path)) if problem]
     if (folder / CHECKPOINTS).is_dir() and not (folder / CHECKPOINTS / path.stem).exists():
         found.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
     return found

@@ -1,1 +1,1 @@
-"""The score files and tables below ``eval/`` of a run folder, their checksums and their repair."""
+"""What scoring leaves below ``eval/`` of a run folder: scores with keys and rows, pairs, tables made of the rows."""

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 from pydantic import ValidationError
@@ -17,52 +18,38 @@ from eval.store.tables import TABLES, TableFile
 from ucurve.errors import DamagedError
 from ucurve.storage.facts import Facts
 from ucurve.storage.files import new_file
-from ucurve.storage.score_key import ScoreKey
+from ucurve.storage.score_key import ScoreKey, read_key
 from ucurve.storage.sealed import ROWS
 
-_NOTHING: Mapping[str, object] = {}
 VERSION = 1  # of the numbers in the rows; rows of another version are computed again
 
 
-class Block(Facts):
-    """The lines of a table that belong to one linking function and rule for ties, or to one fit.
+Name = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
 
-    Attributes:
-        table: name of the table.
-        of: what the lines are of: linking function and rule for ties; of a fit ``family, label, fitted_on, ties_rule``.
-        size: bytes of the lines.
-        request: what a fit was asked for; empty for other tables.
-    """
+
+class _Block(Facts):
+    """The lines of a table that belong to one linking function and rule for ties, or to one fit."""
 
     table: str
     of: tuple[str, ...]
-    size: int
-    request: Mapping[str, object] = {}
+    size: int  # bytes
+    request: Mapping[str, object] = {}  # what a fit was asked for
 
 
-class Header(Facts):
-    """The first line of a file of rows."""
-
+class _Header(Facts):
     score_sha256: str
     version: int
-    lines_sha256: Mapping[str, str]
-    blocks: tuple[Block, ...]
+    lines_sha256: Mapping[str, str]  # by table
+    blocks: tuple[_Block, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """The rows of one score.
+    """The rows of one score: of each block its lines, and what a fit was asked for."""
 
-    Attributes:
-        score_sha256: of the score (``ScoreKey.score_sha256``).
-        version: of the numbers.
-        lines: of each block, as they stand in its table.
-    """
-
-    score_sha256: str
-    version: int = VERSION
-    lines: dict[tuple[str, tuple[str, ...]], bytes] = field(default_factory=dict)
-    requests: dict[tuple[str, tuple[str, ...]], Mapping[str, object]] = field(default_factory=dict)
+    score_sha256: str  # ``ScoreKey.score_sha256``
+    lines: dict[Name, bytes] = field(default_factory=dict)
+    requests: dict[Name, Mapping[str, object]] = field(default_factory=dict)
 
     def blocks(self, kind: TableFile) -> list[tuple[str, ...]]:
         """Return what there are lines of in a table, in its order."""
@@ -72,16 +59,12 @@ class ScoreRows:
         """Return all lines of a table."""
         return b"".join(self.lines[kind.name, of] for of in self.blocks(kind))
 
-    def fault(self, scores: Path, key: ScoreKey) -> str | None:
-        """Describe why the rows are not those of the score beside them, computed as they are now."""
-        return _fault(scores, key, self.score_sha256, self.version)
-
     def add(
-        self, kind: TableFile, of: tuple[str, ...], lines: bytes, request: Mapping[str, object] | None = None
+        self, kind: TableFile, of: tuple[str, ...], lines: bytes, request: Mapping[str, object] = MappingProxyType({})
     ) -> None:
         """Add a block, in place of an older one of the same name."""
         self.lines[kind.name, of] = lines
-        self.requests[kind.name, of] = request or {}
+        self.requests[kind.name, of] = request
 
 
 def rows_path(scores: Path) -> Path:
@@ -92,12 +75,12 @@ def rows_path(scores: Path) -> Path:
 def write_rows(scores: Path, rows: ScoreRows) -> None:
     """Write the rows of a score, complete or not at all."""
     names = [(kind.name, of) for kind in TABLES for of in rows.blocks(kind)]
-    header = Header(
+    header = _Header(
         score_sha256=rows.score_sha256,
-        version=rows.version,
+        version=VERSION,
         lines_sha256={kind.name: hashlib.sha256(rows.of_table(kind)).hexdigest() for kind in TABLES},
         blocks=tuple(
-            Block(table=table, of=of, size=len(rows.lines[table, of]), request=rows.requests[table, of])
+            _Block(table=table, of=of, size=len(rows.lines[table, of]), request=dict(rows.requests[table, of]))
             for table, of in names
         ),
     )
@@ -107,32 +90,29 @@ def write_rows(scores: Path, rows: ScoreRows) -> None:
             file.write(rows.lines[name])
 
 
-def _fault(scores: Path, key: ScoreKey, score_sha256: str, version: int) -> str | None:
-    same = (score_sha256, version) == (key.score_sha256, VERSION)
-    return None if same else f"{rows_path(scores)}: not the rows of the score beside it"
-
-
 class OpenRows:
-    """The rows of a score, opened; the first line is read and checked, and so is the size of the file.
+    """The rows of a score, opened; the first line and the size of the file are checked.
 
     Raises:
-        DamagedError: when the file is missing, or not what was written.
+        DamagedError: when the file is missing, not what was written, or not of the score with the key.
     """
 
-    def __init__(self, scores: Path) -> None:
-        self._scores, path = scores, rows_path(scores)
+    def __init__(self, scores: Path, key: ScoreKey) -> None:
+        self._path = rows_path(scores)
         try:
-            self._file = path.open("rb")
+            self._file = self._path.open("rb")
         except OSError as error:
-            raise DamagedError(f"{path}: cannot be read ({error})") from error
+            raise DamagedError(f"{self._path}: cannot be read ({error})") from error
         first = self._file.readline()
         try:
-            self.header = Header.model_validate(ROWS.parse(first, path))
+            self.header = _Header.model_validate(ROWS.parse(first, self._path))
         except ValidationError as error:
-            raise DamagedError(f"{path}: not what this version writes") from error
+            raise DamagedError(f"{self._path}: not what this version writes") from error
         self._begin = len(first)
         if os.fstat(self._file.fileno()).st_size != self._begin + sum(block.size for block in self.header.blocks):
-            raise DamagedError(f"{path}: not what was written")
+            raise DamagedError(f"{self._path}: not what was written")
+        if (self.header.score_sha256, self.header.version) != (key.score_sha256, VERSION):
+            raise DamagedError(f"{self._path}: not the rows of the score beside it")
 
     def __enter__(self) -> Self:
         return self
@@ -140,39 +120,43 @@ class OpenRows:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def fault(self, key: ScoreKey) -> str | None:
-        """Describe why the rows are not those of the score beside them, computed as they are now."""
-        return _fault(self._scores, key, self.header.score_sha256, self.header.version)
-
     def read(self, kind: TableFile, checked: bool) -> bytes:
         """Read the lines of a table.
 
         Raises:
             DamagedError: when they are ``checked`` and not what was written.
         """
-        sizes = {one.name: sum(block.size for block in self.header.blocks if block.table == one.name) for one in TABLES}
-        before = TABLES[: TABLES.index(kind)]
-        self._file.seek(self._begin + sum(sizes[one.name] for one in before))
-        lines = self._file.read(sizes[kind.name])
+        sizes = [sum(block.size for block in self.header.blocks if block.table == one.name) for one in TABLES]
+        place = TABLES.index(kind)
+        self._file.seek(self._begin + sum(sizes[:place]))
+        lines = self._file.read(sizes[place])
         if checked and hashlib.sha256(lines).hexdigest() != self.header.lines_sha256.get(kind.name):
-            raise DamagedError(f"{rows_path(self._scores)}: not what was written")
+            raise DamagedError(f"{self._path}: not what was written")
         return lines
 
 
 def read_rows(scores: Path) -> ScoreRows | None:
-    """Read the rows of a score; None where there are none.
+    """Read the rows of a stored score; None where there are none.
 
     Raises:
-        DamagedError: when the file is not what was written.
+        DamagedError: as ``OpenRows``, and when the key of the score is not what was written.
     """
     if not rows_path(scores).exists():
         return None
-    with OpenRows(scores) as opened:
-        header = opened.header
+    with OpenRows(scores, read_key(scores)) as opened:
         lines = b"".join(opened.read(kind, checked=True) for kind in TABLES)
-    rows, place = ScoreRows(header.score_sha256, header.version), 0
-    for block in header.blocks:
+    rows, place = ScoreRows(opened.header.score_sha256), 0
+    for block in opened.header.blocks:
         rows.lines[block.table, block.of] = lines[place : place + block.size]
         rows.requests[block.table, block.of] = block.request
         place += block.size
     return rows
+
+
+def rows_fault(scores: Path) -> str | None:
+    """Describe what is wrong with the rows of a stored score; None also where there are none."""
+    try:
+        read_rows(scores)
+    except DamagedError as error:
+        return str(error)
+    return None

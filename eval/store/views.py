@@ -14,14 +14,13 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from eval.store.keys import ADVICE, Owner, order_of, scores_below
-from eval.store.rows import OpenRows, ScoreRows, read_rows, rows_path, write_rows
+from eval.store.rows import OpenRows, ScoreRows, rows_path, write_rows
 from eval.store.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
 from ucurve.progress import say
-from ucurve.storage.files import new_file
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
-from ucurve.storage.score_key import ScoreKey, read_key
+from ucurve.storage.score_key import read_key
 
 _TRIES, _PAUSE = 5, 0.05  # a reader may meet a table that is just being replaced, and tries again
 _TABLES = "tables"  # what is claimed while tables or rows are changed
@@ -62,13 +61,15 @@ def write_tables(folder: Path, claims: Claims) -> None:
         wrong = _wrong_tables(folder)
         for kind in (kind for kind in wrong if kind.path(folder).exists()):
             say(f"{kind.path(folder)}: not what was written; it is made again from the rows of the stored scores")
-        with ExitStack() as stack:
-            # Not flushed to disk: a table that a power cut tears is found, and written again.
-            temporary = {kind: stack.enter_context(new_file(kind.path(folder), sync=False)) for kind in wrong}
-            _write(folder, temporary, checked=False)
-        for kind in wrong:
-            if kind.path(folder).stat().st_size == len(kind.header):
-                kind.path(folder).unlink()  # no score has such rows
+        # Not flushed to disk: a table that a power cut tears is found, and written again.
+        with TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
+            made = {kind: Path(place, kind.name) for kind in wrong}
+            _write(folder, made, checked=False)
+            for kind, file in made.items():
+                if file.stat().st_size > len(kind.header):
+                    file.replace(kind.path(folder))
+                else:  # no score has such rows
+                    kind.path(folder).unlink(missing_ok=True)
 
 
 def _write(folder: Path, places: Mapping[TableFile, Path], checked: bool) -> None:
@@ -119,20 +120,11 @@ def _open_all(folder: Path) -> Iterator[OpenRows]:
         if not rows_path(scores).exists():
             continue
         key = read_key(scores)
-        with OpenRows(scores) as rows:
-            if problem := owner.misplaced(scores, key) or rows.fault(key):
-                raise DamagedError(f"{problem}; {ADVICE}")
-            if not owner.outdated(scores, key):
+        if problem := owner.misplaced(scores, key):
+            raise DamagedError(f"{problem}; {ADVICE}")
+        if not owner.outdated(scores, key):
+            with OpenRows(scores, key) as rows:
                 yield rows
-
-
-def rows_fault(scores: Path, key: ScoreKey) -> str | None:
-    """Describe what is wrong with the rows of a score; None also where there are none."""
-    try:
-        rows = read_rows(scores)
-    except DamagedError as error:
-        return str(error)
-    return None if rows is None else rows.fault(scores, key)
 
 
 def has_rows(folder: Path) -> bool:

@@ -16,10 +16,11 @@ from eval.store.rows import ScoreRows, read_rows
 from eval.store.scores import has_scores, write_scores
 from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from eval.store.tokens import token_path
-from eval.store.views import drop_rows, rows_fault, store_rows
+from eval.store.views import drop_rows, store_rows
 from eval.sweep.compute import Computed
 from eval.sweep.prepare import Job
 from eval.sweep.tokens import TokenStore
+from ucurve.errors import DamagedError
 from ucurve.progress import say
 from ucurve.storage.locks import Claims
 from ucurve.storage.score_key import key_path, read_key
@@ -110,11 +111,12 @@ class Results:
 
     def _known_rows(self, scores: Path) -> ScoreRows:
         """Read the rows of a stored score; those that are damaged or of another score are not taken."""
-        key = read_key(scores)
-        if problem := rows_fault(scores, key):
-            say(f"{problem}; they are made again from the scores")
-        rows = None if problem else read_rows(scores)
-        return ScoreRows(key.score_sha256) if rows is None else rows
+        try:
+            rows = read_rows(scores)
+        except DamagedError as error:
+            say(f"{error}; they are made again from the scores")
+            rows = None
+        return rows or ScoreRows(read_key(scores).score_sha256)
 
     def _missing(self, job: Job, rows: ScoreRows) -> dict[TiesRule, list[Linking]]:
         """Return the linking functions whose rows are asked for and not there, by rule for ties."""

@@ -50,10 +50,8 @@ def sync_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_file(path: Path, *, sync: bool = True) -> Iterator[Path]:
+def new_file(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed.
-
-    Without ``sync`` a power cut may leave an empty file: for what can be made again and is checked when it is read.
 
     The file has the mode that the umask gives to new files, also where a library writes its own with mode 600.
     """
@@ -65,11 +63,9 @@ def new_file(path: Path, *, sync: bool = True) -> Iterator[Path]:
         temporary.unlink()
         yield temporary
         _set_mode(temporary, mode)
-        if sync:
-            sync_file(temporary)
+        sync_file(temporary)
         temporary.replace(path)
-        if sync:
-            sync_folder(path.parent)
+        sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

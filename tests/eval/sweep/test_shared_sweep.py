@@ -177,7 +177,7 @@ def test_a_kill_at_any_file_leaves_nothing_that_stays(workers, run, benchmark_ro
         codes.append(workers.end_of(process))
         assert workers.end_of(workers.start(run, benchmark_root, steps=[0])) == 0, workers.said()
         assert contents(run) == expected, f"killed at {len(codes)}"
-    assert codes == [-signal.SIGKILL] * 7 + [0], "pairs, scores, their key, their rows and three tables"
+    assert codes == [-signal.SIGKILL] * 6 + [0], "pairs, scores, their key, their rows and two tables"
 
 
 @pytest.mark.long
