@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -22,41 +21,17 @@ _NAME = re.compile(r"[\w-][\w.-]{0,79}")
 _COLUMNS = "expression\tpos\n"
 
 
-@dataclass(frozen=True)
 class Project:
     """A folder with ``templates/*.json``, ``vocabulary.tsv`` and ``phrases.json``."""
 
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        """Name of the folder."""
-        return self.folder.name
-
-    @property
-    def vocabulary(self) -> Path:
-        """The file of words."""
-        return self.folder / VOCABULARY
-
-    @property
-    def phrases(self) -> Path:
-        """The file of phrases."""
-        return self.folder / PHRASES
-
-    @property
-    def templates(self) -> Path:
-        """The folder of templates."""
-        return self.folder / _TEMPLATES
-
-    @property
-    def drafts(self) -> Path:
-        """The folder of what was typed and is not saved."""
-        return self.folder / _OWN / "drafts"
-
-    @property
-    def made(self) -> Path:
-        """The folder of the benchmarks that were made here."""
-        return self.folder / "made"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.vocabulary = folder / VOCABULARY
+        self.phrases = folder / PHRASES
+        self.templates = folder / _TEMPLATES
+        self.drafts = folder / _OWN / "drafts"  # what was typed and is not saved
+        self.made = folder / "made"  # the benchmarks that were made here
 
     def template(self, name: str) -> Path:
         """Return where the template of a name is or would be."""

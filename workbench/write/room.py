@@ -21,17 +21,7 @@ from workbench.write.projects import (
     save,
     template_text,
 )
-from workbench.write.texts import (
-    LARGEST,
-    Document,
-    Drafts,
-    TextState,
-    open_text,
-    save_text,
-    step_text,
-    take_theirs,
-    type_text,
-)
+from workbench.write.texts import LARGEST, Document, Draft, Drafts
 from workbench.write.words import Table, Vocabularies
 
 PHRASES = "phrases"
@@ -75,19 +65,16 @@ class Call:
         """Whether a step is to undo rather than to redo."""
         return self.text("to") == "undo"
 
-    def document(self, name: str | None = None) -> Document:
-        """Return a template that is there, or the phrases, by default the one that the request names."""
+    def draft(self, name: str | None = None) -> Draft:
+        """Return this browser's draft of a template that is there, or of the phrases; by default the one named."""
         name = self.text("name") if name is None else name
         if name == PHRASES:
-            return Document(self.project, self.project.phrases, phrase_lines, phrase_file)
-        place = self.project.template(name)
-        if not place.is_file():
-            raise unknown_name("template", name[:80], self.project.template_names())
-        return Document(self.project, place)
-
-    def open(self, name: str | None = None) -> TextState:
-        """Return a document as this browser left it."""
-        return open_text(self.desk.drafts, self.document(name), self.browser)
+            document = Document(self.project, self.project.phrases, phrase_lines, phrase_file)
+        else:
+            document = Document(self.project, self.project.template(name))
+            if not document.file.is_file():
+                raise unknown_name("template", name[:80], self.project.template_names())
+        return Draft(self.desk.drafts, document, self.browser)
 
     def words(self) -> Table:
         """Return the vocabulary as this browser left it."""
@@ -97,7 +84,7 @@ class Call:
 def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     desk = Desk(settings)
-    drafts, words = desk.drafts, desk.words
+    words = desk.words
 
     def on(handler: Callable[[Call], object]) -> Callable[[Values], object]:
         def answer(values: Values) -> object:
@@ -115,11 +102,11 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("POST", "projects", lambda values: _create(settings, values)),
             Action("GET", "project", on(_project)),
             Action("POST", "templates", on(_new_template)),
-            Action("GET", "document", on(Call.open)),
-            Action("PUT", "document", on(lambda call: type_text(drafts, *_typed(call)))),
-            Action("POST", "step", on(lambda call: step_text(*_opened(call), back=call.goes_back))),
-            Action("POST", "save", on(lambda call: save_text(drafts, *_typed(call)))),
-            Action("POST", "theirs", on(lambda call: take_theirs(*_opened(call)))),
+            Action("GET", "document", on(lambda call: call.draft().open())),
+            Action("PUT", "document", on(lambda call: call.draft().type(call.text("text"), call.base))),
+            Action("POST", "step", on(lambda call: call.draft().step(back=call.goes_back))),
+            Action("POST", "save", on(lambda call: call.draft().save(call.text("text"), call.base))),
+            Action("POST", "theirs", on(lambda call: call.draft().take_theirs())),
             Action("POST", "preview", on(_preview)),
             Action("GET", "properties", on(_properties)),
             Action("POST", "validate", on(_validate)),
@@ -138,14 +125,6 @@ def write_room(settings: WorkbenchSettings) -> Room:
 
 def _own(call: Call) -> tuple[Project, str]:
     return call.project, call.browser
-
-
-def _opened(call: Call) -> tuple[Drafts, Document, str]:
-    return call.desk.drafts, call.document(), call.browser
-
-
-def _typed(call: Call) -> tuple[Document, str, str, str | None]:
-    return call.document(), call.browser, call.text("text"), call.base
 
 
 def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
@@ -172,7 +151,7 @@ def _new_template(call: Call) -> dict[str, object]:
         raise UserError(f"template {name!r} exists already; choose another name")
     text = new_template(name)
     if call.values.get("copy"):
-        record = read_record(call.open(call.text("copy"))["text"])
+        record = read_record(call.draft(call.text("copy")).open()["text"])
         text = template_text({**record, "uid": name} if isinstance(record, dict) else record)
     save(call.project, place, text, None)
     return {"template": name}
@@ -182,18 +161,20 @@ def _preview(call: Call) -> Preview:
     text = call.text("text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
-    return preview(call.desk.grammars, call.words(), call.open(PHRASES)["text"], text, whole_of(call.values, "seed", 0))
+    return preview(
+        call.desk.grammars, call.words(), call.draft(PHRASES).open()["text"], text, whole_of(call.values, "seed", 0)
+    )
 
 
 def _properties(call: Call) -> dict[str, object]:
-    lines = call.open(PHRASES)["text"].splitlines()
+    lines = call.draft(PHRASES).open()["text"].splitlines()
     names = dict.fromkeys(line.partition("=")[0].strip() for line in lines if "=" in line)
     return {"properties": call.desk.words.properties(*_own(call)), "phrases": list(names)}
 
 
 def _validate(call: Call) -> list[dict[str, str | int]]:
-    texts = [(name, call.open(name)["text"]) for name in call.project.template_names()]
-    return validate(call.desk.grammars, call.words(), call.open(PHRASES)["text"], texts)
+    texts = [(name, call.draft(name).open()["text"]) for name in call.project.template_names()]
+    return validate(call.desk.grammars, call.words(), call.draft(PHRASES).open()["text"], texts)
 
 
 def _words(call: Call) -> dict[str, object]:
@@ -205,7 +186,7 @@ def _words(call: Call) -> dict[str, object]:
 def _generate(call: Call) -> dict[str, object]:
     """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
     name = call.text("name")
-    saved = {one: call.open(one)["saved"] for one in (name, PHRASES)}
+    saved = {one: call.draft(one).open()["saved"] for one in (name, PHRASES)}
     saved["vocabulary"] = bool(call.desk.words.state(*_own(call))["saved"])
     unsaved = [one for one, state in saved.items() if not state]
     if unsaved:

@@ -69,64 +69,62 @@ class Drafts:
             return self._journals[path]
 
 
-def open_text(drafts: Drafts, document: Document, browser: str) -> TextState:
-    """Return a document as this browser left it."""
-    journal = drafts.journal(document.project, document.file, browser)
-    on_disk, sha256 = document.read()
-    if journal.position and journal.current[-1] != on_disk:
-        return _state(journal, str(journal.current[-1]), saved=False, changed=sha256 != journal.base)
-    if journal.base != sha256 and journal.position:
-        journal.rebase(sha256)
-    return _state(journal, on_disk, saved=True, changed=False, base=sha256)
+class Draft:
+    """A document in one browser: what the file holds, and what was typed since."""
 
+    def __init__(self, drafts: Drafts, document: Document, browser: str) -> None:
+        self._document = document
+        self._journal = drafts.journal(document.project, document.file, browser)
 
-def type_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
-    """Keep what was typed into the page of a file with the SHA-256 ``base``."""
-    if len(text) > LARGEST:
-        raise UserError(f"{document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
-    journal = drafts.journal(document.project, document.file, browser)
-    on_disk, sha256 = document.read()
-    if not journal.position:
-        journal.begin(base, [on_disk])
-    if journal.current[-1] != text:
-        journal.add(text)
-    return _state(journal, text, saved=text == on_disk, changed=sha256 != journal.base)
+    def open(self) -> TextState:
+        """Return the document as this browser left it."""
+        journal, (on_disk, sha256) = self._journal, self._document.read()
+        if journal.position and journal.current[-1] != on_disk:
+            return self._state(str(journal.current[-1]), saved=False, changed=sha256 != journal.base)
+        if journal.base != sha256 and journal.position:
+            journal.rebase(sha256)
+        return self._state(on_disk, saved=True, changed=False, base=sha256)
 
+    def type(self, text: str, base: str | None) -> TextState:
+        """Keep what was typed into the page of a file with the SHA-256 ``base``."""
+        if len(text) > LARGEST:
+            raise UserError(f"{self._document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
+        journal, (on_disk, sha256) = self._journal, self._document.read()
+        if not journal.position:
+            journal.begin(base, [on_disk])
+        if journal.current[-1] != text:
+            journal.add(text)
+        return self._state(text, saved=text == on_disk, changed=sha256 != journal.base)
 
-def step_text(drafts: Drafts, document: Document, browser: str, *, back: bool) -> TextState:
-    """Undo the last change, or redo the one that was undone last."""
-    journal = drafts.journal(document.project, document.file, browser)
-    if back:
-        journal.undo(least=1)
-    else:
-        journal.redo()
-    on_disk, sha256 = document.read()
-    text = str(journal.current[-1]) if journal.position else on_disk
-    return _state(journal, text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
+    def step(self, *, back: bool) -> TextState:
+        """Undo the last change, or redo the one that was undone last."""
+        journal = self._journal
+        if back:
+            journal.undo(least=1)
+        else:
+            journal.redo()
+        on_disk, sha256 = self._document.read()
+        text = str(journal.current[-1]) if journal.position else on_disk
+        return self._state(text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
 
+    def save(self, text: str, base: str | None) -> TextState:
+        """Write the document to its file if that is still ``base``; else a ConflictError has both versions."""
+        self.type(text, base)
+        self._journal.rebase(self._document.save(text, base))
+        return self._state(text, saved=True, changed=False)
 
-def save_text(drafts: Drafts, document: Document, browser: str, text: str, base: str | None) -> TextState:
-    """Write a document to its file if that is still ``base``; else a ConflictError has both versions."""
-    type_text(drafts, document, browser, text, base)
-    sha256 = document.save(text, base)
-    journal = drafts.journal(document.project, document.file, browser)
-    journal.rebase(sha256)
-    return _state(journal, text, saved=True, changed=False)
+    def take_theirs(self) -> TextState:
+        """Take what the file holds in place of the draft, which undo brings back."""
+        on_disk, sha256 = self._document.read()
+        if self._journal.position and self._journal.current[-1] != on_disk:
+            self._journal.add(on_disk)
+        self._journal.rebase(sha256)
+        return self._state(on_disk, saved=True, changed=False, base=sha256)
 
-
-def take_theirs(drafts: Drafts, document: Document, browser: str) -> TextState:
-    """Take what the file holds in place of the draft, which undo brings back."""
-    on_disk, sha256 = document.read()
-    journal = drafts.journal(document.project, document.file, browser)
-    if journal.position and journal.current[-1] != on_disk:
-        journal.add(on_disk)
-    journal.rebase(sha256)
-    return _state(journal, on_disk, saved=True, changed=False, base=sha256)
-
-
-def _state(journal: Journal, text: str, *, saved: bool, changed: bool, base: str | None = None) -> TextState:
-    return {
-        "text": text, "sha256": sha256_text(text), "base": journal.base if base is None else base, "saved": saved,
-        "changed_on_disk": changed, "can_undo": journal.position > 1,
-        "can_redo": journal.position < len(journal.changes),
-    }  # fmt: skip
+    def _state(self, text: str, *, saved: bool, changed: bool, base: str | None = None) -> TextState:
+        journal = self._journal
+        return {
+            "text": text, "sha256": sha256_text(text), "base": journal.base if base is None else base, "saved": saved,
+            "changed_on_disk": changed, "can_undo": journal.position > 1,
+            "can_redo": journal.position < len(journal.changes),
+        }  # fmt: skip
