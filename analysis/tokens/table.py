@@ -1,7 +1,7 @@
 """The stored log probabilities of tokens as tables: by phenomenon over training, and token by token."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.frames import stack
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores
-from analysis.tokens.regions import SIDES, Ids, Regions, Values, find_regions, sum_regions
+from analysis.tokens.regions import SIDES, Ids, Regions, find_regions, sum_regions
 from eval.pairs import in_accuracies
 from eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
 from ucurve.errors import UserError
@@ -28,6 +28,8 @@ class Checkpoint:
     step: int
     tokens: float  # of the training
     stored: StoredTokens
+    sentences: StoredSentences
+    regions: dict[str, Regions]  # of all pairs, in the order of ``StoredSentences.members``
 
     @property
     def labels(self) -> dict[str, str | float]:
@@ -35,45 +37,23 @@ class Checkpoint:
         return {"run": self.run.label, "group": self.run.group, "step": self.step, "tokens": self.tokens}
 
 
-@dataclass(eq=False)
-class TokenReader:
-    """Reads the tokens of one benchmark; what checkpoints and runs share is read once."""
-
-    scored: BenchmarkScores
-    _sentences: dict[str, StoredSentences] = field(default_factory=dict)
-    _regions: dict[str, dict[str, Regions]] = field(default_factory=dict)
-
-    def checkpoints(self, steps: Collection[int] | None = None) -> Iterator[Checkpoint]:
-        """Yield the checkpoints with stored tokens, run by run; of these steps only, if they are given."""
-        rows = self.scored.rows
-        rows = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
-        for run in self.scored.study.runs:
-            own = rows[rows["run"] == run.label].sort_values("step")
-            for step, tokens in zip(own["step"].astype(int), own["tokens"].astype(float), strict=True):
-                if steps is not None and step not in steps:
-                    continue
-                stored = read_tokens(run.folder, self.scored.benchmark, self.scored.scorer, step)
-                if stored is not None:
-                    yield Checkpoint(run, step, tokens, stored)
-
-    def sentences(self, checkpoint: Checkpoint) -> StoredSentences:
-        """Return the sentences of a checkpoint; the name of their file is a hash of what is in it."""
-        name = checkpoint.stored.sentences
-        if name not in self._sentences:
-            self._sentences[name] = read_sentences(checkpoint.run.folder, self.scored.benchmark, name)
-        return self._sentences[name]
-
-    def regions(self, checkpoint: Checkpoint) -> dict[str, Regions]:
-        """Return the regions of all pairs of a checkpoint, in the order of ``StoredSentences.members``."""
-        name = checkpoint.stored.sentences
-        if name not in self._regions:
-            sentences = self.sentences(checkpoint)
-            self._regions[name] = find_regions(sentences, sentences.members)
-        return self._regions[name]
-
-    def surprisal(self, checkpoint: Checkpoint) -> Values:
-        """Return the surprisal of every token in bits, NaN for one without a score."""
-        return np.where(self.sentences(checkpoint).scored, -checkpoint.stored.values / np.log(2), np.nan)
+def read_checkpoints(scored: BenchmarkScores, steps: Collection[int] | None = None) -> Iterator[Checkpoint]:
+    """Yield the checkpoints with stored tokens, run by run; of these steps only, if they are given."""
+    shared: dict[str, tuple[StoredSentences, dict[str, Regions]]] = {}
+    rows = scored.rows
+    rows = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    for run in scored.study.runs:
+        own = rows[rows["run"] == run.label].sort_values("step")
+        for step, tokens in zip(own["step"].astype(int), own["tokens"].astype(float), strict=True):
+            if steps is not None and step not in steps:
+                continue
+            stored = read_tokens(run.folder, scored.benchmark, scored.scorer, step)
+            if stored is None:
+                continue
+            if stored.sentences not in shared:  # the name of the file is a hash of what is in it
+                sentences = read_sentences(run.folder, scored.benchmark, stored.sentences)
+                shared[stored.sentences] = sentences, find_regions(sentences, sentences.members)
+            yield Checkpoint(run, step, tokens, stored, *shared[stored.sentences])
 
 
 def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserError:
@@ -106,15 +86,15 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
 
 def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -> pd.DataFrame:
     """Compute ``region_table`` for each run by itself, at all checkpoints or those of some steps."""
-    reader = TokenReader(scored)
-    return stack(_average_pairs(reader, checkpoint) for checkpoint in reader.checkpoints(steps))
+    return stack(_average_pairs(scored, checkpoint) for checkpoint in read_checkpoints(scored, steps))
 
 
-def _average_pairs(reader: TokenReader, checkpoint: Checkpoint) -> pd.DataFrame:
-    pairs = reader.scored.study.pairs(checkpoint.run, reader.scored.benchmark)
+def _average_pairs(scored: BenchmarkScores, checkpoint: Checkpoint) -> pd.DataFrame:
+    pairs = scored.study.pairs(checkpoint.run, scored.benchmark)
     assert pairs is not None, "scores are stored beside their pairs"
-    values = sum_regions(reader.regions(checkpoint), reader.surprisal(checkpoint))
-    members = reader.sentences(checkpoint).members["pair"]
+    surprisal = np.where(checkpoint.sentences.scored, -checkpoint.stored.values / np.log(2), np.nan)
+    values = sum_regions(checkpoint.regions, surprisal)
+    members = checkpoint.sentences.members["pair"]
     named = pairs.loc[in_accuracies(pairs), ["pair", "phenomenon"]].astype({"phenomenon": str})
     each = values.assign(pair=members).merge(named, on="pair", validate="one_to_one")
     groups = [("all", each), *((name, rows) for name, rows in each.groupby("phenomenon") if name not in ("", "all"))]
@@ -138,14 +118,13 @@ def token_frame(
     Raises:
         UserError: when a pair does not exist, or no tokens are stored of a step that is asked for.
     """
-    reader, tables = TokenReader(scored), []
-    kept: dict[str, pd.DataFrame] = {}
+    tables, kept = [], dict[str, pd.DataFrame]()
     without = set[int]() if steps is None else {int(step) for step in steps}
-    for checkpoint in reader.checkpoints(steps):
+    for checkpoint in read_checkpoints(scored, steps):
         name = checkpoint.stored.sentences
         without.discard(checkpoint.step)
         if name not in kept:
-            kept[name] = _describe_tokens(reader, checkpoint, pairs)
+            kept[name] = _describe_tokens(scored.benchmark, checkpoint, pairs)
         described, at = kept[name], kept[name]["at"].to_numpy()
         surprisal = -checkpoint.stored.values[at] / np.log(2)
         tables.append(described.assign(**checkpoint.labels, surprisal=surprisal))
@@ -155,15 +134,14 @@ def token_frame(
     return pd.concat(tables, ignore_index=True)[order]
 
 
-def _describe_tokens(reader: TokenReader, checkpoint: Checkpoint, pairs: Collection[int] | None) -> pd.DataFrame:
-    sentences, regions = reader.sentences(checkpoint), reader.regions(checkpoint)
-    members = sentences.members
+def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[int] | None) -> pd.DataFrame:
+    sentences, members = checkpoint.sentences, checkpoint.sentences.members
     if pairs is not None and (unknown := set(pairs) - set(members["pair"])):
-        raise UserError(f"{reader.scored.benchmark}: there is no pair {min(unknown)}")
+        raise UserError(f"{benchmark}: there is no pair {min(unknown)}")
     rows = np.flatnonzero(members["pair"].isin(list(pairs)) if pairs is not None else np.ones(len(members), dtype=bool))
     tables = []
     for side in SIDES:
-        region = regions[side]
+        region = checkpoint.regions[side]
         sizes = (region.end - region.start)[rows]
         owner = np.repeat(rows, sizes)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
