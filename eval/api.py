@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -77,7 +76,7 @@ def score(
     steps: Sequence[int] | Mapping[str, int] | None = None,
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> ScoreResult:
     """Score a run, several runs or a model, as ``score.py`` does; what is scored already is read.
 

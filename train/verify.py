@@ -56,7 +56,7 @@ _FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
 _SHOWN = 5
 
 
-def verify_command(values: dict[str, Any]) -> None:
+def verify_command(values: dict[str, object]) -> None:
     """Verify a run folder and print the result.
 
     Raises:

@@ -7,7 +7,7 @@ import csv
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -148,7 +148,7 @@ def _record_problems(data: bytes, columns: Mapping[str, Kind]) -> Iterator[tuple
 _KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a mapping of names to values"}
 
 
-def check_types(path: Path, values: Mapping[str, Any], types: Mapping[str, type], within: str = "") -> None:
+def check_types(path: Path, values: Mapping[str, object], types: Mapping[str, type], within: str = "") -> None:
     """Check the types of values; a missing value, null and a key that is not in ``types`` are accepted."""
     for key, kind in types.items():
         value = values.get(key)

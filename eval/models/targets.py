@@ -18,7 +18,9 @@ from ucurve.progress import say
 from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
+    CONFIGURATION,
     MANIFEST,
+    RECORD,
     TOKENIZER,
     checkpoints,
     listed_faults,
@@ -85,6 +87,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     if not run.is_dir():
         raise missing_folder("run", run)
     facts = read_run_facts(run)
+    if facts is None and (run / CONFIGURATION).is_file():
+        raise DamagedError(f"{run / RECORD}: missing, and the folder is a run's; restore it from a copy")
     finished = facts is not None and facts.finished  # else a folder without manifest is being written
     there = [path for path in checkpoints(run) if finished or (path / MANIFEST).exists()]
     folders = {step: path for path in there if (step := parse_step(path.name)) is not None}

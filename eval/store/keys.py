@@ -22,14 +22,10 @@ _TRIES, _PAUSE = 5, 0.05  # a reader may meet a score that is just being replace
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose scores belong into a folder.
-
-    Attributes:
-        run: the run whose folder it is; None where only scores of a model are.
-    """
+    """Whose scores belong into a folder."""
 
     folder: Path
-    run: RunIdentity | None
+    run: RunIdentity | None  # the run whose folder it is; None where only scores of a model are
     _manifests: dict[int, Manifest | None] = field(default_factory=dict, compare=False)
 
     @classmethod
@@ -147,6 +143,9 @@ def check_owner(folder: Path) -> None:
         DamagedError: when one is not, or its key is not what was written.
     """
     owner = Owner.of(folder)
+    for rows in (folder / EVAL).rglob(f"{STEPS}.rows"):
+        if not key_path(rows).exists():
+            raise DamagedError(f"{key_path(rows)}: missing, and the rows of the score are there; {ADVICE}")
     for scores in scores_below(folder):
         problem = owner.fault(scores, read_key(scores))
         if problem is not None:

@@ -19,19 +19,13 @@ SCORE = ("step", "benchmark", "scorer")  # the columns that tell which score a r
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A table below ``eval/``.
-
-    Attributes:
-        columns: in their order; the first ones are ``run, step, tokens, flops, benchmark, scorer``.
-        block: columns that tell apart the blocks of rows that one score has.
-        order: columns that rows are sorted by; they begin with those of ``SCORE`` and ``block``.
-    """
+    """A table below ``eval/``."""
 
     name: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the first ones are ``run, step, tokens, flops, benchmark, scorer``
     types: Mapping[str, str]
-    block: tuple[str, ...]
-    order: tuple[str, ...]
+    block: tuple[str, ...]  # columns that tell apart the blocks of rows that one score has
+    order: tuple[str, ...]  # columns that rows are sorted by; they begin with those of ``SCORE`` and ``block``
 
     def path(self, folder: Path) -> Path:
         """Return the file of a run folder."""
@@ -72,16 +66,11 @@ TABLES = (ACCURACY, STATISTICS, FITS)
 
 @dataclass(frozen=True)
 class Labels:
-    """The first columns of a row: which model, benchmark and scorer it is about.
+    """The first columns of a row: which model, benchmark and scorer it is about."""
 
-    Attributes:
-        run: name of the run or the model.
-        tokens: training tokens; None where nothing says, as for ``flops``.
-    """
-
-    run: str
+    run: str  # name of the run or the model
     step: int
-    tokens: int | None
+    tokens: int | None  # training tokens; None where nothing says, as for ``flops``
     flops: float | None
     benchmark: str
     scorer: str

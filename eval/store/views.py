@@ -23,6 +23,7 @@ from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
 from ucurve.storage.score_key import read_key
 
 _TRIES, _PAUSE = 5, 0.05  # a reader may meet a table that is just being replaced, and tries again
+RATED = "ratings-"  # the names of benchmarks that are rated sentences begin with it
 _TABLES = "tables"  # what is claimed while tables or rows are changed
 
 
@@ -127,6 +128,12 @@ def _open_all(folder: Path) -> Iterator[OpenRows]:
                 yield rows
 
 
+def missing_rows(folder: Path) -> list[Path]:
+    """Return where the rows of stored scores are not; those of rated sentences have none."""
+    places = [scores for scores in scores_below(folder) if not scores.parents[1].name.startswith(RATED)]
+    return [rows_path(scores) for scores in sorted(places) if scores.exists() and not rows_path(scores).exists()]
+
+
 def has_rows(folder: Path) -> bool:
     """Tell whether there are rows of any score."""
     return any((folder / EVAL).rglob(f"{STEPS}.rows"))
@@ -159,6 +166,8 @@ def _write_checked(kind: TableFile, folder: Path, made: Path) -> None:
             path = kind.path(folder)
             if not path.exists() or filecmp.cmp(path, made, shallow=False):
                 return
+            if missing := missing_rows(folder):
+                raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
             what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
             raise DamagedError(
                 f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the "
@@ -184,7 +193,8 @@ def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
 def table_faults(folder: Path) -> list[str]:
     """Name the tables that are there and are not what the files of rows give."""
     wrong = [kind.path(folder) for kind in _wrong_tables(folder)]
-    return [f"{path}: not what the rows of the stored scores give" for path in wrong if path.exists()]
+    found = [f"{path}: not what the rows of the stored scores give" for path in wrong if path.exists()]
+    return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]
 
 
 def check_no_foreign_table(folder: Path) -> None:

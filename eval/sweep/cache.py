@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import pandas as pd
@@ -20,6 +20,9 @@ from eval.scoring.text.sentences import Sentences, encode
 from eval.scoring.text.spans import Part
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import encoding_sha256
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _BENCHMARKS = 128  # more than the languages of MultiBLiMP
 _TOKENIZERS = 8
@@ -42,7 +45,7 @@ class SweepCache:
         self.workspace = Workspace(self.made)
         self._pairs: dict[Hashable, pd.DataFrame] = {}
         self._ratings: dict[Hashable, pd.DataFrame | None] = {}
-        self._tokenizers: dict[str, Any] = {}  # by the hash of their files
+        self._tokenizers: dict[str, PreTrainedTokenizerBase] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
 
@@ -73,7 +76,7 @@ class SweepCache:
             self._ratings[key] = load_ratings(card, root, pairs, unpacked)
         return self._ratings[key]
 
-    def tokenizer(self, folder: Path) -> tuple[Any, str]:
+    def tokenizer(self, folder: Path) -> "tuple[PreTrainedTokenizerBase, str]":
         """Load the tokenizer of a folder, or return one of equal files, and the hash of these files.
 
         Raises:

@@ -18,24 +18,15 @@ from ucurve.progress import ProgressBar
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A score that was just computed.
-
-    Attributes:
-        notes: for the reader of its key.
-        tokens: log probabilities of its tokens, where these were asked for.
-    """
+    """A score that was just computed."""
 
     scores: pd.DataFrame
-    notes: dict[str, object]
-    tokens: Scores | None
+    notes: dict[str, object]  # for the reader of its key
+    tokens: Scores | None  # log probabilities of its tokens, where these were asked for
 
 
 class Computer:
-    """Computes the scores of the jobs of a sweep.
-
-    Args:
-        crew: the processes that score together; None for this one alone.
-    """
+    """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a crew."""
 
     def __init__(self, jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache, crew: Crew | None) -> None:
         self._jobs = {job.identity: job for job in jobs}

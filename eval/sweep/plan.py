@@ -19,18 +19,12 @@ from eval.sweep.tokens import TokenStore, check_tokens
 
 @dataclass(frozen=True)
 class Plan:
-    """The jobs of a sweep.
-
-    Attributes:
-        due: those whose scores are not stored, or are of other inputs.
-        lacking: those whose scores are stored without the log probabilities of tokens that are asked for.
-        faults: what is wrong with stored scores that are due.
-    """
+    """The jobs of a sweep."""
 
     jobs: Sequence[Job]
-    due: Sequence[Job]
-    lacking: Sequence[Job]
-    faults: Sequence[str]
+    due: Sequence[Job]  # those whose scores are not stored, or are of other inputs
+    lacking: Sequence[Job]  # those with scores, but without the log probabilities of tokens that are asked for
+    faults: Sequence[str]  # what is wrong with stored scores that are due
 
 
 def make_jobs(

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,12 @@ from eval.models.folder import Kind
 from eval.models.model_info import ModelInfo, read_model_info
 from eval.models.targets import Target
 from eval.pairs import data_hash, full_name
-from eval.scoring.base import Scorer, TokenScorer
+from eval.scoring.base import Loaded, Scorer, TokenScorer
 from eval.scoring.scorers import check_kind, find_scorer
 from eval.scoring.text.sentences import Advance, Scores, Sentences
 from eval.settings import ScoreSettings
 from eval.store.scores import score_path
+from eval.store.views import RATED
 from eval.sweep.cache import SweepCache
 from ucurve.storage.score_key import ScoreInputs
 
@@ -61,14 +61,14 @@ class Job:
         return score_path(folder, self.benchmark, self.scorer.name, self.target.step)
 
     def score(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object]]:
         """Score the pairs with the loaded model (``Scorer.score``)."""
         return self.scorer.score(model, batch_tokens, advance)
 
     def score_tokens(
-        self, model: Any, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, Any], Scores]:
+        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
+    ) -> tuple[pd.DataFrame, dict[str, object], Scores]:
         """Score the pairs and return the log probabilities of tokens as well (``TokenScorer.score_tokens``)."""
         assert isinstance(self.scorer, TokenScorer)
         return self.scorer.score_tokens(model, batch_tokens, advance)
@@ -131,7 +131,7 @@ def rated_pairs(file: Path) -> pd.DataFrame:
         UserError: when the file is missing or broken.
     """
     pairs = rating_pairs(read_ratings(file))
-    return pairs.assign(benchmark=f"ratings-{data_hash(pairs)[:8]}")
+    return pairs.assign(benchmark=f"{RATED}{data_hash(pairs)[:8]}")
 
 
 def rated_job(job: Job, pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache) -> Job:

@@ -28,40 +28,28 @@ from ucurve.storage.score_key import key_path, read_key
 
 @dataclass(frozen=True, eq=False)
 class Rated:
-    """The scores of rated sentences by one model and scorer, with the column ``rating``.
-
-    Attributes:
-        sources: hashes of the ratings and of the scores.
-    """
+    """The scores of rated sentences by one model and scorer, with the column ``rating``."""
 
     scores: pd.DataFrame
-    sources: dict[str, object]
+    sources: dict[str, object]  # hashes of the ratings and of the scores
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The rows of a score that were just computed.
-
-    Attributes:
-        statistics: of the same linking functions and rules for ties as the accuracies.
-    """
+    """The rows of a score that were just computed."""
 
     scores: pd.DataFrame
     accuracies: pd.DataFrame
-    statistics: pd.DataFrame
+    statistics: pd.DataFrame  # of the same linking functions and rules for ties
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a sweep in a run folder.
-
-    Attributes:
-        claims: what this process holds of the folder; every job that is stored is claimed.
-    """
+    """The results of a sweep in a run folder."""
 
     folder: Path
     settings: ScoreSettings
-    claims: Claims
+    claims: Claims  # every job that is stored is claimed
 
     def drop_outdated(self, jobs: Sequence[Job]) -> None:
         """Delete outdated scores with their rows, before the first is computed again."""
@@ -87,11 +75,7 @@ class Results:
         write_scores(scores, computed.scores, job.inputs, target.name, computed.notes, tokens, target.revision)
 
     def summarise(self, job: Job, rated: Rated | None) -> Summary | None:
-        """Compute and store the rows of a score that are asked for and not stored; None where all are.
-
-        Args:
-            rated: where parameters are fitted to ratings.
-        """
+        """Compute and store the rows of a score that are asked for and not stored; None where all are."""
         path = job.path(self.folder)
         rows = self._known_rows(path)
         missing, fits = self._missing(job, rows), self._missing_fits(job, rows, rated)

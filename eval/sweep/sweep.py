@@ -31,19 +31,13 @@ from ucurve.storage.score_key import read_key
 
 @dataclass
 class Sweep:
-    """Scores models into one run folder.
+    """Scores models into one run folder."""
 
-    Attributes:
-        folder: the run folder, or the folder given for a model alone.
-        cache: what is kept for the next sweep of the process.
-        crew: the processes that score together; None for this one alone.
-    """
-
-    folder: Path
+    folder: Path  # the run folder, or the folder given for a model alone
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
-    cache: SweepCache = field(default_factory=SweepCache)
-    crew: Crew | None = None
+    cache: SweepCache = field(default_factory=SweepCache)  # what is kept for the next sweep of the process
+    crew: Crew | None = None  # the processes that score together; None for this one alone
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and write the tables.

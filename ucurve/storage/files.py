@@ -24,12 +24,12 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_json(value: Any) -> str:
+def sha256_json(value: object) -> str:
     """Return the hex SHA-256 of a JSON value, independent of key order."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """Write a JSON value the one way it is written here: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -103,12 +103,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def readable_json(value: Any) -> str:
+def readable_json(value: object) -> str:
     """Write a JSON value for people to read: indented, in the order it has; NaN is refused."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write a JSON file for people to read, complete or not at all; NaN is refused."""
     write_text(path, readable_json(value) + "\n")
 

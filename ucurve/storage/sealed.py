@@ -24,13 +24,13 @@ class Seal:
     """
 
     key: str
-    layout: Callable[[Any], str]
+    layout: Callable[[object], str]
 
-    def text(self, record: Mapping[str, Any]) -> str:
+    def text(self, record: Mapping[str, object]) -> str:
         """Return the text of a record with its digest."""
         return self.layout({**record, self.key: sha256_json(record)}) + "\n"
 
-    def write(self, path: Path, record: Mapping[str, Any]) -> None:
+    def write(self, path: Path, record: Mapping[str, object]) -> None:
         """Write a record, complete or not at all."""
         write_text(path, self.text(record))
 

@@ -158,6 +158,13 @@ def test_a_checkpoint_of_another_run_is_not_scored(seeds, settings, tmp_path, sw
         score_run(run, settings)
 
 
+def test_a_run_without_its_record_is_not_scored(seeds, settings, tmp_path):
+    run = Path(shutil.copytree(seeds / "run-s0", tmp_path / "run-s0"))
+    (run / "run.json").rename(run / "config.yaml")
+    with pytest.raises(DamagedError, match=r"run\.json: missing, and the folder is a run's; restore it from a copy"):
+        score_run(run, settings)
+
+
 def test_nothing_is_found_where_nothing_was_swapped(seeds):
     for run in seeds.iterdir():
         assert verify_scores(run, deep=True) == []
