@@ -1,11 +1,10 @@
 """What the card of a benchmark, or a preset, says is what the report shows first."""
 
-import json
-
 import pytest
 
 from analysis.models.benchmarks import benchmark_sections
 from analysis.summary import headline, headline_lines, headline_sections, missing
+from eval.store.reported import Reported, keep_reported
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
 from ucurve.errors import UserError
@@ -62,11 +61,11 @@ def test_a_benchmark_without_a_card_is_shown_as_usual(make_run: MakeRun, tmp_pat
 
 
 def test_what_was_kept_at_scoring_decides_before_a_card(make_run: MakeRun, tmp_path) -> None:
-    for benchmark, kept in (("own", {"linking": "lp"}), ("turblimp", {"linking": "slln_lp", "aggregate": "all"})):
+    kept = {"own": Reported(linking="lp"), "turblimp": Reported(linking="slln_lp", aggregate="all")}
+    for benchmark, reported in kept.items():
         folder = make_run(rows(benchmark), suffix=benchmark)
-        place = folder / "eval" / benchmark
-        place.mkdir()
-        (place / "reported.json").write_text(json.dumps(kept))
+        (folder / "eval" / benchmark).mkdir()
+        keep_reported(folder, benchmark, reported)
     own, turkish = scored_of(tmp_path, "own"), scored_of(tmp_path, "turblimp")
     assert (own.linking, own.ties_rule, own.overall) == ("lp", "half", "all")
     assert (turkish.linking, turkish.ties_rule, turkish.overall) == ("slln_lp", "half", "all")
