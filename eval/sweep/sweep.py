@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.metrics.ratings import read_ratings
 from eval.models.targets import Target
 from eval.scoring.sharing import Crew, agreeing
 from eval.settings import ScoreSettings
-from eval.store.ratings import keep_ratings
-from eval.store.reported import keep_reported
 from eval.store.scores import StoredScores, has_scores, share_pairs
 from eval.store.views import has_tables, write_tables
 from eval.sweep.cache import SweepCache
@@ -20,13 +17,11 @@ from eval.sweep.compute import Computer
 from eval.sweep.messages import log_benchmarks, log_plan, log_score
 from eval.sweep.plan import Plan, make_jobs, make_plan
 from eval.sweep.prepare import Job, rated_job, rated_pairs
-from eval.sweep.results import Rated, Results
+from eval.sweep.results import Results
+from eval.sweep.rows import Rated, read_rated
 from eval.sweep.tokens import TokenStore
-from ucurve.errors import UcurveError
 from ucurve.progress import ProgressBar, say
-from ucurve.storage.files import sha256_file
 from ucurve.storage.locks import Claims, score_claims, scoring_into
-from ucurve.storage.score_key import read_key
 
 
 @dataclass
@@ -76,8 +71,8 @@ class Sweep:
         rated = self._rated_pairs()
         for pairs in (*self.benchmarks, *rated):
             share_pairs(self.folder, pairs, claims)
-        self._keep_what_cards_say()
         results = Results(self.folder, self.settings, claims)
+        results.keep_what_cards_say(self.benchmarks, self.cache)
         results.drop_outdated(plan.due)
         units, step = sum(job.scorer.size for job in plan.jobs), None
         try:
@@ -89,7 +84,7 @@ class Sweep:
                     step = job.target.step
                     self._score(job, computer, results, bar)
         except BaseException:
-            with suppress(UcurveError):  # the error that ends the sweep is the one to report
+            with suppress(Exception):  # the error that ends the sweep is the one to report
                 write_tables(self.folder, claims)
             raise
         write_tables(self.folder, claims)
@@ -115,15 +110,6 @@ class Sweep:
         elif bar is not None:
             bar.advance(job.scorer.size)
 
-    def _keep_what_cards_say(self) -> None:
-        """Store the judgments of people that the cards of the benchmarks name, and what is shown first of each."""
-        for pairs in self.benchmarks:
-            name = str(pairs["benchmark"].iloc[0])
-            keep_reported(self.folder, name, self.settings.reported(name))
-            ratings = self.cache.ratings(pairs, self.settings.benchmark_root, self.settings.benchmark_unpacked)
-            if ratings is not None:
-                keep_ratings(self.folder, name, ratings)
-
     def _rated_pairs(self) -> list[pd.DataFrame]:
         """Read the sentences that people rated, when parameters are fitted to ratings."""
         fitted = self.settings.fit
@@ -138,11 +124,7 @@ class Sweep:
         rated = rated_job(job, pairs, self.settings, self.cache)
         with results.claims.holding(str(rated.identity)):
             self._have_score(rated, computer, results, None)
-        path = rated.path(self.folder)
-        sources: dict[str, object] = {
-            "ratings_sha256": sha256_file(file), "rated_scores_sha256": read_key(path).scores_sha256
-        }  # fmt: skip
-        return Rated(pd.read_parquet(path).assign(rating=read_ratings(file)["rating"]), sources)
+        return read_rated(rated.path(self.folder), file)
 
 
 def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:

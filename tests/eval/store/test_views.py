@@ -15,7 +15,7 @@ from eval.store.rows import read_rows, write_rows
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY, FITS, TABLES
 from eval.store.views import load_table
-from eval.sweep import results
+from eval.sweep import rows as sweep_rows
 from eval.verify import verify_scores
 from tests.facts import manifest_of, write_run
 from ucurve.errors import DamagedError, UserError
@@ -96,8 +96,8 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
 def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monkeypatch, capsys):
     before = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
     asked = []
-    compute = results.statistics_table
-    monkeypatch.setattr(results, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
+    compute = sweep_rows.statistics_table
+    monkeypatch.setattr(sweep_rows, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
     monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
     capsys.readouterr()
     score_run(scored, settings)
@@ -116,7 +116,7 @@ def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, mo
     score_run(scored, other)
     table = load_table(FITS, scored)
     assert table.groupby("step").size().tolist() == [3, 3]
-    monkeypatch.setattr(results, "fit", None)
+    monkeypatch.setattr(sweep_rows, "fit", None)
     score_run(scored, other)
     pd.testing.assert_frame_equal(load_table(FITS, scored), table)
 
