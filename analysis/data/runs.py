@@ -116,7 +116,7 @@ def equal_steps(run: Run) -> str:
 
     The hash of a step's weights is in the keys of its scores.
     """
-    if run.status != NOT_TRAINED_HERE:  # a manifest vouches for each step
+    if run.status != NOT_TRAINED_HERE:  # each step has a manifest
         return ""
     weights: dict[int, str] = {}
     for file in sorted((run.folder / EVAL).rglob(f"{STEPS}.json")):
