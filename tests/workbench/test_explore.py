@@ -1,6 +1,5 @@
 """The room Explore: what it counts against what scoring writes, and against a direct count."""
 
-import json
 import shutil
 from functools import cache
 
@@ -13,7 +12,7 @@ from analysis.data.groups import columns, group
 from analysis.items.verdicts import RIGHT, TIE, WRONG
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, pair_credits
-from eval.store.reported import reported_path
+from eval.store.reported import Reported, keep_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from tests.facts import write_run
@@ -235,8 +234,7 @@ def test_what_a_card_says_is_shown_first(library, tmp_path):
     folders = [run.folder for run in own.runs()]
     assert linking_functions(own.matrices("toy", "sentence"))[0]["name"] == "slln_lp"
     for linking, overall in (("ppl", "macro"), ("slln_lp:0.3", "macro_phenomena")):
-        said = {"linking": linking, "ties_rule": "wrong", "aggregate": overall}
-        reported_path(folders[0], "toy").write_text(json.dumps(said))
+        keep_reported(folders[0], "toy", Reported(linking, "wrong", overall))
         first = linking_functions(own.matrices("toy", "sentence"))[0]
         assert first["name"] == linking.partition(":")[0]
         assert [part["value"] for part in first["parameters"]] == [0.3] * (linking == "slln_lp:0.3")
