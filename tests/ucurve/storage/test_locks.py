@@ -11,7 +11,7 @@ import pytest
 
 from ucurve.errors import UserError
 from ucurve.storage import locks
-from ucurve.storage.locks import Claims, build_once, holding_tables, is_being_written, only_writer, scoring_into
+from ucurve.storage.locks import Claims, build_once, is_being_written, only_writer, scoring_into
 
 ROOT = Path(__file__).resolve().parents[3]
 OTHER = """
@@ -118,11 +118,6 @@ def score_run(run):
         pass
 
 
-def write_tables(run):
-    with holding_tables(run):
-        pass
-
-
 def claim(run):
     with Claims(run / ".claims") as claims:
         claims.take("a")
@@ -148,7 +143,7 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize("fault", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
-@pytest.mark.parametrize("work", [write_run, is_being_written, score_run, write_tables, claim, share, build])
+@pytest.mark.parametrize("work", [write_run, is_being_written, score_run, claim, share, build])
 def test_a_file_system_without_locks_is_named_with_what_to_mount(run, monkeypatch, work, fault):
     def refuse(*_):
         raise OSError(fault, os.strerror(fault))
@@ -180,3 +175,14 @@ def test_where_the_system_lists_no_mounts_the_message_does_without(run, monkeypa
         UserError, match=r"one\.lock cannot be locked \(Function not implemented\): its file system passes"
     ):
         is_being_written(run)
+
+
+def test_a_claim_that_is_held_is_given_up_after_an_error(tmp_path):
+    with Claims(tmp_path / "c") as claims:
+        with pytest.raises(ValueError, match="x"), claims.holding("a"):
+            raise ValueError("x")
+        other = subprocess.run(
+            [sys.executable, "-c", OTHER, str(tmp_path / "c")],
+            input="take a\n", capture_output=True, text=True, cwd=ROOT, check=True,
+        )  # fmt: skip
+    assert other.stdout == "True\n"
