@@ -37,7 +37,7 @@ unit: install
 
 # What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
 long: install
-	$(TESTS) -m long
+	$(TESTS) --dist worksteal -m long
 
 format: install
 	$(RUFF) check --fix $(CODE)

@@ -7,7 +7,7 @@ from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import write_text
 
 
@@ -45,8 +45,8 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
     report = out / "report.html"
     write_text(report, report_html("Learning curves on minimal pairs", sections, images))
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-    say(f"{count}; wrote {len(written)} files and the report to {out}")
+    log_line(f"{count}; wrote {len(written)} files and the report to {out}")
     if "headline" in tables:
         for line in headline_lines(tables["headline"]):
-            say(line)
+            log_line(line)
     return report

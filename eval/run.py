@@ -11,14 +11,14 @@ from eval.benchmarks.custom import custom_card
 from eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
 from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from eval.pairs import subset_pairs
-from eval.scoring.sharing import Crew, agreeing
+from eval.scoring.sharing import ProcessGroup, agreeing
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.scores import StoredScores, check_out
 from eval.sweep.cache import SweepCache
 from eval.watch import watch_runs
 from ucurve.config import check
 from ucurve.errors import RunError, UcurveError, UserError, missing_folder
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _score_each(
         except (UserError, RunError) as error:
             if alone:
                 raise
-            say(f"{run}: {error}")
+            log_line(f"{run}: {error}")
             failures[run] = error
     if failures:
         kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
@@ -144,7 +144,7 @@ def find_runs(pattern: str) -> list[Path]:
     if len(empty) == len(runs):
         raise UserError(f"run: no checkpoint yet in {', '.join(map(str, runs))}")
     for run in empty:
-        say(f"{run}: no checkpoint yet; passed over")
+        log_line(f"{run}: no checkpoint yet; passed over")
     return [run for run in runs if run not in empty]
 
 
@@ -153,22 +153,22 @@ def score_run(
     settings: ScoreSettings,
     steps: Sequence[int] | None = None,
     cache: SweepCache | None = None,
-    crew: Crew | None = None,
+    group: ProcessGroup | None = None,
 ) -> list[StoredScores]:
     """Score checkpoints of a run on the benchmarks of the settings, unless scores of the same key are stored.
 
     Args:
         steps: the checkpoints; None for all.
         cache: what a process that scores again and again keeps.
-        crew: the processes that score together, each of which calls this.
+        group: the processes that score together, each of which calls this.
 
     Raises:
         UserError: when something is missing, broken or does not fit; then nothing has been scored.
         RunError: when a score is not finite; scores before it are kept.
     """
-    with agreeing(crew):
+    with agreeing(group):
         targets = run_targets(run, steps)
-    return _score(run, targets, settings, cache, crew)
+    return _score(run, targets, settings, cache, group)
 
 
 def score_model(
@@ -239,11 +239,11 @@ def _score(
     targets: Sequence[Target],
     settings: ScoreSettings,
     cache: SweepCache | None = None,
-    crew: Crew | None = None,
+    group: ProcessGroup | None = None,
 ) -> list[StoredScores]:
     cache = cache or SweepCache()
-    with agreeing(crew):
+    with agreeing(group):
         from eval.sweep.sweep import Sweep
 
         benchmarks = load_benchmarks(settings, cache)
-    return Sweep(folder, benchmarks, settings, cache, crew).score(targets)
+    return Sweep(folder, benchmarks, settings, cache, group).score(targets)

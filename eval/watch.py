@@ -8,7 +8,7 @@ from glob import has_magic
 from pathlib import Path
 
 from ucurve.errors import RunError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import is_being_written
 from ucurve.storage.run_folder import MANIFEST, RECORD, checkpoints, match_folders, parse_step
@@ -50,7 +50,7 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
         for run, status in statuses.items():
             if status not in _ENDED and noted.get(run) != status:
                 noted[run] = status
-                say(f"{run}: {status}; waiting for its checkpoints")
+                log_line(f"{run}: {status}; waiting for its checkpoints")
         if looks < last_looks:
             time.sleep(_PAUSE)
     failed = [str(run) for run, status in statuses.items() if status == "failed"]

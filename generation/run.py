@@ -20,7 +20,7 @@ from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, impo
 from ucurve.config import CONFIGURATION, check
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
-from ucurve.progress import ProgressBar, say
+from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.files import new_folder
 from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
@@ -68,7 +68,7 @@ def generate_command(values: dict[str, object]) -> None:
     familiarity = read_familiarity(settings.filter) if settings.filter.scores else None
     made: Made = maker.make(asked, settings.seed)
     for note in made.notes:
-        say(note)
+        log_line(note)
     if made.paradigms:
         build_benchmark(made, settings, keys, lengths, familiarity)
     else:
@@ -181,8 +181,8 @@ def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> Non
         cells = [(one.paradigm.name, len(one.pairs), one.candidates, _why(one)) for one in fewer]
         rows = [dict(zip(names, row, strict=True)) for row in cells]
         full = f"{len(outcomes) - len(fewer)} of {len(outcomes)} paradigms have {pairs} pairs"
-        say(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
-    say(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")
+        log_line(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
+    log_line(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")
 
 
 def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:
@@ -195,7 +195,7 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
     named.sort(key=lambda entry: -entry[0])
     shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named[:_NAMED]]
     more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    say(
+    log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
         f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {', '.join([*shown, *more])}; "
         f"{REPORT_FILE} has all. lengths=balanced makes equal shares."

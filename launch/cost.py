@@ -23,7 +23,7 @@ from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
 from train.run.prepare import expect_run
 from ucurve.cli import run
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 _ROUNDS = 3
 
@@ -86,7 +86,7 @@ def measure_step(plan: Plan) -> float:
 
     settings = plan.settings
     execution = choose_execution(settings, Processes())
-    say(
+    log_line(
         f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}: {execution.kind} on {execution.device}"
     )
     shape, sequences = settings.model.shape, settings.batch.sequences

@@ -17,7 +17,7 @@ from launch.arguments import expand_grid, split_arguments
 from launch.slurm import SlurmSettings
 from launch.submitit import submitit_commands
 from ucurve.cli import run
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import write_text
 
 
@@ -63,7 +63,7 @@ def emit_command(arguments: Sequence[str]) -> None:
     write_text(Path(settings.out), text)
     if settings.format == "slurm-array":
         Path(settings.slurm.logs).mkdir(parents=True, exist_ok=True)  # Slurm makes no folder for its logs
-        say(f"{settings.out} is written; submit it with: sbatch {shlex.quote(settings.out)}")
+        log_line(f"{settings.out} is written; submit it with: sbatch {shlex.quote(settings.out)}")
 
 
 def _format_launch_file(settings: EmitSettings, grid: Sequence[str]) -> str:

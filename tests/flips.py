@@ -38,7 +38,7 @@ from train.run.run import train_run
 from train.verify import verify_command
 from ucurve.config import compose
 from ucurve.errors import UcurveError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 SECOND, STATE = "checkpoints/step00000003", "resume/step00000011"
 BENCHMARK = "eval/zhoblimp"
@@ -354,7 +354,7 @@ def try_all(flips, finished, cut):
             did = {"wrong": str(error.args[0] if error.args else error)}
             wrong.append((change.name, change.what, did))
         happened.update(f"{reader}: {what}" for reader, what in did.items() if reader != "wrong")
-        say(f"{number} {change.name}, {change.what}: {did}")
+        log_line(f"{number} {change.name}, {change.what}: {did}")
     assert not wrong, wrong
     return happened
 
@@ -364,7 +364,7 @@ def main(seed):
         flips = Flips(Path(name))
         finished, cut = all_changes(flips, 5, random.Random(seed))
         happened = try_all(flips, finished, cut)
-    say(f"{len(finished) + len(cut)} changes: {dict(happened)}")
+    log_line(f"{len(finished) + len(cut)} changes: {dict(happened)}")
 
 
 if __name__ == "__main__":

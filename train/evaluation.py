@@ -8,13 +8,13 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.registry import benchmark_names
 from eval.run import check_benchmarks, load_benchmarks, score_run
-from eval.scoring.sharing import Crew
+from eval.scoring.sharing import ProcessGroup
 from eval.settings import ScoreSettings
 from eval.store.reported import read_reported
 from eval.store.tables import ACCURACY
 from eval.store.views import load_table
 from eval.sweep.cache import SweepCache
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -51,12 +51,12 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
     if settings.when == "later":
         names = f"'benchmarks=[{','.join(settings.benchmarks) or 'NAME'}]'"
         root = "" if settings.benchmark_root is None else f" benchmark_root={settings.benchmark_root}"
-        say(
+        log_line(
             f"{run.name}: its checkpoints are scored by another command, beside the training or later: "
             f"python score.py run={run} watch=true {names}{root}, and the other keys given below eval."
         )
     elif settings.when != "never" and not settings.benchmarks:
-        say(
+        log_line(
             f"{run.name}: nothing is scored, as eval.benchmarks names no benchmark; add for example "
             f"'eval.benchmarks=[NAME]' benchmark_root=DIR, or score the run when it is done: "
             f"python score.py run={run} 'benchmarks=[NAME]' benchmark_root=DIR; "
@@ -64,18 +64,18 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
         )
 
 
-def score_checkpoint(run: Path, settings: EvalSettings, step: int, crew: Crew | None = None) -> None:
-    """Score the checkpoint just written when the settings ask for each; every process of a crew calls this."""
+def score_checkpoint(run: Path, settings: EvalSettings, step: int, group: ProcessGroup | None = None) -> None:
+    """Score the checkpoint just written when the settings ask for each; every process of the run calls this."""
     if settings.when == "each" and settings.benchmarks:
-        score_run(run, settings, steps=[step], cache=_cache, crew=crew)
+        score_run(run, settings, steps=[step], cache=_cache, group=group)
 
 
-def score_at_end(run: Path, settings: EvalSettings, crew: Crew | None = None) -> None:
+def score_at_end(run: Path, settings: EvalSettings, group: ProcessGroup | None = None) -> None:
     """Score every checkpoint of a finished run that has no valid score yet; see ``score_checkpoint``."""
-    if crew is None or crew.rank == 0:
+    if group is None or group.rank == 0:
         log_what_is_not_scored(run, settings)
     if settings.scores_here:
-        score_run(run, settings, cache=_cache, crew=crew)
+        score_run(run, settings, cache=_cache, group=group)
 
 
 def read_accuracies(run: Path) -> dict[int, dict[str, float]]:

@@ -10,7 +10,7 @@ from train.data.store import build_token_store
 from train.run_folder.config_file import load_settings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.run import RunTokens
@@ -66,7 +66,7 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
 
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:
     run, settings = seen.run, load_settings(seen.run)
-    say(f"{cache} does not hold the token stream of {run.name}; it is built from the corpus")
+    log_line(f"{cache} does not hold the token stream of {run.name}; it is built from the corpus")
     data = settings.data if data_path is None else replace(settings.data, path=data_path)
     try:
         store = build_token_store(Corpus(data), run / TOKENIZER, cache)

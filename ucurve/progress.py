@@ -47,10 +47,10 @@ class ProgressBar:
         now = time.monotonic()
         if self._done >= self._total or now - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = now
-            say(f"{self._title}: {self._done}/{self._total} {note}".rstrip())
+            log_line(f"{self._title}: {self._done}/{self._total} {note}".rstrip())
 
 
-def say(text: str) -> None:
+def log_line(text: str) -> None:
     """Write one plain line to standard error, above a progress bar when one is shown."""
     with _while_terminal_is_there():
         if _console.is_terminal:

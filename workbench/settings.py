@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import read_utf8
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -64,5 +64,5 @@ def _read_password(path: Path) -> str:
     if not found or "\n" in found:
         raise UserError(f"password_file={path}: one line is expected, which is the password")
     if path.stat().st_mode & 0o077:
-        say(f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you")
+        log_line(f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you")
     return found

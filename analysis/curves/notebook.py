@@ -22,7 +22,7 @@ from analysis.items.table import item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
 from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, unknown_name
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 
@@ -111,7 +111,7 @@ class NotebookScores(BenchmarkScores):
             reason = "no two runs on the same pairs differ in the seed only, so there is no agreement of seeds"
             raise UserError(f"{self.benchmark}: {reason}" + (f". {left_out}" if left_out else ""))
         if left_out:
-            say(left_out)
+            log_line(left_out)
         return found
 
     @property

@@ -11,7 +11,7 @@ from analysis.paradigms.human import reference_lines
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import chinese_fonts
 from analysis.report.html import ReportSection
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
@@ -34,7 +34,7 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
         return []
     letters = "".join(map(str, rows["phenomenon"].unique()))
     if any("\u4e00" <= letter <= "\u9fff" for letter in letters) and not chinese_fonts():
-        say(
+        log_line(
             "warning: no font with Chinese characters is installed; such labels show as boxes in the figures "
             "(Debian: apt-get install fonts-wqy-microhei)"
         )

@@ -22,7 +22,7 @@ from eval.benchmarks.rows import find_rows
 from eval.benchmarks.sources import pin, read_published
 from eval.pairs import COUNTED, SET, Keys, counted, lacks, pair_table
 from ucurve.errors import UserError, did_you_mean
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 Fingerprint = tuple[tuple[Path, int, int], ...]
 _CONTEXTS = {"condition_good", "condition_bad", "target"}
@@ -83,7 +83,7 @@ def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFra
     if card.place is not None:  # one set may be published in several forms
         parts = pd.Series([place.rpartition(":")[0] for place in places])
         if repeated := int((parts.groupby([pairs["good"], pairs["bad"]]).nunique() > 1).sum()):
-            say(f"{card.name}: {repeated} pairs are in several files, and each counts as often as it occurs")
+            log_line(f"{card.name}: {repeated} pairs are in several files, and each counts as often as it occurs")
     return pairs
 
 
@@ -172,5 +172,5 @@ def _compare(pairs: pd.DataFrame, card: Benchmark) -> None:
         published = getattr(card.expected, name)
         if published not in (None, number):
             what = "pairs that count" if name == "counted" else name
-            say(f"{card.name}: {number} {what}; the published benchmark has {published}")
+            log_line(f"{card.name}: {number} {what}; the published benchmark has {published}")
             return

@@ -14,7 +14,7 @@ from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
@@ -251,7 +251,7 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
             else f"'revisions=[{ALL}]': {model} has no revision named like step512, nor any other"
         )
     if later:
-        say(
+        log_line(
             f"'revisions=[{ALL}]': {len(later)} revisions of later stages are left out, whose steps start from 0 "
             f"again; to score them too, give their places on the axis of steps: {asked_steps(later)}"
         )

@@ -10,7 +10,7 @@ from eval.scoring.sharing import own_batches
 from eval.scoring.sizes import device_sizes
 from eval.scoring.text.sentences import Ids
 from ucurve.errors import RunError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -36,7 +36,7 @@ def within_memory(batch_tokens: int | None, model: "PreTrainedModel", score: Cal
                 raise RunError(f"batch_tokens={size}: the device's memory does not hold it ({error})") from error
         size //= 2
         torch.cuda.empty_cache()
-        say(f"the device's memory is full; going on with {size} tokens at once")
+        log_line(f"the device's memory is full; going on with {size} tokens at once")
 
 
 def side_by_side(

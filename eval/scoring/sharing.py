@@ -15,7 +15,7 @@ Batch = TypeVar("Batch")
 Value = TypeVar("Value")
 
 
-class Crew(Protocol):
+class ProcessGroup(Protocol):
     """The processes that score together, seen from one of them."""
 
     @property
@@ -37,27 +37,27 @@ class Crew(Protocol):
 
 
 @contextmanager
-def agreeing(crew: Crew | None) -> Iterator[None]:
+def agreeing(group: ProcessGroup | None) -> Iterator[None]:
     """Let all processes continue only if none of them had an error inside; else the error of one is raised in all."""
     error = None
     try:
-        if crew is not None:
-            crew.check()
+        if group is not None:
+            group.check()
         yield
     except BaseException as raised:
-        if crew is None:
+        if group is None:
             raise
         error = raised
-    if crew is not None:
-        crew.gather(None, error)
+    if group is not None:
+        group.gather(None, error)
 
 
 @contextmanager
-def sharing(crew: Crew) -> Iterator[None]:
+def sharing(group: ProcessGroup) -> Iterator[None]:
     """Let this process compute its share of what is scored inside; an error in one process is raised in all."""
     import torch
 
-    share = _Share(crew)
+    share = _Share(group)
     before = _current.set(share)
     try:
         yield
@@ -84,7 +84,7 @@ def alone() -> Iterator[None]:
 def own_batches(batches: Sequence[Batch]) -> Sequence[Batch]:
     """Return the batches that this process computes: all, unless several processes share them."""
     share = _current.get()
-    return batches if share is None else batches[share.crew.rank :: share.crew.size]
+    return batches if share is None else batches[share.group.rank :: share.group.size]
 
 
 def agreed(value: bool) -> bool:
@@ -112,21 +112,21 @@ def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 class _Share:
-    def __init__(self, crew: Crew) -> None:
-        self.crew = crew
+    def __init__(self, group: ProcessGroup) -> None:
+        self.group = group
         self.given = False  # whether the other processes have the numbers or an error of this one
 
     def fail(self, error: BaseException | None) -> None:
         """Tell the others of an error, None for full memory, unless this process has given its numbers already."""
         if not self.given:
             self.given = True
-            self.crew.gather(None, error)
+            self.group.gather(None, error)
 
     def gather(self, value: Value) -> list[Value]:
         import torch
 
         try:
-            parts = self.crew.gather(value)
+            parts = self.group.gather(value)
         except BaseException:
             self.given = True  # the others know that this process ends
             raise

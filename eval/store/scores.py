@@ -13,7 +13,7 @@ from eval.store.ratings import ratings_path
 from eval.store.reported import reported_path
 from eval.store.views import remove_tables
 from ucurve.errors import RunError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.provenance import versions
 from ucurve.storage.files import new_file, sha256_file
 from ucurve.storage.locks import Claims
@@ -67,13 +67,13 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
     benchmark = str(pairs["benchmark"].iloc[0])
     name = f"pairs of {benchmark}"
     for _ in range(_TRIES):
-        claims.share(name)
+        claims.acquire_shared(name)
         if stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
             return
-        claims.give(name)
-        if claims.take(name):
+        claims.release(name)
+        if claims.acquire(name):
             keep_pairs(folder, pairs)
-            claims.share(name)
+            claims.acquire_shared(name)
             return
         time.sleep(_PAUSE)
     raise RunError(
@@ -92,9 +92,9 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     if stored_hash(path) == wanted:
         return
     if path.exists() and _keys_name(path.parent, wanted):
-        say(f"{path} is not what was written; it is written again")
+        log_line(f"{path} is not what was written; it is written again")
     elif path.exists():
-        say(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
+        log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         _forget(folder, benchmark)
     with new_file(path) as temporary:
         pairs.to_parquet(temporary, index=False)

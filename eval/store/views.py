@@ -17,7 +17,7 @@ from eval.store.keys import ADVICE, Owner, order_of, scores_below
 from eval.store.rows import OpenRows, ScoreRows, rows_path, write_rows
 from eval.store.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
 from ucurve.storage.score_key import read_key
@@ -61,7 +61,7 @@ def write_tables(folder: Path, claims: Claims) -> None:
     with claims.holding(_TABLES):
         wrong = _wrong_tables(folder)
         for kind in (kind for kind in wrong if kind.path(folder).exists()):
-            say(f"{kind.path(folder)}: not what was written; it is made again from the rows of the stored scores")
+            log_line(f"{kind.path(folder)}: not what was written; it is made again from the rows of the stored scores")
         # Not flushed to disk: a table that a power cut tears is found, and written again.
         with TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
             made = {kind: Path(place, kind.name) for kind in wrong}

@@ -17,7 +17,7 @@ from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import Job, choose_scorers, rated_job, rated_pairs
 from ucurve.errors import UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 
 def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings) -> None:
@@ -73,7 +73,7 @@ def log_equal_revisions(jobs: Sequence[Job]) -> None:
     ):
         doubtful = [group for group in groups if not ours.issuperset(group)]
         if doubtful:
-            say(
+            log_line(
                 f"warning: {jobs[0].target.name}: of {len(infos)} revisions, these have {same}: "
                 f"{describe_equal(doubtful)}; {verdict}"
             )
@@ -91,7 +91,7 @@ def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)]
     missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
     if missing and settings.linking is None:
-        say(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
+        log_line(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
 
 
 def check_fit(jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache) -> None:

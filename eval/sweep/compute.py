@@ -8,7 +8,7 @@ import pandas as pd
 
 from eval.scoring.base import Loaded
 from eval.scoring.batching import within_memory
-from eval.scoring.sharing import Crew, sharing
+from eval.scoring.sharing import ProcessGroup, sharing
 from eval.scoring.text.sentences import Scores, Sentences
 from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
@@ -26,11 +26,13 @@ class Computed:
 
 
 class Computer:
-    """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a crew."""
+    """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a group."""
 
-    def __init__(self, jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache, crew: Crew | None) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache, group: ProcessGroup | None
+    ) -> None:
         self._jobs = {job.identity: job for job in jobs}
-        self._settings, self._cache, self._crew = settings, cache, crew
+        self._settings, self._cache, self._group = settings, cache, group
         self._sentences: dict[str, set[Sentences]] = {}  # all that are scored with what is loaded
         for job in jobs:
             self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
@@ -49,7 +51,7 @@ class Computer:
         loaded = self._load(job)
 
         def attempt(size: int) -> Computed:
-            with self._together(job, size), _counting(job, bar, self._crew) as advance:
+            with self._together(job, size), _counting(job, bar, self._group) as advance:
                 if with_tokens:
                     return Computed(*job.score_tokens(loaded, size, advance))
                 return Computed(*job.score(loaded, size, advance), None)
@@ -60,23 +62,23 @@ class Computer:
 
     def assist(self) -> None:
         """Compute this process's share of every score that rank 0 asks for, until it asks for no more."""
-        assert self._crew is not None
-        while (order := self._crew.broadcast(None)) is not None:
+        assert self._group is not None
+        while (order := self._group.broadcast(None)) is not None:
             identity, size = order
-            with suppress(BaseException), sharing(self._crew):  # rank 0 raises the errors of all processes
+            with suppress(BaseException), sharing(self._group):  # rank 0 raises the errors of all processes
                 job = self._jobs[identity]
                 job.score(self._load(job), size, lambda _: self.check())
 
     def check(self) -> None:
         """Raise what is to end the work of this process, such as a signal."""
-        if self._crew is not None:
-            self._crew.check()
+        if self._group is not None:
+            self._group.check()
 
     def close(self) -> None:
         """Free the memory of the model, and let the other processes go."""
         self._cache.workspace.drop("model")  # its memory is for the training until the next checkpoint
-        if self._crew is not None and self._crew.rank == 0:
-            self._crew.broadcast(None)
+        if self._group is not None and self._group.rank == 0:
+            self._group.broadcast(None)
 
     def _load(self, job: Job) -> Loaded:
         return job.scorer.load(self._cache.workspace, self._sentences[job.scorer.loads])
@@ -84,16 +86,16 @@ class Computer:
     @contextmanager
     def _together(self, job: Job, size: int) -> Iterator[None]:
         """Let the other processes compute their shares of a score; they have no job for rated sentences."""
-        if self._crew is None or not job.scorer.shared or job.identity not in self._jobs:
+        if self._group is None or not job.scorer.shared or job.identity not in self._jobs:
             yield
             return
-        self._crew.broadcast((job.identity, size))
-        with sharing(self._crew):
+        self._group.broadcast((job.identity, size))
+        with sharing(self._group):
             yield
 
 
 @contextmanager
-def _counting(job: Job, bar: ProgressBar | None, crew: Crew | None) -> Iterator[Callable[[int], None]]:
+def _counting(job: Job, bar: ProgressBar | None, group: ProcessGroup | None) -> Iterator[Callable[[int], None]]:
     """Count finished sentences on the bar, and subtract them again if the batch fails and is repeated."""
     done = 0
 
@@ -102,12 +104,12 @@ def _counting(job: Job, bar: ProgressBar | None, crew: Crew | None) -> Iterator[
         done += units
         if bar is not None:
             bar.advance(units, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
-        if crew is not None:
-            crew.check()
+        if group is not None:
+            group.check()
 
     try:
         yield advance
-        if crew is not None and done < job.scorer.size:
+        if group is not None and done < job.scorer.size:
             advance(job.scorer.size - done)  # what the other processes have done
     except Exception:
         if bar is not None:

@@ -14,7 +14,7 @@ from eval.settings import ScoreSettings
 from eval.sweep.checks import log_equal_revisions, log_left_out
 from eval.sweep.plan import Plan
 from eval.sweep.prepare import Job
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
 
@@ -24,11 +24,11 @@ def log_plan(plan: Plan, settings: ScoreSettings) -> None:
     log_left_out(plan.jobs, settings)
     log_equal_revisions(plan.jobs)
     if settings.dtype != "float32":
-        say(f"dtype={settings.dtype}: scores are coarser than float32, and more pairs may tie")
+        log_line(f"dtype={settings.dtype}: scores are coarser than float32, and more pairs may tie")
     if stored := len(plan.jobs) - len(plan.due):
-        say(f"{stored} of {len(plan.jobs)} scores are stored already")
+        log_line(f"{stored} of {len(plan.jobs)} scores are stored already")
     for problem in plan.faults:
-        say(f"{problem}; it is scored again")
+        log_line(f"{problem}; it is scored again")
 
 
 def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
@@ -39,7 +39,7 @@ def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
     """
     for line in _describe_benchmarks(jobs):
         if line not in said:
-            say(line)
+            log_line(line)
         said.add(line)
 
 
@@ -75,7 +75,7 @@ def log_score(
             continue
         splits = {str(row["split"]): row for _, row in rows.iterrows()}
         row = splits["all"]
-        say(
+        log_line(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
             f"{_lengths(splits)}{_bias(statistics, name, rule, aggregate)}, "
@@ -83,7 +83,7 @@ def log_score(
             f"{_length_alone(splits)}"
         )
     for line in job.scorer.score_messages(scores):
-        say(line)
+        log_line(line)
 
 
 def _percent(row: pd.Series, column: str) -> str:

@@ -41,10 +41,10 @@ class Results:
     def drop_outdated(self, jobs: Sequence[Job]) -> None:
         """Delete outdated scores with their rows, before the first is computed again."""
         for job in jobs:
-            if key_path(job.path(self.folder)).exists() and self.claims.take(str(job.identity)):
+            if key_path(job.path(self.folder)).exists() and self.claims.acquire(str(job.identity)):
                 if not has_scores(job.path(self.folder), job.inputs):  # another process may have stored it
                     self._drop(job)
-                self.claims.give(str(job.identity))
+                self.claims.release(str(job.identity))
 
     def _drop(self, job: Job) -> None:
         scores = job.path(self.folder)

@@ -17,7 +17,7 @@ from eval.store.rows import ScoreRows, read_rows
 from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from eval.sweep.prepare import Job
 from ucurve.errors import DamagedError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.score_key import read_key
 
@@ -50,7 +50,7 @@ def known_rows(scores: Path) -> ScoreRows:
     try:
         rows = read_rows(scores)
     except DamagedError as error:
-        say(f"{error}; they are made again from the scores")
+        log_line(f"{error}; they are made again from the scores")
         rows = None
     return rows or ScoreRows(read_key(scores).score_sha256)
 

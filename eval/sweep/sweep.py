@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from eval.models.targets import Target
-from eval.scoring.sharing import Crew, agreeing
+from eval.scoring.sharing import ProcessGroup, agreeing
 from eval.settings import ScoreSettings
 from eval.store.scores import StoredScores, has_scores, share_pairs
 from eval.store.views import has_tables, write_tables
@@ -20,7 +20,7 @@ from eval.sweep.prepare import Job, rated_job, rated_pairs
 from eval.sweep.results import Results
 from eval.sweep.rows import Rated, read_rated
 from eval.sweep.tokens import TokenStore
-from ucurve.progress import ProgressBar, say
+from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
 
 
@@ -32,13 +32,13 @@ class Sweep:
     benchmarks: Sequence[pd.DataFrame]
     settings: ScoreSettings
     cache: SweepCache = field(default_factory=SweepCache)  # what is kept for the next sweep of the process
-    crew: Crew | None = None  # the processes that score together; None for this one alone
+    group: ProcessGroup | None = None  # the processes that score together; None for this one alone
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and write the tables.
 
         Another process may score the same targets into the same folder at the same time: each score is computed by one
-        of them, and both end when all are there. The processes of a crew share the work on each score.
+        of them, and both end when all are there. The processes of a group share the work on each score.
 
         Returns:
             Where every score is, in the order of the targets.
@@ -49,10 +49,10 @@ class Sweep:
             DamagedError: when there are scores or rows of another run that this sweep does not compute.
             RunError: when a score is not finite.
         """
-        with agreeing(self.crew):
+        with agreeing(self.group):
             jobs = make_jobs(targets, self.benchmarks, self.settings, self.cache)
-        with closing(Computer(jobs, self.settings, self.cache, self.crew)) as computer:
-            if self.crew is not None and self.crew.rank > 0:
+        with closing(Computer(jobs, self.settings, self.cache, self.group)) as computer:
+            if self.group is not None and self.group.rank > 0:
                 computer.assist()
             else:
                 plan = make_plan(self.folder, jobs, self._tokens)
@@ -133,12 +133,12 @@ def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
     while pending:
         left = []
         if wait:
-            say(f"waiting for another process, which scores {len(pending)} of {len(jobs)}")
+            log_line(f"waiting for another process, which scores {len(pending)} of {len(jobs)}")
         for job in pending:
-            if claims.take(str(job.identity), wait):
+            if claims.acquire(str(job.identity), wait):
                 wait = False
                 yield job
-                claims.give(str(job.identity))
+                claims.release(str(job.identity))
             else:
                 left.append(job)
         wait = len(left) == len(pending)

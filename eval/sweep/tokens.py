@@ -22,7 +22,7 @@ from eval.store.tokens import (
 )
 from eval.sweep.prepare import Job
 from ucurve.errors import RunError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.score_key import TokenFacts
 
 _SAME = 1e-3  # nats between two computations of a sentence's log probability in float32, at most
@@ -116,7 +116,7 @@ class TokenStore:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
         path = job.path(self.folder)
         if problem := token_fault(path):
-            say(f"{problem.partition(';')[0]}; {'it is scored again' if self.wanted(job) else 'it is deleted'}")
+            log_line(f"{problem.partition(';')[0]}; {'it is scored again' if self.wanted(job) else 'it is deleted'}")
             drop_tokens(path)
         elif self.settings.words and not has_tokens(path, words=True) and not self.lacks(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)

@@ -18,7 +18,7 @@ from train.verify import run_faults
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import new_folder, sha256_file, sha256_json
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
@@ -51,7 +51,7 @@ def publish_command(values: dict[str, object]) -> None:
         raise missing_folder("run", run)
     if settings.upload and out.exists():
         _check_same_publication(run, out)
-        say(f"{out} is there already; its revisions are sent as they are")
+        log_line(f"{out} is there already; its revisions are sent as they are")
     else:
         publish_run(run, out, settings.repo)
     if settings.upload and settings.repo is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ucurve.errors import RunError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
                 repo_id=repo, folder_path=place, revision=revision, commit_message=f"The checkpoint {place.name}",
                 delete_patterns="*",  # of files that the revision has and the folder has not
             )  # fmt: skip
-        say(f"{repo}: {revision} is there")
+        log_line(f"{repo}: {revision} is there")
 
 
 @contextlib.contextmanager

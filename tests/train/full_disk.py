@@ -23,7 +23,7 @@ from unittest.mock import patch
 from hydra.core.global_hydra import GlobalHydra
 
 from train.corpus.file_hashes import FILE_HASHES
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("runs", "cache", "tokenizers", "eval")
@@ -200,7 +200,7 @@ def main(number, wanted):
                     result = f"{full.code}  {again.code}, same bytes  {full.message[:150]}"
                 except AssertionError as error:
                     result = f"WRONG {str(error)[-600:]}"
-                say(f"{place:<10} {size // 1024:>6} of {need // 1024} KB  {result}")
+                log_line(f"{place:<10} {size // 1024:>6} of {need // 1024} KB  {result}")
 
 
 if __name__ == "__main__":

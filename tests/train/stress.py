@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.train.launching import finish, start
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import HELD_OUT
 
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
@@ -123,7 +123,7 @@ def stress(folder, way, kills, steps, seed):
     while happened.total() < kills:
         result = kill_once(folder, way, steps, chance, seconds)
         happened[result or "ended before"] += result is not None
-        say(f"{way.name}: {result}, {standing(killed)}")
+        log_line(f"{way.name}: {result}, {standing(killed)}")
         if "finished" in standing(killed):
             compare(folder, way, alone, killed, steps)
             killed.rename(folder / f"done-{time.monotonic_ns()}")
@@ -155,7 +155,7 @@ def main(kills, seed):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_inputs(folder)
-            say(f"{way.name}: {dict(stress(folder, way, share, 300, seed))}")
+            log_line(f"{way.name}: {dict(stress(folder, way, share, 300, seed))}")
 
 
 if __name__ == "__main__":

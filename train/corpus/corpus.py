@@ -20,7 +20,7 @@ from train.corpus.selection import Selection, find_validation_files, relative_na
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_rows
 from ucurve.huggingface.revisions import find_commit
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 
 _FORMAT = 1  # raised when the same files would give other documents
@@ -127,7 +127,7 @@ class Corpus:
     def say_notes(self) -> None:
         """Log which files of the paths are left out for what they are, or are doubtful."""
         for note in self._selection.notes:
-            say(note)
+            log_line(note)
 
     def documents(self, held_out: HeldOut | None = None) -> Iterator[str]:
         """Yield the documents to train on, as ``read_documents`` does; what ``held_out`` returned learns from them."""

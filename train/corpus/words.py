@@ -15,7 +15,7 @@ from train.corpus.file_hashes import keep_hashes
 from train.corpus.parallel import map_batches, text_batches
 from ucurve.errors import UserError
 from ucurve.processes import count_processes
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import read_json_or_empty, sha256_json, write_json
 from ucurve.storage.locks import build_once
 
@@ -59,10 +59,10 @@ def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: in
     key = _key(records, counter)
 
     def build(temporary: Path) -> None:
-        say(f"counting the words of {corpus.settings.run_name} with {counter}")
+        log_line(f"counting the words of {corpus.settings.run_name} with {counter}")
         found = {"key": key, "words": _count(records, counter, processes or count_processes())}
         write_json(temporary / _COUNT, found | {"count_sha256": sha256_json(found)})
-        say(f"{found['words']:,} words")
+        log_line(f"{found['words']:,} words")
 
     folder = build_once(_folder(cache, key), lambda there: _read(there, key) is not None, build)
     keep_hashes(cache)
@@ -105,7 +105,7 @@ def _count(records: Corpus, counter: WordCounter, processes: int) -> int:
     for words in map_batches(work, records.documents(), processes, "counts words"):
         total += words
         if total >= next_line:
-            say(f"{total:,} words so far")
+            log_line(f"{total:,} words so far")
             next_line += _WORDS_BETWEEN_LINES
     return total
 

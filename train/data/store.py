@@ -19,7 +19,7 @@ from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.processes import count_processes
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import HeldOutFacts
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once
@@ -61,7 +61,7 @@ def build_token_store(
     is_complete = is_complete_store if read_all else looks_complete
 
     def build(temporary: Path) -> None:
-        say(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
+        log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
         _build(corpus, tokenizer_folder, temporary, key, processes or count_processes(), shard_tokens)
 
     folder = build_once(_folder(cache, key), lambda found: is_complete(found, key), build)
@@ -137,7 +137,7 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     files = sorted(path.name for path in folder.glob("*.npy"))
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
-    say(f"{writer.length:,} tokens in {writer.documents:,} documents")
+    log_line(f"{writer.length:,} tokens in {writer.documents:,} documents")
 
 
 def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFacts | None:
@@ -148,11 +148,11 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFa
         where += f", without {held_out.left_out:,} documents that stand in the training text too"
     ids = encode(recipe, texts).tokens if texts else np.empty(0, dtype=recipe.dtype)
     if not np.load(folder / TOKEN_BYTES)[ids[1:]].any():
-        say(f"no held-out text, so no held-out loss: no document with known tokens in {where}")
+        log_line(f"no held-out text, so no held-out loss: no document with known tokens in {where}")
         return None
     size = sum(len(text.encode()) for text in texts)
     _save_array(folder / HELD_OUT_TOKENS, ids)
-    say(f"held-out text: {len(texts):,} documents, {size:,} bytes, from {where}")
+    log_line(f"held-out text: {len(texts):,} documents, {size:,} bytes, from {where}")
     return HeldOutFacts(
         source=held_out.source,
         documents=len(texts),
@@ -192,7 +192,7 @@ class StreamWriter:
         while len(rest):
             rest = rest[self._fill_shard(rest) :]
         if self.length >= self._next_line:
-            say(f"{self.length:,} tokens in {self.documents:,} documents so far")
+            log_line(f"{self.length:,} tokens in {self.documents:,} documents so far")
             self._next_line += _TOKENS_BETWEEN_LINES
 
     def index(self) -> dict[str, object]:

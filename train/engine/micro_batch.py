@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 import torch
 
 from ucurve.errors import RunError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 ON_PROCESSOR = 32  # sequences; 2,048 tokens of 64, whose activations stay near the cache
 Result = TypeVar("Result")
@@ -44,7 +44,7 @@ class MicroBatch:
         self._size = -(-size // 2)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        say(f"micro batches of {size} sequences do not fit into the device's memory; going on with {self._size}")
+        log_line(f"micro batches of {size} sequences do not fit into the device's memory; going on with {self._size}")
 
     def too_large(self, share: torch.Tensor, failure: str) -> RunError:
         """Return the error of a device whose memory does not suffice."""

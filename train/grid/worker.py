@@ -16,7 +16,7 @@ from train.grid.cells import Cell
 from train.grid.failures import Failure, clear_failure, read_failure, record_failure
 from train.run_folder.checks import check_same_configuration
 from ucurve.errors import BusyError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
 
@@ -63,13 +63,13 @@ class GridRun:
     def _attempt(self, cell: Cell) -> bool:
         """Try one cell; return whether no other process runs it."""
         claims = self._claims[cell.settings.paths.runs]
-        if not claims.take(cell.name):
+        if not claims.acquire(cell.name):
             self._outcomes[cell.name] = Outcome(cell.name, "running", "in another process")
             return False
         try:
             self._outcomes[cell.name] = self._train_claimed(cell)
         finally:
-            claims.give(cell.name)
+            claims.release(cell.name)
         return self._outcomes[cell.name].status != "running"
 
     def _train_claimed(self, cell: Cell) -> Outcome:
@@ -82,7 +82,7 @@ class GridRun:
             return Outcome(cell.name, "running", "in another process")
         except Exception as error:
             failure = record_failure(cell.settings, error)
-            say(f"{cell.name} failed: {failure.error}")
+            log_line(f"{cell.name} failed: {failure.error}")
             return _failed(cell, failure)
 
     def _train_run(self, cell: Cell) -> Outcome:

@@ -12,7 +12,7 @@ from train.run.prepare import PreparedRun
 from train.run_folder.checkpoint import find_faults
 from train.run_folder.records import RunRecord
 from ucurve.huggingface.pretrained import load_model
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, MANIFEST, checkpoint_folder, refuse_faults
 
@@ -61,7 +61,7 @@ class HeldOutLog:
             return {}
         faults = own_faults(run, read_run_facts(run), [HELD_OUT])
         if faults:
-            say(f"{'; '.join(faults)}; the held-out loss is measured again")
+            log_line(f"{'; '.join(faults)}; the held-out loss is measured again")
             return {}
         lines = (run / HELD_OUT).read_text(encoding="utf-8").splitlines()[1:]
         return {int(line.partition(",")[0]): line for line in lines}

@@ -13,7 +13,7 @@ from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
 from train.engine.signals import Interrupted, StopSignals
 from train.plan import count_start_tokens, describe_start_token
-from train.run.crew import score_in_all
+from train.run.group import score_in_all
 from train.run.prepare import PreparedRun, check_inputs, prepare
 from train.run.tracking import tracking_late_scores
 from train.run_folder.checks import check_same_configuration, check_same_data
@@ -21,7 +21,7 @@ from train.run_folder.config_file import configuration_text
 from train.run_folder.records import RunRecord
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.provenance import code_revision, hardware, versions
 from ucurve.storage.facts import CorpusFacts, EngineFacts, RunFacts, Seeds, Status
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
@@ -50,14 +50,14 @@ def train_run(settings: RunRequest) -> None:
                     score_in_all(
                         processes,
                         signals,
-                        lambda crew: evaluation.score_at_end(settings.folder, settings.eval, crew),
+                        lambda group: evaluation.score_at_end(settings.folder, settings.eval, group),
                         "scores made so far are kept, the same command goes on",
                     )
         except DamagedError as error:
             raise RunError(str(error)) from error
         except Interrupted as error:
             if processes.is_rank0:
-                say(f"{error.message}; exit code {error.exit_code}")
+                log_line(f"{error.message}; exit code {error.exit_code}")
             raise
 
 
@@ -98,11 +98,11 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
-        say(f"start token: {describe_start_token(run.plan, run.store)}")
+        log_line(f"start token: {describe_start_token(run.plan, run.store)}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False
-    say(f"{run.folder} is finished")
+    log_line(f"{run.folder} is finished")
     check_checkpoints(run.folder, run.plan)
     check_logs(run.folder, before)
     return True
@@ -164,7 +164,7 @@ def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record:
     from train.run.trainer import Trainer
 
     if execution.processes.is_rank0:
-        say(f"{run.folder.name}: {execution.describe(run.plan.settings)}")
+        log_line(f"{run.folder.name}: {execution.describe(run.plan.settings)}")
     with _failures_recorded(record, execution.processes):
         trainer = Trainer(run, execution, signals, record)
         with _garbage_frozen():
@@ -201,7 +201,7 @@ def _failures_recorded(record: RunRecord, processes: Processes) -> Iterator[None
         if isinstance(error, UcurveError):
             raise
         if not processes.is_rank0:  # rank 0 has not seen it, and only the errors of rank 0 are printed
-            say(f"process {processes.rank}: {error}")
+            log_line(f"process {processes.rank}: {error}")
         raise RunError(f"{error}; the newest whole state is kept in resume/") from error
     except Exception as error:
         write("failed", error=f"{type(error).__name__}: {error}")

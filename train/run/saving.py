@@ -13,7 +13,7 @@ from train.run.prepare import PreparedRun
 from train.run_folder.background import BackgroundWriter, HostCopy
 from train.run_folder.checkpoint import compare_logits, find_faults, holds_weights, write_checkpoint
 from train.run_folder.resume import save_state
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import checkpoint_folder
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Saver:
         if folder.exists():
             if not find_faults(folder) and holds_weights(folder, model):
                 return
-            say(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
+            log_line(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
         facts = run.plan.describe_checkpoint(step, run.store.sha256, run.store.length)
         write_checkpoint(run.folder, model, run.tokenizer, facts)
         if not self._logits_compared:  # once: the bytes of each are compared, and all are written by the same export

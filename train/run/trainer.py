@@ -17,7 +17,7 @@ from train.engine.signals import Interrupted, StopSignals
 from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan
-from train.run.crew import score_in_all
+from train.run.group import score_in_all
 from train.run.held_out import HeldOutLog
 from train.run.prepare import PreparedRun
 from train.run.saving import Saver
@@ -26,7 +26,7 @@ from train.run_folder.background import HostCopy
 from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, load_state, metrics_sha256
 from ucurve.errors import RunError
-from ucurve.progress import ProgressBar, say
+from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.facts import RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
@@ -108,7 +108,7 @@ class Trainer:
 
         self._processes.run_on_all(load)
         if self._processes.is_rank0:
-            say(f"{self._run.folder.name}: going on after step {step}")
+            log_line(f"{self._run.folder.name}: going on after step {step}")
         return step
 
     def _use_checkpoint(self, step: int, log: "StepLog | None") -> None:
@@ -126,7 +126,7 @@ class Trainer:
             score_in_all(
                 self._processes,
                 self._signals,
-                lambda crew: evaluation.score_checkpoint(folder, settings, step, crew),
+                lambda group: evaluation.score_checkpoint(folder, settings, step, group),
             )
         if log is not None and log.tracker is not None:
             track_checkpoint(log.tracker, folder, step, held_out)

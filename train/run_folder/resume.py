@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ucurve.errors import DamagedError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import disk_faults, is_leftover, new_folder, remove_leftovers, sha256_file
 from ucurve.storage.run_folder import RESUME, STEPS, step_name
 from ucurve.storage.sealed import STATE
@@ -54,7 +54,7 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
         if facts is not None and not _is_torn(candidate, facts):
             _check_owner(candidate, facts, owner)
             return int(facts["step"])
-        say(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
+        log_line(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
 
 

@@ -15,7 +15,7 @@ from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.revisions import find_commit
 from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokenizer, no_tokenizer
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
 
@@ -70,7 +70,7 @@ def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings
     folder = _folder(settings, corpus, folder_root)
 
     def build(temporary: Path) -> None:
-        say(f"building the tokenizer {folder.name}")
+        log_line(f"building the tokenizer {folder.name}")
         _build(settings, corpus, temporary)
 
     return build_once(folder, _is_complete, build)
@@ -182,7 +182,7 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
 def _count_unknown(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> UnknownCharacters:
     unknown = found.count_unknown(tokenizer.get_vocab())
     if unknown.kinds:
-        say(
+        log_line(
             f"{unknown.kinds:,} of {len(found.counts):,} different characters are unknown (tokenizer.coverage), "
             f"{100 * unknown.share:.2g} % of the text"
         )

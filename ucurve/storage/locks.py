@@ -27,7 +27,7 @@ from typing import IO, Any, Self
 from filelock import FileLock, Timeout
 
 from ucurve.errors import BusyError, RunError, UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import disk_faults, new_folder, remove_leftovers
 from ucurve.storage.run_folder import EVAL
 
@@ -208,7 +208,7 @@ class Claims:
             os.close(self._descriptor)
         self._descriptor = None
 
-    def take(self, name: str, wait: bool = False) -> bool:
+    def acquire(self, name: str, wait: bool = False) -> bool:
         """Claim a thing, such as a score, for this process alone.
 
         Args:
@@ -227,7 +227,7 @@ class Claims:
             return False
         return True
 
-    def share(self, name: str) -> None:
+    def acquire_shared(self, name: str) -> None:
         """Claim a thing together with every other process that shares it; wait while one has it alone.
 
         A claim that this process has on the thing alone becomes a shared one.
@@ -244,13 +244,13 @@ class Claims:
         Raises:
             UserError: when the file system has no locks.
         """
-        self.take(name, wait=True)
+        self.acquire(name, wait=True)
         try:
             yield
         finally:
-            self.give(name)
+            self.release(name)
 
-    def give(self, name: str) -> None:
+    def release(self, name: str) -> None:
         """Give a claim up."""
         self._lock(fcntl.LOCK_UN, name)
 
@@ -320,7 +320,7 @@ def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
     try:
         return lock.acquire(timeout=1)
     except Timeout:
-        say(f"waiting for the process that builds {folder}")
+        log_line(f"waiting for the process that builds {folder}")
     return lock.acquire()
 
 

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.fields import STRICT
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import decode_utf8, new_file
 from ucurve.yaml_files import read_yaml
 
@@ -61,7 +61,7 @@ def _fetch(packages: Sequence[Package], cache: Path) -> None:
     if npm is None:
         raise RunError(f"npm, which fetches the packages of jsPsych, is not on PATH; install Node.js, or {_INSTEAD}")
     names = [f"{package.name}@{package.version}" for package in packages]
-    say(f"fetching {', '.join(names)} with npm")
+    log_line(f"fetching {', '.join(names)} with npm")
     options = ["--silent", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=20000"]
     with tempfile.TemporaryDirectory() as temporary:
         try:

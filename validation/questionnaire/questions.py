@@ -12,7 +12,7 @@ from eval.benchmarks.custom import CustomBenchmark, custom_card
 from eval.benchmarks.load import load_benchmark
 from eval.pairs import identical
 from ucurve.errors import UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from validation.questionnaire.spoiling import misspell, scramble
 
 Kind = Literal["item", "catch", "control", "training"]
@@ -88,7 +88,7 @@ def draw_items(pool: Pool, per_paradigm: int) -> list[Question]:
     for paradigm in pool.paradigms:
         taken = pool.take(paradigm, per_paradigm)
         if len(taken) < per_paradigm:
-            say(f"{paradigm}: only {len(taken)} pairs with different good sentences")
+            log_line(f"{paradigm}: only {len(taken)} pairs with different good sentences")
         drawn += taken
     return list(_named(drawn, "item"))
 

@@ -11,7 +11,7 @@ from analysis.data.groups import Pairs
 from analysis.data.runs import Run, find_runs
 from eval.store.keys import PAIRS
 from ucurve.errors import UserError, unknown_name
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
@@ -75,7 +75,7 @@ class Library:
     def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:
         def report(done: int, of: int) -> None:
             if done % _SOME == 0 or done == of:
-                say(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
+                log_line(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
 
         named = run.label, benchmark, scorer
         with self._copying[named]:  # what others look at meanwhile is not held up

@@ -13,7 +13,7 @@ from typing import Literal
 
 from eval.benchmarks.expressions import search
 from ucurve.errors import UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 Quotes = Literal["csv", "text"]
 Record = dict[str, object]
@@ -146,7 +146,7 @@ def _are_quoted(lines: Sequence[str], name: str, delimiter: str, form: TableForm
             "same way; say in the card `quotes: csv` or `quotes: text` (custom.quotes=...)"
         )
     if marked:
-        say(
+        log_line(
             f"{name}:{marked[0]}: a field in quotation marks is read with them, because not all fields of its column "
             "have them; `quotes: csv` in the card (custom.quotes=csv) takes them for CSV's"
         )

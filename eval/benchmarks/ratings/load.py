@@ -19,7 +19,7 @@ from eval.benchmarks.ratings.section import Choices, Judgments, Raters
 from eval.benchmarks.ratings.survey import read_survey
 from eval.pairs import lacks
 from ucurve.errors import UserError
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
 from ucurve.storage.tabular import read_number
 
@@ -51,7 +51,7 @@ def load_ratings(
     if ratings is None or not files:
         return None
     if ratings.survey is not None and card.place is None and find_spec("openpyxl") is None:
-        say(f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out")
+        log_line(f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out")
         return None
     if ratings.survey is not None:
         sentences = _find(card, root, ratings.survey.sentences)
@@ -123,7 +123,7 @@ def _match_sentences(rated: Sequence[_Rated], pairs: pd.DataFrame, name: str) ->
     judged, there = set(table["sentence"]), set(places["sentence"])
     if judged - there and _is_whole(pairs, name):
         lost = int((~table["sentence"].isin(there)).sum())
-        say(
+        log_line(
             f"{name}: {len(judged - there)} of {len(judged)} sentences that people rated are in no pair; their {lost} "
             f"of {len(table)} ratings are left out: {_first_of(sorted(judged - there))}"
         )
@@ -148,7 +148,7 @@ def _match_choices(rows: Sequence[Row], form: Choices, pairs: pd.DataFrame, name
         found += [(pair, person, members[place] == good) for person, place in chosen if place is not None]
     if lost and _is_whole(pairs, name):
         why = f"they are of no pair, or of two equal sentences: {_first_of(lost)}"
-        say(f"{name}: {len(lost)} of {len(rows)} rows of people's choices are left out, because {why}")
+        log_line(f"{name}: {len(lost)} of {len(rows)} rows of people's choices are left out, because {why}")
     return pd.DataFrame(found, columns=list(CHOICE_COLUMNS))
 
 

@@ -16,7 +16,7 @@ from eval.scoring.causal.trie import ForestScorer, build_prefix_forest
 from eval.scoring.output import OutputLayer, score_rows
 from eval.scoring.sharing import agreed, alone
 from eval.scoring.text.sentences import Ids, Scores, Sentences
-from ucurve.progress import say
+from ucurve.progress import log_line
 
 _CLOSE = 1e-4  # nats, the most that a log probability may differ in float32
 # Roundings of half precision of a usual log probability, by which the two ways may differ; those of architectures that
@@ -36,7 +36,7 @@ def supports_prefix_sharing(
     reason = _fault(model, layer, max(longest, 2), block, batch_tokens)
     if reason is not None and type(model) not in _named:
         _named.add(type(model))
-        say(f"{type(model).__name__}: no computation is shared between sentences, because {reason}")
+        log_line(f"{type(model).__name__}: no computation is shared between sentences, because {reason}")
     return agreed(reason is None)
 
 

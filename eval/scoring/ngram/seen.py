@@ -9,7 +9,7 @@ from eval.scoring.ngram.counts import NgramCounts
 from eval.scoring.ngram.inventory import list_ngrams
 from eval.scoring.ngram.witten_bell import log_probabilities
 from eval.scoring.text.sentences import Scores, Sentences
-from ucurve.progress import say
+from ucurve.progress import log_line
 from ucurve.token_stream.order import Batches
 
 _BLOCK = 2**20  # tokens that are counted at once
@@ -50,7 +50,7 @@ class SeenNgrams:
             self._counts.add(block)
             if time.monotonic() - last_line > _SECONDS_BETWEEN_LINES:
                 last_line = time.monotonic()
-                say(f"n-grams counted in {self._counts.tokens:,} training tokens, on the way to step {step}")
+                log_line(f"n-grams counted in {self._counts.tokens:,} training tokens, on the way to step {step}")
         self._step = step
         return self
 

@@ -101,7 +101,7 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
 def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settings_of, monkeypatch):
     scored = []
 
-    def scoring(run, settings, step, crew):
+    def scoring(run, settings, step, group):
         scored.append(step)
         if scored == [0, 1, 2, 5]:
             os.kill(os.getpid(), signal.SIGTERM)

@@ -68,43 +68,43 @@ def claims(file):
 
 
 def test_a_thing_is_claimed_by_one(claims, other):
-    assert other.ask("take a") == "True"
-    assert not claims.take("a")
-    assert claims.take("b")
-    assert other.ask("take b") == "False"
-    other.ask("give a")
-    assert claims.take("a")
+    assert other.ask("acquire a") == "True"
+    assert not claims.acquire("a")
+    assert claims.acquire("b")
+    assert other.ask("acquire b") == "False"
+    other.ask("release a")
+    assert claims.acquire("a")
 
 
 def test_a_killed_process_leaves_no_claim(claims, other):
-    assert other.ask("take a") == "True"
-    assert other.ask("share b") == "None"
-    assert not claims.take("b")
+    assert other.ask("acquire a") == "True"
+    assert other.ask("acquire_shared b") == "None"
+    assert not claims.acquire("b")
     other.kill()
-    assert claims.take("a", wait=True)
-    assert claims.take("b")
+    assert claims.acquire("a", wait=True)
+    assert claims.acquire("b")
 
 
 def test_many_may_share_what_none_has_alone(claims, other):
-    claims.share("a")
-    assert other.ask("share a") == "None"
-    assert other.ask("take a") == "False"
-    assert not claims.take("a")
-    other.ask("give a")
-    assert claims.take("a")
-    claims.share("a")
-    assert other.ask("share a") == "None"
+    claims.acquire_shared("a")
+    assert other.ask("acquire_shared a") == "None"
+    assert other.ask("acquire a") == "False"
+    assert not claims.acquire("a")
+    other.ask("release a")
+    assert claims.acquire("a")
+    claims.acquire_shared("a")
+    assert other.ask("acquire_shared a") == "None"
 
 
 def test_the_end_gives_everything_up(file, other):
     with Claims(file) as claims:
-        assert claims.take("a")
-        assert other.ask("take a") == "False"
-    assert other.ask("take a") == "True"
+        assert claims.acquire("a")
+        assert other.ask("acquire a") == "False"
+    assert other.ask("acquire a") == "True"
 
 
 def test_claims_write_nothing(file, claims):
-    assert claims.take("a")
+    assert claims.acquire("a")
     assert file.read_bytes() == b""
 
 
@@ -120,12 +120,12 @@ def score_run(run):
 
 def claim(run):
     with Claims(run / ".claims") as claims:
-        claims.take("a")
+        claims.acquire("a")
 
 
 def share(run):
     with Claims(run / ".claims") as claims:
-        claims.share("a")
+        claims.acquire_shared("a")
 
 
 def build(run):

@@ -134,7 +134,7 @@ def test_a_window_is_seen_in_half_precision_too(build):
 
 
 class SecondOfTwo:
-    """A crew whose other process found what is given."""
+    """A group whose other process found what is given."""
 
     rank, size = 1, 2
 

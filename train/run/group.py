@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.scoring.sharing import Crew
+from eval.scoring.sharing import ProcessGroup
 from train.engine.processes import Processes
 from train.engine.signals import StopSignals
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunCrew(Processes):
+class RunProcesses(Processes):
     """All processes of a run; a signal ends their work between two batches, never in the middle of an exchange."""
 
     signals: StopSignals
@@ -24,7 +24,7 @@ class RunCrew(Processes):
 def score_in_all(
     processes: Processes,
     signals: StopSignals,
-    score: Callable[[Crew | None], None],
+    score: Callable[[ProcessGroup | None], None],
     note: str = "the same command goes on",
 ) -> None:
     """Score in all processes, each of which calls this; a signal to one raises ``Interrupted`` in every process."""
@@ -32,5 +32,5 @@ def score_in_all(
         with signals.at_once(note):
             score(None)
     else:
-        crew = RunCrew(processes.rank, processes.size, processes.local_rank, signals=signals, note=note)
-        processes.run_on_all(lambda: score(crew))
+        group = RunProcesses(processes.rank, processes.size, processes.local_rank, signals=signals, note=note)
+        processes.run_on_all(lambda: score(group))

@@ -1,4 +1,4 @@
-"""One process of a crew that scores a run: ``python crew_worker.py RUN BENCHMARK_ROOT [HOW]``.
+"""One process of a group that scores a run: ``python group_worker.py RUN BENCHMARK_ROOT [HOW]``.
 
 HOW is what happens in rank 1: ``stopped`` (SIGTERM at its first batch), ``broken`` (an error there), ``full`` (its memory
 is full once), ``missing`` (it does not find the benchmark).
@@ -18,7 +18,7 @@ from eval.scoring.causal import trie
 from eval.settings import ScoreSettings
 from train.engine.processes import connect, read_processes
 from train.engine.signals import Interrupted, StopSignals
-from train.run.crew import score_in_all
+from train.run.group import score_in_all
 from ucurve.errors import UcurveError
 
 HELD = []
@@ -52,7 +52,7 @@ def main(run, root, how=None):
     began = time.monotonic()
     with StopSignals(launched=True) as signals:
         try:
-            score_in_all(processes, signals, lambda crew: score_run(Path(run), settings, crew=crew) and None)
+            score_in_all(processes, signals, lambda group: score_run(Path(run), settings, group=group) and None)
         except (UcurveError, ValueError, Interrupted) as error:
             sys.stderr.write(f"{type(error).__name__}: {getattr(error, 'message', error)}\n")
             sys.exit(getattr(error, "exit_code", 1))

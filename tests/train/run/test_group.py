@@ -12,7 +12,7 @@ from tests.train.conftest import CHARACTERS
 from tests.train.launching import finish, start
 from train.run.run import train_run
 
-WORKER = Path(__file__).with_name("crew_worker.py")
+WORKER = Path(__file__).with_name("group_worker.py")
 
 
 @pytest.fixture
