@@ -171,13 +171,13 @@ def test_a_signal_that_is_ignored_stays_ignored(number):
 STEPS = """
 import sys, time
 from train.engine.signals import StopSignals
-from ucurve.progress import ProgressBar, say
+from ucurve.progress import ProgressBar, log_line
 with StopSignals() as signals, ProgressBar("steps", 10_000) as bar:
     while not signals.requested:
         bar.advance()
-        say("a step")
+        log_line("a step")
         time.sleep(0.001)
-    say("the state is saved")
+    log_line("the state is saved")
     print("saved")
     open(sys.argv[1], "w").write(signals.name)
 sys.exit(75)
