@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import NoReturn, TypeVar
 
@@ -78,6 +78,17 @@ async def in_thread(work: Callable[[Given], Made], given: Given) -> Made:
 
     threading.Thread(target=run, daemon=True).start()
     return await result
+
+
+@contextlib.contextmanager
+def alone(lock: threading.Lock, message: str) -> Iterator[None]:
+    """Hold a lock; where another request holds it, refuse with the message."""
+    if not lock.acquire(blocking=False):
+        raise UserError(message)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def json_response(value: object, status: int = 200) -> JSONResponse:

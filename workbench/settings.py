@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
-from ucurve.fields import STRICT
+from ucurve.fields import STRICT, as_tuple
 from ucurve.progress import log_line
 from ucurve.storage.files import read_utf8
 
@@ -18,17 +18,13 @@ PASSWORD_VARIABLE = "UCURVE_WORKBENCH_PASSWORD"  # noqa: S105 - the name of one
 _USUAL_RUNS = ("runs/demo/*", "runs/*")
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class WorkbenchSettings:
     """The keys of ``conf/workbench.yaml``."""
 
     projects: Path = Path("projects")  # folder with one folder per project
     # patterns of run folders; None for those of the demo, or else for all
-    runs: Annotated[tuple[str, ...] | None, BeforeValidator(_as_list)] = None
+    runs: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
     host: str = "127.0.0.1"  # address to listen on
     port: Annotated[int, Field(ge=0, le=65535)] = 7860
     # asked of the browser before anything is shown; without one there is a token in the address

@@ -18,7 +18,7 @@ from eval.store.tables import ACCURACY
 from tests.facts import write_run
 from ucurve.errors import UserError
 from workbench.explore.curves import curve_chart, curve_names, curves, linking_functions, read_asked
-from workbench.explore.library import Library, scored
+from workbench.explore.library import Library, list_scores
 from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
 from workbench.explore.verdicts import shape_verdicts
 
@@ -218,7 +218,7 @@ def test_changed_scores_are_read_again(tmp_path):
 
 
 def test_what_can_be_looked_at_is_listed(library):
-    assert [(one.benchmark, one.scorer, one.steps) for one in scored(library.runs()[0])] == [("toy", "sentence", 8)]
+    assert list_scores(library.runs()[0]) == [{"benchmark": "toy", "scorer": "sentence", "steps": 8}]
     offered = {
         one["name"]: [part["name"] for part in one["parameters"]]
         for one in linking_functions(library.matrices("toy", "sentence"))

@@ -2,7 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,15 +19,6 @@ from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 CACHE = Path("cache") / "workbench"
 _LONGEST_NAME = 255  # bytes, of a folder
 _SOME = 50  # files copied between two messages
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A benchmark that a run was scored on, and the way."""
-
-    benchmark: str
-    scorer: str
-    steps: int
 
 
 @dataclass
@@ -97,15 +88,16 @@ def _is_below_run(name: str) -> bool:
     return len(name.encode()) <= _LONGEST_NAME and "\0" not in name and not {"", ".", ".."} & set(parts)
 
 
-def scored(run: Run) -> list[Scored]:
-    """List what a run was scored on."""
-    return list(_find_scored(run))
-
-
-def _find_scored(run: Run) -> Iterator[Scored]:
+def list_scores(run: Run) -> list[dict[str, object]]:
+    """List what a run was scored on: ``benchmark``, ``scorer`` and the number of ``steps``."""
     place = run.folder / EVAL
-    for pairs in sorted(place.rglob(PAIRS)):
-        benchmark = pairs.parent.relative_to(place).as_posix()
-        for folder in sorted(path for path in pairs.parent.iterdir() if path.is_dir()):
-            if steps := stored_steps(run.folder, benchmark, folder.name):
-                yield Scored(benchmark, folder.name, len(steps))
+    found = [
+        (pairs.parent.relative_to(place).as_posix(), folder.name)
+        for pairs in sorted(place.rglob(PAIRS))
+        for folder in sorted(path for path in pairs.parent.iterdir() if path.is_dir())
+    ]
+    return [
+        {"benchmark": benchmark, "scorer": scorer, "steps": len(steps)}
+        for benchmark, scorer in found
+        if (steps := stored_steps(run.folder, benchmark, scorer))
+    ]

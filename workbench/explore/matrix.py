@@ -6,7 +6,6 @@ a curve under any linking function passes over two columns, and the pairs of one
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -59,8 +58,8 @@ class ScoreMatrix:
     benchmark: str
     scorer: str
     steps: Ids  # int64[steps], ascending; only -1 for a model that is not a checkpoint
-    tokens: npt.NDArray[np.float64]  # float64[steps], training tokens; NaN where they are not known
-    flops: npt.NDArray[np.float64]  # float64[steps], likewise
+    tokens: Array  # float64[steps], training tokens; NaN where they are not known
+    flops: Array  # float64[steps], likewise
     shared: Pairs  # the pairs, the same object for all runs that have them
     # what is stored, by name: [steps, pairs], or [pairs] where it is the same at every step
     columns: Mapping[str, Array]
@@ -93,8 +92,7 @@ class ScoreMatrix:
 
     def missing(self, linking: Linking) -> tuple[str, ...]:
         """Name the columns that a linking function reads and that are not there or hold a missing value."""
-        wanted = [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
-        return tuple(name for name in wanted if name not in self.columns or name in self.broken)
+        return tuple(name for name in _columns_of(linking) if name not in self.columns or name in self.broken)
 
     def counts(self, linking: Linking, groups: Ids, number: int) -> tuple[Ids, Ids]:
         """Count right and tied pairs of groups at every step, both int64[steps, groups].
@@ -118,8 +116,7 @@ class ScoreMatrix:
                     sums = np.add.reduceat(decided[:, order], starts, axis=1, dtype=np.int32)
                 into[place, present] = sums
 
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(count, self._stretches()))
+        self._for_each_stretch(count)
         return right, ties
 
     def verdicts(self, linking: Linking, rows: Ids | slice = slice(None)) -> npt.NDArray[np.uint8]:
@@ -134,8 +131,7 @@ class ScoreMatrix:
         def decide(place: slice) -> None:
             found[place] = verdicts_of(*self._decide(linking, place, chosen))
 
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(decide, self._stretches()))
+        self._for_each_stretch(decide)
         return found[:, rows] if self.shared.has_sets else found
 
     def values(self, linking: Linking, row: int) -> dict[str, list[float]]:
@@ -158,13 +154,18 @@ class ScoreMatrix:
         return np.array([one for one, _ in judged]), np.array([one for _, one in judged])
 
     def _table(self, linking: Linking, place: slice, rows: Ids | slice) -> dict[str, Array]:
-        names = [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
-        found = {name: self.columns[name] for name in names}
+        found = {name: self.columns[name] for name in _columns_of(linking)}
         return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
 
-    def _stretches(self) -> list[slice]:
-        ends = range(0, len(self.steps), _STEPS_AT_ONCE)
-        return [slice(start, min(start + _STEPS_AT_ONCE, len(self.steps))) for start in ends]
+    def _for_each_stretch(self, work: Callable[[slice], None]) -> None:
+        """Do the work for all steps, in threads, those that are decided together in one call."""
+        starts = range(0, len(self.steps), _STEPS_AT_ONCE)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(lambda start: work(slice(start, min(start + _STEPS_AT_ONCE, len(self.steps)))), starts))
+
+
+def _columns_of(linking: Linking) -> list[str]:
+    return [f"{name}_{side}" for name in linking.reads for side in ("good", "bad")]
 
 
 def open_matrix(
@@ -293,15 +294,8 @@ def _places(source: _Source) -> tuple[list[float], list[float]]:
 
 def _signature(paths: Sequence[Path]) -> str:
     """Return what changes when one of the files does."""
-    stats = [(path.name, status.st_size, status.st_mtime_ns) for path in paths if (status := _stat(path)) is not None]
+    stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists()]
     return hashlib.sha256(json.dumps([_FORMAT, stats]).encode()).hexdigest()
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
 
 
 def _read_facts(place: Path) -> Facts | None:

@@ -4,7 +4,7 @@ from analysis.data.groups import columns
 from analysis.data.runs import Run
 from ucurve.errors import UserError
 from workbench.explore.curves import curves, linking_functions, read_asked
-from workbench.explore.library import Library, scored
+from workbench.explore.library import Library, list_scores
 from workbench.explore.pairs import KINDS, list_pairs, pair_history
 from workbench.explore.tokens import TokenTables
 from workbench.explore.verdicts import shape_verdicts
@@ -35,7 +35,7 @@ def explore_room(settings: WorkbenchSettings) -> Room:
 def _describe(run: Run) -> dict[str, object]:
     return {
         "run": run.label, "line": run.group, "status": run.status, "model": run.model,
-        "scored": [{"benchmark": one.benchmark, "scorer": one.scorer, "steps": one.steps} for one in scored(run)],
+        "scored": list_scores(run),
     }  # fmt: skip
 
 

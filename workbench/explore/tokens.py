@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", bound=np.generic)
 _SIDES = ("good", "bad")
 _BATCH = 4096
+_read_sentences = lru_cache(maxsize=4)(read_sentences)
 
 
 class Token(TypedDict):
@@ -71,7 +72,9 @@ class TokenTables:
 
     def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> Tokens:
         """Score the tokens of both members of a pair with the model."""
-        target = _checkpoint(matrix, step)
+        if step < 0:
+            raise UserError(f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored")
+        (target,) = run_targets(matrix.run.folder, [step])
         with self._lock:
             job = self._job(matrix, row, target, step)
             scorer = job.scorer
@@ -109,7 +112,7 @@ def _read(matrix: ScoreMatrix, pair: int, step: int) -> Tokens | None:
     """Read the tokens of both members of a pair; None where they are not stored, or not with their characters."""
     folder = matrix.run.folder
     stored = read_tokens(folder, matrix.benchmark, matrix.scorer, step)
-    sentences = None if stored is None else _described(folder, matrix.benchmark, stored.sentences)
+    sentences = None if stored is None else _read_sentences(folder, matrix.benchmark, stored.sentences)
     if stored is None or sentences is None or sentences.places is None:
         return None
     members = sentences.members.loc[sentences.members["pair"] == pair]
@@ -122,23 +125,11 @@ def _read(matrix: ScoreMatrix, pair: int, step: int) -> Tokens | None:
     return found
 
 
-@lru_cache(maxsize=4)
-def _described(folder: Path, benchmark: str, name: str) -> StoredSentences:
-    return read_sentences(folder, benchmark, name)
-
-
 def _listed(texts: Iterable[str], values: Iterable[float], scored: Iterable[bool]) -> list[Token]:
     return [
         {"token": text, "logprob": float(value), "scored": bool(counts)}
         for text, value, counts in zip(texts, values, scored, strict=True)
     ]
-
-
-def _checkpoint(matrix: ScoreMatrix, step: int) -> Target:
-    if step < 0:
-        raise UserError(f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored")
-    (target,) = run_targets(matrix.run.folder, [step])
-    return target
 
 
 @lru_cache(maxsize=2)

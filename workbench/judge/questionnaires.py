@@ -19,7 +19,7 @@ from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.files import read_json_object
 from ucurve.yaml_files import read_yaml
 from validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
-from workbench.replies import Values
+from workbench.replies import Values, alone
 from workbench.room import File
 
 FOLDER = "questionnaires"  # in the folder of projects
@@ -96,12 +96,8 @@ class Questionnaires:
 
     def make(self, values: Mapping[str, object]) -> Values:
         """Make a questionnaire and describe it; settings that are not given are those of the command."""
-        if not self._making.acquire(blocking=False):
-            raise UserError("another questionnaire is being made; wait until that is done")
-        try:
+        with alone(self._making, "another questionnaire is being made; wait until that is done"):
             return self._make(values)
-        finally:
-            self._making.release()
 
     def _make(self, values: Mapping[str, object]) -> Values:
         defaults = default_settings("questionnaire")

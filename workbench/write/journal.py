@@ -151,17 +151,14 @@ def _append_line(path: Path, data: bytes) -> None:
     with os.fdopen(descriptor, "a+b", buffering=0) as file:
         before = os.fstat(file.fileno()).st_size
         try:
-            _write_all(file, data if _ends_line(file, before) else b"\n" + data)
+            ends_line = before == 0 or os.pread(file.fileno(), 1, before - 1) == b"\n"
+            _write_all(file, data if ends_line else b"\n" + data)
             os.fsync(file.fileno())
             if before == 0:
                 sync_folder(path.parent)
         except OSError:
             os.ftruncate(file.fileno(), before)
             raise
-
-
-def _ends_line(file: IO[bytes], size: int) -> bool:
-    return size == 0 or os.pread(file.fileno(), 1, size - 1) == b"\n"
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:

@@ -17,7 +17,7 @@ from eval.templates.template import parse_template
 from eval.templates.vocabulary import Vocabulary, parse_vocabulary
 from ucurve.errors import UserError
 from workbench.write.phrase_text import parse_phrase_text
-from workbench.write.words import Table, version
+from workbench.write.words import Table
 
 SHOWN = 10  # pairs
 _SECONDS = 2.0  # after which no further pair is drawn
@@ -63,15 +63,15 @@ class Preview(TypedDict):
 class Grammars:
     """The grammars that were made last, since making one of a large vocabulary takes a second."""
 
-    _vocabulary: tuple[str, Vocabulary] | None = field(default=None, init=False)
+    _vocabulary: tuple[str, Vocabulary] | None = field(default=None, init=False)  # with the text it was read from
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def grammar(self, words: Table, phrases: str) -> Grammar:
         """Make a grammar of a vocabulary and lines of phrases."""
         with self._lock:
-            named = version(words)
-            if self._vocabulary is None or self._vocabulary[0] != named:
-                self._vocabulary = named, parse_vocabulary(words.text(), "the vocabulary")
+            text = words.text()
+            if self._vocabulary is None or self._vocabulary[0] != text:
+                self._vocabulary = text, parse_vocabulary(text, "the vocabulary")
             return Grammar(self._vocabulary[1], parse_phrase_text(phrases), "phrases")
 
 
@@ -110,14 +110,6 @@ def placed(message: str) -> list[Problem]:
     return found
 
 
-def _describe(failures: Counter[tuple[str | None, int | None, Reason]]) -> list[Failure]:
-    """Say of failed draws where and why, the most frequent first."""
-    return [
-        {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
-        for (member, slot, reason), count in failures.most_common()
-    ]
-
-
 def _draw(tied: TiedTemplate, seed: int) -> Preview:
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
     pairs: dict[str, Pair] = {}
@@ -131,7 +123,11 @@ def _draw(tied: TiedTemplate, seed: int) -> Preview:
         if time.monotonic() > end:
             break
     shown = [{"good": _cut(pair.good), "bad": _cut(pair.bad)} for pair in pairs.values()]
-    return {"pairs": shown, "draws": draws, "failures": _describe(failures), "problems": []}
+    described: list[Failure] = [
+        {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
+        for (member, slot, reason), count in failures.most_common()
+    ]
+    return {"pairs": shown, "draws": draws, "failures": described, "problems": []}
 
 
 def validate(

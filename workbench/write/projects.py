@@ -89,13 +89,10 @@ def read_saved(path: Path) -> tuple[str, str | None]:
 
 
 def save(project: Project, path: Path, text: str, base: str | None) -> str:
-    """Write a file of a project, if nobody has written it since it was read, and return its SHA-256.
+    """Write a file of a project and return its SHA-256.
 
-    Args:
-        base: the SHA-256 of what was read; None for a file that was not there.
-
-    Raises:
-        ConflictError: with both versions, when the file is another one now.
+    ``base`` is the SHA-256 of what was read, None for a file that was not there. Where the file is another one now, a
+    ``ConflictError`` has both versions.
     """
     lock = project.folder / _OWN / "saving.lock"
     lock.parent.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from ucurve.errors import UserError, unknown_name
-from workbench.replies import Values, text_of, whole_of
+from workbench.replies import Values, alone, text_of, whole_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 from workbench.write.make import Scoring, generate
@@ -192,12 +192,8 @@ def _generate(call: Call) -> dict[str, object]:
     if unsaved:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
     making = call.desk.making[f"{call.project.name}/{name}"]
-    if not making.acquire(blocking=False):
-        raise UserError(f"pairs of {name} are being made; wait until that is done")
-    try:
+    with alone(making, f"pairs of {name} are being made; wait until that is done"):
         return generate(call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0))
-    finally:
-        making.release()
 
 
 def _score(call: Call) -> dict[str, object]:

@@ -10,7 +10,7 @@ from eval.templates.vocabulary import SURFACE
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import LINE_END, write_text
 from workbench.write.journal import Journal
-from workbench.write.projects import Project, check_name, read_saved, save, sha256_text
+from workbench.write.projects import Project, check_name, read_saved, save
 from workbench.write.texts import Drafts
 
 PAGE = 100  # words of one reply
@@ -194,23 +194,14 @@ class Vocabularies:
         for place, name in enumerate(table.columns):
             if name != SURFACE:
                 cells = [row[place] for row in table.rows if row is not None and row[place]]
-                counts = Counter(value for cell in cells for part in cell.split("/") if (value := part.strip()))
-                found[name] = [value for value, _ in sorted(counts.items(), key=_most_first)[:_MOST_VALUES]]
+                values = (value for cell in cells for part in cell.split("/") if (value := part.strip()))
+                found[name] = [value for value, _ in Counter(sorted(values)).most_common(_MOST_VALUES)]
         return found
-
-
-def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
-    return -counted[1], counted[0]
 
 
 def _base(project: Project, browser: str) -> Path:
     """Return where the words are kept that a browser's changes were made to."""
     return project.drafts / check_name("browser", browser) / f"{project.vocabulary.name}.base"
-
-
-def version(table: Table) -> str:
-    """Return what changes when a word does."""
-    return sha256_text(table.text())
 
 
 def _test(table: Table, part: str) -> Callable[[list[str]], bool]:

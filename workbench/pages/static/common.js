@@ -45,12 +45,10 @@ export function say(message, kind = "error") {
 // Runs what may be refused, and shows the refusal.
 export async function attempt(work) {
   try {
-    const value = await work();
-    return value;
+    return await work();
   } catch (error) {
     if (!(error instanceof Refusal)) console.error(error);
     say(error.message);
-    return undefined;
   }
 }
 
@@ -93,13 +91,17 @@ const shown = value => value === null || value === undefined ? "–" : String(va
 export const percent = value => value === null || value === undefined ? "–" : (100 * value).toFixed(2);
 export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
 
-export function download(name, text, type = "text/csv") {
-  const address = URL.createObjectURL(new Blob([text], {type}));
+export function download(name, text) {
+  const address = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+  saveAs(address, name);
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export function saveAs(address, name) {
   const link = make("a", {href: address, download: name});
   document.body.append(link);
   link.click();
   link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
 export function csv(columns, rows) {

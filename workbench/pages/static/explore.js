@@ -1,6 +1,6 @@
 // The room Explore: curves, the verdicts on their shapes, and the pairs behind a point.
 import {CurveChart, points} from "/static/curves.js";
-import {afterPause, ask, attempt, count, csv, download, fill, make, percent, place, query, say, table} from "/static/common.js";
+import {afterPause, ask, attempt, count, csv, download, fill, make, percent, place, query, saveAs, say, table} from "/static/common.js";
 
 const state = {benchmarks: [], facts: null, curves: null, point: null, kind: "flipped", offset: 0, pairs: null, kinds: {}};
 const chart = new CurveChart(place("chart"), pick);
@@ -215,6 +215,13 @@ function tokenTable(scores) {
   return make("div", {}, table(columns, rows), sums);
 }
 
+// Forgets the values and the point that were chosen.
+function forget() {
+  fill(place("values"));
+  delete place("values").dataset.key;
+  state.point = null;
+}
+
 async function chooseBenchmark() {
   const one = state.benchmarks[place("benchmark").value];
   state.facts = await api("benchmark", {benchmark: one.benchmark, scorer: one.scorer});
@@ -222,9 +229,7 @@ async function chooseBenchmark() {
   if (!place("linking").dataset.chosen) place("linking").value = state.facts.linkings[0].name;
   keep("by", state.facts.columns.map(name => [name, name === "all" ? "benchmark" : name]));
   fill(place("runs"), ...state.facts.runs.map(run => choice("run", run.run, true, run.run)));
-  fill(place("values"));
-  delete place("values").dataset.key;
-  state.point = null;
+  forget();
   fill(place("pairs"));
   place("kinds").hidden = place("pages").hidden = place("one").hidden = true;
   showParameters();
@@ -244,9 +249,7 @@ function listen() {
   place("benchmark").addEventListener("change", () => attempt(async () => { await chooseBenchmark(); refresh(); }));
   place("linking").addEventListener("change", () => { place("linking").dataset.chosen = "yes"; showParameters(); refresh(); });
   for (const id of ["by", "split"]) place(id).addEventListener("change", () => {
-    fill(place("values"));
-    delete place("values").dataset.key;
-    state.point = null;
+    forget();
     refresh();
   });
   for (const id of ["controls", "point"]) place(id).addEventListener("submit", event => event.preventDefault());
@@ -263,11 +266,7 @@ function listen() {
   place("pairs-csv").addEventListener("click", () => download("pairs.csv",
     csv(["pair", "paradigm", "good", "bad", "good_value", "bad_value", "before", "verdict", "trace"], state.pairs.rows)));
   for (const kind of ["svg", "png"]) place(`save-${kind}`).addEventListener("click", () => attempt(async () => {
-    const address = await chart.view.toImageURL(kind, kind === "png" ? 3 : 1);
-    const link = make("a", {href: address, download: `curves.${kind}`});
-    document.body.append(link);
-    link.click();
-    link.remove();
+    saveAs(await chart.view.toImageURL(kind, kind === "png" ? 3 : 1), `curves.${kind}`);
   }));
 }
 
