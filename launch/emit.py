@@ -45,13 +45,6 @@ class EmitSettings:
             raise ValueError("format=commands is for one node; use format=slurm-array")
         return self
 
-    @property
-    def starts_with(self) -> str:
-        """The launcher, ``auto`` decided."""
-        if self.launcher != "auto":
-            return self.launcher
-        return "torchrun" if self.nodes * self.processes > 1 else "python"
-
 
 def emit_command(arguments: Sequence[str]) -> None:
     """Write or print the launch file of a grid."""
@@ -70,7 +63,9 @@ def _format_launch_file(settings: EmitSettings, grid: Sequence[str]) -> str:
     if settings.format == "submitit":
         return submitit_commands(settings.python, settings.slurm, grid)
     runs = [list(cell.overrides) for cell in expand_grid(grid)]
-    start = slurm.Start(settings.python, settings.starts_with, settings.nodes, settings.processes)
+    automatic = "torchrun" if settings.nodes * settings.processes > 1 else "python"
+    launcher = automatic if settings.launcher == "auto" else settings.launcher
+    start = slurm.Start(settings.python, launcher, settings.nodes, settings.processes)
     if settings.format == "commands":
         return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)
     return slurm.array_script(slurm.directives(settings.slurm, settings.nodes, len(runs)), start, runs)

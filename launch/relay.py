@@ -22,7 +22,9 @@ def relay(command: Sequence[str]) -> int:
     A command that fails after Ctrl-C, which a terminal sends to it as well, gives 130.
     """
     signalled: list[int] = []
-    process = subprocess.Popen(command, preexec_fn=_ignore)  # noqa: PLW1509 - no other thread is there
+    # so that the launcher outlives a SIGUSR1 that the scheduler sends to all processes at once
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    process = subprocess.Popen(command)
 
     def pass_on(number: int, _: FrameType | None) -> None:
         signalled.append(number)
@@ -38,11 +40,6 @@ def relay(command: Sequence[str]) -> int:
     if signalled and code:
         return REQUEUE
     return code if code >= 0 else 128 - code
-
-
-def _ignore() -> None:
-    """Let the launcher outlive a SIGUSR1 that the scheduler sends to all processes at once."""
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
 def _find_handlers(process: int) -> list[int]:
