@@ -13,9 +13,9 @@ from ucurve.provenance import code_revision, versions
 from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
 from ucurve.text_table import format_table
 from validation.answer_files import CHOICES
-from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+from validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
 from validation.judging.paradigms import Rule, wilson_interval
-from validation.judging.raters import rating_agreement
+from validation.judging.raters import rating_matrix
 
 Summary = Mapping[str, Any]  # of summary.json: numbers, names, and None for what is not defined
 
@@ -50,7 +50,7 @@ def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
     return {
         "annotators": len(annotators), "excluded": int(annotators["excluded"].sum()),
         "sentences": int(ratings["item"].nunique()), "ratings": len(ratings),
-        "krippendorff_alpha_interval": _or_none(rating_agreement(ratings)),
+        "krippendorff_alpha_interval": _or_none(interval_alpha(rating_matrix(ratings).to_numpy("float64"))),
     }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 
 from eval.metrics.levels import Array
 from eval.metrics.ratings import SENTENCE, average_ratings
-from validation.judging.agreement import interval_alpha
 from validation.judging.exclusion import Seconds
 
 
@@ -44,11 +43,6 @@ def rating_file(ratings: pd.DataFrame) -> pd.DataFrame:
     table = rating_matrix(ratings)
     table.columns = pd.Index([f"rater {name}" for name in table.columns])
     return table.rename_axis(SENTENCE).reset_index()
-
-
-def rating_agreement(ratings: pd.DataFrame) -> float:
-    """Return Krippendorff's alpha for numbers over all ratings that count."""
-    return interval_alpha(rating_matrix(ratings).to_numpy(np.float64))
 
 
 def _agreement_with_others(numbers: Array, place: int) -> float:

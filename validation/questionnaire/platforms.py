@@ -3,16 +3,11 @@
 import json
 from collections.abc import Sequence
 
-from validation.questionnaire.lists import Trial, items_table
+from validation.questionnaire.lists import Trial
 from validation.questionnaire.page import TEMPLATES
 from validation.questionnaire.wording import Wording
 
-_FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
-
-
-def farm_table(trials: Sequence[Trial]) -> str:
-    """Write the table of PCIbex Farm, which gives each person the lines of one list."""
-    return items_table(trials, _FARM_COLUMNS)
+FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
 
 
 def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:

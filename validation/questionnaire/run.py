@@ -21,7 +21,7 @@ from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
 from validation.questionnaire.lists import Design, Trial, items_table, make_lists
 from validation.questionnaire.packages import read_scripts
 from validation.questionnaire.page import write_page
-from validation.questionnaire.platforms import farm_script, farm_table, label_studio_config, label_studio_tasks
+from validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
 from validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
 from validation.questionnaire.wording import Wording, find_wording
 
@@ -148,7 +148,7 @@ def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list
 def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: QuestionnaireSettings) -> None:
     """Write what PCIbex Farm takes; it shows one pair at a time, so the time of a page is divided by its pairs."""
     folder.mkdir()
-    write_text(folder / "pairs.csv", farm_table(trials))
+    write_text(folder / "pairs.csv", items_table(trials, FARM_COLUMNS))
     seconds = settings.min_seconds / (settings.pairs_per_page + settings.catch_per_page)
     training = any(trial.question.kind == "training" for trial in trials)
     write_text(folder / "main.js", farm_script(wording, seconds, training=training))
