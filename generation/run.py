@@ -84,9 +84,8 @@ def build_benchmark(
 ) -> list[Outcome]:
     """Choose pairs, write the folder, complete or not at all, and return what became of each paradigm.
 
-    Args:
-        keys: the settings of the source, for the card.
-        familiarity: takes the pairs that models seem least to have seen.
+    ``keys`` are the settings of the source, for the card; with ``familiarity``, pairs are taken that models seem least
+    to have seen.
     """
     _check_out(settings.out, needed=True)
     assert settings.out is not None

@@ -16,10 +16,6 @@ def _not_one_word(good: str, bad: str) -> bool:
     return len(first) != len(second) or sum(one != other for one, other in zip(first, second, strict=True)) != 1
 
 
-def _other_capital(good: str, bad: str) -> bool:
-    return good[:1].isupper() != bad[:1].isupper()
-
-
 def _wrong_order(pairs: pd.DataFrame) -> pd.Series:
     if not {"distance", "word_order"} <= set(pairs.columns):
         return pd.Series(False, index=pairs.index)
@@ -28,7 +24,9 @@ def _wrong_order(pairs: pd.DataFrame) -> pd.Series:
 
 CHECKS: Mapping[str, CheckOf] = {
     "the sentences differ in one word": each_pair(_not_one_word, "good", "bad"),
-    "both begin with a capital letter, or neither": each_pair(_other_capital, "good", "bad"),
+    "both begin with a capital letter, or neither": each_pair(
+        lambda good, bad: good[:1].isupper() != bad[:1].isupper(), "good", "bad"
+    ),
     "the word order is that of the distance": _wrong_order,
 }
 

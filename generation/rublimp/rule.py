@@ -21,13 +21,12 @@ class Rule:
 
     paradigm: str
     phenomenon: str
-    level: str
     find: Callable[[Sentence, Resources], Found]
 
 
-def rules(phenomenon: str, level: str, **finders: Callable[[Sentence, Resources], Found]) -> tuple[Rule, ...]:
+def rules(phenomenon: str, **finders: Callable[[Sentence, Resources], Found]) -> tuple[Rule, ...]:
     """Return the rules of a phenomenon, by the names of their paradigms."""
-    return tuple(Rule(paradigm, phenomenon, level, find) for paradigm, find in finders.items())
+    return tuple(Rule(paradigm, phenomenon, find) for paradigm, find in finders.items())
 
 
 def replace_by_each(
@@ -64,9 +63,8 @@ def change(
 ) -> Pair | str:
     """Return the pair of a sentence and the same with other forms in place of words, by their numbers.
 
-    Args:
-        words: the word whose feature changes, and what stands in its place.
-        values: of the feature, in the good and in the bad sentence.
+    ``words`` are the word whose feature changes and what stands in its place, ``values`` those of the feature before
+    and after.
     """
     if any(sentence.words[number - 1].start is None for number in forms):
         return "the word is a part of a multiword token"

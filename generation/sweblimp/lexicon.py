@@ -66,10 +66,9 @@ def read_lexicon(treebanks: Iterable[Path]) -> Lexicon:
 
 
 def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
-    """Compare the columns of lists with a treebank that has their features.
+    """Compare the columns of lists with a treebank that has their features: ``list, column, words, confirmed, absent``.
 
-    Returns:
-        Rows of ``list, column, words, confirmed, absent``; absent are words without these features in the treebank.
+    Words are absent that do not stand with these features in the treebank.
     """
     rows: list[dict[str, Value]] = []
     for name, source in read_yaml(_MAP, dict[str, Source]).items():

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from generation.maker import CheckOf, each_pair
 from generation.tse.swahili import Grammar
 from ucurve.yaml_files import read_yaml
@@ -58,14 +56,6 @@ def _no_condition(pair: Parts) -> bool:
     return (pair.good, pair.bad) != expected
 
 
-def _no_stop(pair: Parts) -> bool:
-    return not (pair.target_good.endswith(_STOPS) and pair.target_bad.endswith(_STOPS))
-
-
-def _repeated(pairs: pd.DataFrame) -> pd.Series:
-    return pairs[["paradigm", "condition", "target_good", "target_bad"]].duplicated()
-
-
 def _repeated_word(pair: Parts) -> bool:
     words = [word.lower() for word in pair.condition.split() if len(word) > 3]  # shorter ones are particles
     return len(set(words)) < len(words)
@@ -100,10 +90,6 @@ def _same_number(pair: Parts, suite: re.Match[str]) -> bool:
     return nouns.get(suite["focus"]) in [plural for argument, plural in nouns.items() if argument != suite["focus"]]
 
 
-def _disagrees(pair: Parts, suite: re.Match[str]) -> bool:
-    return _basque_nouns(pair, suite) != _basque_auxiliaries(pair, suite)[0]
-
-
 def _flips_more(pair: Parts, suite: re.Match[str]) -> bool:
     right, wrong = _basque_auxiliaries(pair, suite)
     flipped = {argument for argument in right if right[argument] != wrong[argument]}
@@ -117,10 +103,6 @@ def _no_aspects(pair: Parts, suite: re.Match[str]) -> bool:
     perfective, habitual = (pair.target_good, pair.target_bad) if suite["ne"] else (pair.target_bad, pair.target_good)
     one, other = _HABITUAL.fullmatch(habitual), _PERFECTIVE.fullmatch(perfective)
     return one is None or other is None or one.groups() != other.groups()
-
-
-def _wrong_ne(pair: Parts, suite: re.Match[str]) -> bool:
-    return (_ERGATIVE in pair.condition.split()) != bool(suite["ne"])
 
 
 def _marked_agrees(pair: Parts, suite: re.Match[str]) -> bool:
@@ -184,16 +166,24 @@ def _possessor_disagrees(pair: Parts, suite: re.Match[str]) -> bool:
 
 CHECKS: Mapping[str, CheckOf] = {
     "a sentence is its condition, a space and its target": _each(_no_condition),
-    "a target ends with a full stop or a danda": _each(_no_stop),
+    "a target ends with a full stop or a danda": _each(
+        lambda pair: not (pair.target_good.endswith(_STOPS) and pair.target_bad.endswith(_STOPS))
+    ),
     "the two targets have as many words": _each(lambda pair: pair.target_good.count(" ") != pair.target_bad.count(" ")),
-    "a condition and its targets stand once in a suite": _repeated,
+    "a condition and its targets stand once in a suite": lambda pairs: pairs[
+        ["paradigm", "condition", "target_good", "target_bad"]
+    ].duplicated(),
     "a condition begins with a capital letter": _each(lambda pair: pair.condition[:1] != pair.condition[:1].upper()),
     "no word of more than three letters stands twice in a condition": _each(_repeated_word),
     "Basque: other arguments have the other number": _each_of(_BASQUE, _same_number),
-    "Basque: the right auxiliary agrees with every argument": _each_of(_BASQUE, _disagrees),
+    "Basque: the right auxiliary agrees with every argument": _each_of(
+        _BASQUE, lambda pair, suite: _basque_nouns(pair, suite) != _basque_auxiliaries(pair, suite)[0]
+    ),
     "Basque: the wrong auxiliary differs in the number of the focus alone": _each_of(_BASQUE, _flips_more),
     "Hindi: one aspect against the other, all else equal": _each_of(_HINDI, _no_aspects),
-    "Hindi: ne stands in its suites and in no others": _each_of(_HINDI, _wrong_ne),
+    "Hindi: ne stands in its suites and in no others": _each_of(
+        _HINDI, lambda pair, suite: (_ERGATIVE in pair.condition.split()) != bool(suite["ne"])
+    ),
     "Hindi: after ne, a marked object has a verb in the masculine singular": _each_of(_HINDI, _marked_agrees),
     "Hindi: the word before the object agrees with it": _each_of(_HINDI, _wrong_possessive),
     "Swahili: two verbs differ in the subject prefix alone": _each_of(

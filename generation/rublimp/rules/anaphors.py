@@ -11,8 +11,6 @@ from generation.rublimp.rule import Found, replace_by_each, replace_word, rules
 from generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
-AGREES: Final = frozenset({"acl", "nummod", "amod", "det", "conj", "appos", "flat"})
-"""Dependents that tie a noun to the number that it has."""
 
 
 def _relatives(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
@@ -111,7 +109,6 @@ def _gender(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Anaphor Agreement",
-    "Syntax",
     anaphor_agreement_number=_number,
     anaphor_agreement_gender=_gender,
 )

@@ -81,6 +81,15 @@ def _common(form: str, place: Word) -> str:
     return form[:1].upper() + form[1:] if place.id == 1 and place.form[:1].isupper() else form
 
 
+def _inanimate(
+    sentence: Sentence, resources: Resources, word: Word, argument: Argument, others: list[Word], name: str
+) -> Found:
+    """Yield the sentence with an inanimate noun in place of an animate one: one of the others, or any."""
+    yield from _swaps(sentence, word, argument, others, f"{name}_perm")
+    if word.upos != "PRON":
+        yield from _random_noun(sentence, resources, word, argument, f"{name}_rand")
+
+
 def _random_noun(sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str) -> Found:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
     lemmas = _lemmas(resources, "nouns", "inanimate", NOUN)
@@ -112,9 +121,7 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
             argument = animate(subject)
             if argument is None or argument.case != "nomn" or modifiers_of(sentence, subject) or not objects:
                 continue
-            yield from _swaps(sentence, subject, argument, objects, "transitive_verb_subject_perm")
-            if subject.upos != "PRON":
-                yield from _random_noun(sentence, resources, subject, argument, "transitive_verb_subject_rand")
+            yield from _inanimate(sentence, resources, subject, argument, objects, "transitive_verb_subject")
 
 
 def _swaps(sentence: Sentence, word: Word, argument: Argument, others: list[Word], subtype: str) -> Found:
@@ -149,9 +156,7 @@ def _passive(sentence: Sentence, resources: Resources) -> Found:
         argument = animate(agent)
         if argument is not None and argument.case == "ablt":
             subjects = [*_relative(sentence, verb, "nsubj")]
-            yield from _swaps(sentence, agent, argument, subjects, "transitive_verb_passive_perm")
-            if agent.upos != "PRON":
-                yield from _random_noun(sentence, resources, agent, argument, "transitive_verb_passive_rand")
+            yield from _inanimate(sentence, resources, agent, argument, subjects, "transitive_verb_passive")
 
 
 def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
@@ -215,14 +220,11 @@ def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
         if argument is None or has_preposition(sentence, word) or modifiers_of(sentence, word):
             continue
         others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not has_preposition(sentence, other)]
-        yield from _swaps(sentence, word, argument, others, "transitive_verb_iobj_perm")
-        if word.upos != "PRON":
-            yield from _random_noun(sentence, resources, word, argument, "transitive_verb_iobj_rand")
+        yield from _inanimate(sentence, resources, word, argument, others, "transitive_verb_iobj")
 
 
 RULES: Final = rules(
     "Argument Structure",
-    "Semantics",
     transitive_verb=_transitive_verb,
     transitive_verb_subject=_subject,
     transitive_verb_passive=_passive,

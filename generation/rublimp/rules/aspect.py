@@ -96,7 +96,6 @@ def _is_deontic(word: Word) -> bool:
 
 RULES: Final = rules(
     "Aspect",
-    "Semantics",
     change_duration_aspect=_duration,
     change_repetition_aspect=_repetition,
     deontic_imperative_aspect=_deontic,

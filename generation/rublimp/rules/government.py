@@ -90,7 +90,6 @@ def _nominalization(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Government",
-    "Syntax",
     adposition_government=_preposition,
     verb_acc_object=partial(_object, case="Acc", subtype="verb_acc_object"),
     verb_gen_object=partial(_object, case="Gen", subtype="verb_gen_object"),

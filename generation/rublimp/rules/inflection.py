@@ -61,7 +61,6 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Word Inflection",
-    "Morphology",
     change_declension_ending=partial(_declension, modified=False),
     change_declension_ending_has_dep=partial(_declension, modified=True),
     change_verb_conjugation=_conjugation,

@@ -143,7 +143,6 @@ def _replaced(sentence: Sentence, word: Word, target: str, subtype: str) -> Pair
 
 RULES: Final = rules(
     "Negation",
-    "Syntax",
     negative_concord=_negative_concord,
     negative_pronoun_to_indefinite=_to_indefinite,
     indefinite_pronoun_to_negative=_to_negative,

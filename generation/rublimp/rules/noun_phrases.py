@@ -89,7 +89,6 @@ def _case(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Noun Phrase Agreement",
-    "Syntax",
     np_agreement_number=_number,
     np_agreement_gender=_gender,
     np_agreement_case=_case,

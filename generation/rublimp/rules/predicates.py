@@ -284,4 +284,4 @@ def _finders() -> Iterator[tuple[str, Callable[[Sentence, Resources], Found]]]:
             yield paradigm, partial(_attractor, feature=feature, subtype=paradigm)
 
 
-RULES: Final = rules("Subject-Predicate Agreement", "Syntax", **dict(_finders()))
+RULES: Final = rules("Subject-Predicate Agreement", **dict(_finders()))

@@ -111,7 +111,6 @@ def _case(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Floating Quant. Agreement",
-    "Syntax",
     floating_quantifier_agreement_number=_number,
     floating_quantifier_agreement_gender=_gender,
     floating_quantifier_agreement_case=_case,

@@ -45,4 +45,4 @@ def _external_possessor(sentence: Sentence, _: Resources) -> Found:
         yield change(sentence, forms, (noun.form, REFLEXIVE), "Reflex", ("No", "Yes"), "external_possessor")
 
 
-RULES: Final = rules("Reflexives", "Syntax", external_possessor=_external_possessor)
+RULES: Final = rules("Reflexives", external_possessor=_external_possessor)

@@ -165,7 +165,6 @@ def _collocates(resources: Resources, marker: Marker) -> Sequence[str]:
 
 RULES: Final = rules(
     "Tense",
-    "Semantics",
     single_verb_tense=partial(_verb_tense, paradigm="single_verb_tense", conjoined=False),
     conj_verb_tense=partial(_verb_tense, paradigm="conj_verb_tense", conjoined=True),
     tense_marker=_tense_marker,

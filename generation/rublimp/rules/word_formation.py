@@ -127,7 +127,6 @@ def _swap_prefixes(sentence: Sentence, resources: Resources) -> Found:
 
 RULES: Final = rules(
     "Word Formation",
-    "Morphology",
     add_new_suffix=_add_suffix,
     add_verb_prefix=_add_prefix,
     change_verb_prefixes_order=_swap_prefixes,
