@@ -91,26 +91,19 @@ def stored(value: Number, percent: float = 0.0) -> Number:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Family:
-    """A linking function as registered.
-
-    Attributes:
-        function: what it computes, given what it reads and its parameters by name.
-        columns: what it reads beyond ``lp`` and ``n``: columns of the score table, without ``_good`` and ``_bad``. One
-            whose name depends on a parameter holds it in braces, ``mink{percent:g}``.
-        from_sums: whether it reads ``lp`` and ``n``; otherwise ``columns`` are all it reads.
-        lower_is_better: whether the better sentence has the lower value.
-        compared: an increasing function of the value by which pairs are decided instead, where the value itself would
-            overflow and make the width of a tie depend on its size; None for the value itself.
-        limits: least and greatest value of a parameter; a parameter that is not named may be any finite number.
-    """
+    """A linking function as registered."""
 
     function: Function
-    defaults: Mapping[str, float] = field(default_factory=dict)
+    defaults: Mapping[str, float] = field(default_factory=dict)  # its parameters
+    # What it reads beyond `lp` and `n`: columns of the score table, without `_good` and `_bad`. One whose name depends
+    # on a parameter holds it in braces, `mink{percent:g}`.
     columns: tuple[str, ...] = ()
-    from_sums: bool = True
+    from_sums: bool = True  # whether it reads `lp` and `n`
     lower_is_better: bool = False
+    # An increasing function of the value by which pairs are decided instead, where the value itself would overflow and
+    # make the width of a tie depend on its size.
     compared: Function | None = None
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of parameters; others are any number
 
 
 PROMPT_READINGS = ("grammaticality", "acceptability", "grammaticality_p", "acceptability_p")
@@ -132,15 +125,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def register_linking(name: str, family: Family) -> None:
-    """Add a linking function of one's own; it can be asked for by its name from then on.
-
-    Args:
-        name: letters, digits and underscores, not starting with a digit; parameters follow it after colons.
-        family: what it computes and reads.
-
-    Raises:
-        ValueError: when the name is taken or has other signs.
-    """
+    """Add a linking function of one's own, which can be asked for by its name, a Python identifier, from then on."""
     if not name.isidentifier():
         raise ValueError(f"linking function {name!r}: a name of letters, digits and underscores is needed")
     if name in FAMILIES:
@@ -150,20 +135,11 @@ def register_linking(name: str, family: Family) -> None:
 
 @dataclass(frozen=True)
 class Linking:
-    """A linking function with its parameters bound.
+    """A linking function of a ``Family`` with its parameters bound."""
 
-    Attributes:
-        name: the name in ``accuracy.csv``; parameters are part of it unless they are the defaults.
-        function: its value, given what it reads.
-        compared: what pairs are decided by, the value or an increasing function of it.
-        columns: what it reads beyond ``lp`` and ``n``, without ``_good`` and ``_bad``.
-        from_sums: whether it reads ``lp`` and ``n``.
-        lower_is_better: whether the better sentence has the lower value.
-    """
-
-    name: str
+    name: str  # in `accuracy.csv`; parameters are part of it unless they are the defaults
     function: Function
-    compared: Function
+    compared: Function  # what pairs are decided by, the value or an increasing function of it
     columns: tuple[str, ...]
     from_sums: bool
     lower_is_better: bool
@@ -173,22 +149,13 @@ class Linking:
         """Everything it reads, in the order its function takes it."""
         return ("lp", "n", *self.columns) if self.from_sums else self.columns
 
-    @property
-    def needs_unigrams(self) -> bool:
-        """Whether it reads ``unigram``."""
-        return "unigram" in self.columns
-
     def __call__(self, *read: Number) -> Number:
         """Return the linked value of each sentence, given what the function reads (``reads``)."""
         value: Number = self.function(*read)
         return value
 
     def values(self, table: Table, side: Side) -> Array:
-        """Return the linked value of the good or the bad member of each pair, float64[pairs].
-
-        Args:
-            table: score table, a data frame or any mapping of columns such as ``lp_good``.
-        """
+        """Return the linked value of the good or the bad member of each pair of a score table, float64[pairs]."""
         return np.asarray(self.function(*self._read(table, side)))
 
     def compared_values(self, table: Table, side: Side) -> Array:
@@ -205,11 +172,7 @@ class Linking:
 
 
 def parse_linking(name: str) -> Linking:
-    """Read a linking function's name: ``slln_lp``, ``slln_lp:0.3``, ``morcela:0.6:18``, ``mink:40``.
-
-    Raises:
-        UserError: when the function is unknown, or its parameters are too many, no finite numbers or out of range.
-    """
+    """Read a linking function's name: ``slln_lp``, ``slln_lp:0.3``, ``morcela:0.6:18``, ``mink:40``."""
     base, *given = name.split(":")
     family = FAMILIES.get(base)
     if family is None:

@@ -47,12 +47,10 @@ def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, obj
 
 
 def parse_json(text: str) -> object:
-    """Parse JSON that may hold anything.
+    """Parse JSON that may hold anything; a ``RecursionError`` for thousands of nested brackets.
 
-    Raises:
-        ValueError: for text that is not JSON (``JSONDecodeError``), a key twice in one object, an integer with more
-            digits than Python reads, or half of a surrogate pair.
-        RecursionError: for thousands of nested brackets.
+    Text that is not JSON (``JSONDecodeError``), a key twice in one object, an integer with more digits than Python
+    reads, and half of a surrogate pair are each a ``ValueError``.
     """
     values = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     if "\\u" in text:
@@ -102,12 +100,8 @@ def pair_table(
     """Build and check the pair table of one benchmark.
 
     A published column with a name that this table uses is kept as ``published_<name>``; one that does not hold text
-    alone, numbers alone or truth values alone is kept as JSON text.
-
-    Args:
-        records: published records with their places (``file:line``), in the order that numbers the pairs.
-        language: ISO 639-3 code.
-        keys: what the published records call paradigm, phenomenon and the two sentences.
+    alone, numbers alone or truth values alone is kept as JSON text. Records come with their places (``file:line``), in
+    the order that numbers the pairs.
     """
     names = keys or Keys()
     rows = [_row(record, place, names) for place, record in records]
@@ -123,7 +117,7 @@ def pair_table(
 
 def _row(record: Mapping[str, object], place: str, keys: Keys) -> dict[str, object]:
     names = keys.paradigm, keys.phenomenon, keys.good, keys.bad
-    paradigm, phenomenon, good, bad = [text_value(record, key, place) for key in names]
+    paradigm, phenomenon, good, bad = [_text(record, key, place) for key in names]
     for key, value in ((keys.paradigm, paradigm), (keys.good, good), (keys.bad, bad)):
         if not value or value.isspace():
             raise UserError(f"{place}: {key!r} is empty")
@@ -151,8 +145,7 @@ def lacks(place: str, name: str, held: Iterable[str], what: str = "key") -> User
     return UserError(f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}")
 
 
-def text_value(record: Mapping[str, object], key: str, place: str) -> str:
-    """Return a value of a published record, which must be text."""
+def _text(record: Mapping[str, object], key: str, place: str) -> str:
     if key not in record:
         raise lacks(place, key, record)
     value = record[key]
@@ -204,11 +197,7 @@ class Subset:
 
 
 def parse_subset(asked: object) -> Subset:
-    """Read which pairs of each paradigm are asked for: ``100``, ``first:100`` or ``{"first": 100}``.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Read which pairs of each paradigm are asked for: ``100``, ``first:100`` or ``{"first": 100}``."""
     if isinstance(asked, Subset):
         return asked
     text = f"first:{asked['first']}" if isinstance(asked, Mapping) and list(asked) == ["first"] else str(asked)

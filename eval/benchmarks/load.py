@@ -35,13 +35,9 @@ def load_benchmark(
 ) -> pd.DataFrame:
     """Load the pair table of a benchmark (``eval.pairs``), and log a difference from the published numbers.
 
-    The table's attribute ``commit`` names the revision that was read from the hub.
-
-    Args:
-        card: a card, the name of one, or its path.
-        root: folder with one folder per benchmark; None takes the benchmark from its source.
-        revision: branch, tag or commit of the source; None for the card's, or the newest.
-        unpacked: most bytes that its archives and compressed files may hold together.
+    ``root`` has a folder for each benchmark; without it, the benchmark is read from the hub at ``revision`` (None for
+    that of the card, or the newest), and the table's attribute ``commit`` names the commit. Archives and compressed
+    files may hold ``unpacked`` bytes together.
     """
     if isinstance(card, str):
         card = find_benchmark(card)

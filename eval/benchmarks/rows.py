@@ -21,11 +21,7 @@ _HAND_MADE = 10  # rows at the head of each block
 
 
 def find_rows(name: str) -> ChangeRows:
-    """Return the function that ``rows`` of a card names, of this package alone, so that a card runs no foreign code.
-
-    Raises:
-        ValueError: when it names anything else.
-    """
+    """Return the function that ``rows`` of a card names; a ``ValueError`` for any code outside of this package."""
     module, _, function = name.partition(":")
     if not re.fullmatch(r"eval\.benchmarks(\.\w+)+", module):
         raise ValueError(f"{name!r}: eval.benchmarks.MODULE:FUNCTION is expected, as {_EXAMPLE}; no other code is run")

@@ -34,18 +34,13 @@ COLUMNS = (
 def accuracy_table(
     pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], ties_rules: Sequence[TiesRule] = ("half",)
 ) -> pd.DataFrame:
-    """Compute every accuracy of one scored benchmark, as fractions.
+    """Compute every accuracy of one scored benchmark, as fractions: a table of ``COLUMNS``.
 
-    Args:
-        scores: the score table: ``pair, n_good, n_bad`` and what the linking functions read, one row per pair.
-        linkings: linking functions; one that reads a missing column or NaN is left out.
-
-    Returns:
-        Columns ``COLUMNS``. For each linking function, split and rule for ties: one row per paradigm; per phenomenon
-        over its pairs (``paradigm=all``); over all pairs (``all``/``all``); the mean over paradigms (``macro``) and
-        over phenomena (``macro_phenomena``). A row without pairs is left out. If some pairs do not count, the rows of
-        the split ``published`` are over all pairs, of all lengths. A set of several bad sentences counts once, and is
-        in a length split when all its pairs are.
+    A linking function that reads a missing column or NaN is left out. For each of the others, each split and rule for
+    ties, there is one row per paradigm; per phenomenon over its pairs (``paradigm=all``); over all pairs
+    (``all``/``all``); the mean over paradigms (``macro``) and over phenomena (``macro_phenomena``). A row without pairs
+    is left out. If some pairs do not count, the rows of the split ``published`` are over all pairs, of all lengths. A
+    set of several bad sentences counts once, and is in a length split when all its pairs are.
     """
     tables = [_rows_of(items(pairs, scores), list(get_args(Split)), linkings, ties_rules)]
     if not counted(pairs).all():

@@ -29,12 +29,10 @@ class BestAlpha:
 def alpha_curve(
     pairs: pd.DataFrame, scores: pd.DataFrame, alphas: Sequence[float] = ALPHAS, ties_rule: TiesRule = "half"
 ) -> pd.DataFrame:
-    """Compute accuracies and length bias of SLLN-LP by alpha.
+    """Compute accuracies and length bias of SLLN-LP by alpha; NaN for a split without pairs.
 
-    Returns:
-        ``alpha``, ``accuracy`` (over all pairs), ``equal``, ``good_longer``, ``bad_longer`` (of the length splits),
-        ``accuracy_unequal`` (mean of the last two, the y axis of Fig. 2) and ``delta_acc``; NaN for a split without
-        pairs.
+    The column ``accuracy`` is over all pairs, ``equal``, ``good_longer`` and ``bad_longer`` are of the length splits,
+    and ``accuracy_unequal`` is the mean of the last two, the y axis of Fig. 2.
     """
     merged = items(pairs, scores)
     _, values = _by_split(merged, alphas, ties_rule)

@@ -48,15 +48,8 @@ def length_biases(
     signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias. The
     two means take the accuracies of each split over the paradigms or phenomena that have pairs of it.
 
-    Args:
-        levels: the rows. The two means take the accuracies of each split over the paradigms or phenomena that have
-            pairs of it.
-        scores: ``n_good`` and ``n_bad`` of every pair.
-        credit: float64[pairs].
-
-    Returns:
-        For each of ``LENGTH_BIASES`` its value, ``_low`` and ``_high``, float64[rows]; NaN for a row without pairs of a
-        split it needs.
+    ``credit`` is float64[pairs]. Each of ``LENGTH_BIASES``, its ``_low`` and its ``_high`` are float64[rows], NaN for a
+    row without pairs of a split it needs.
     """
     masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
     chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)

@@ -83,16 +83,12 @@ def fit(
     """Fit the parameters of linking functions and judge the result on other data.
 
     On pairs the objective is the accuracy over pairs, on ratings Pearson's correlation of the linked values with them
-    (ZhoBLiMP, appendix A). Of parameters that do equally well, the first of the grid is taken.
+    (ZhoBLiMP, appendix A). Of parameters that do equally well, the first of the grid is taken. With ``on=ratings``,
+    ``rated`` is the score table of ``rating_pairs`` with the column ``rating`` of ``read_ratings``.
 
-    Args:
-        rated: with ``on=ratings``, the score table of ``rating_pairs`` with the column ``rating`` of ``read_ratings``.
-
-    Returns:
-        Columns ``FIT_COLUMNS``, one row per family: the linking function with its fitted parameters, what they were
-        fitted on, pairs and accuracy of that part and of the pairs held out, and ``delta_acc`` of the latter. The label
-        ``oracle`` holds nothing out, and ``delta_acc`` is of the pairs it was fitted on. ``ratings`` holds out all
-        pairs.
+    A row of ``FIT_COLUMNS`` for each family has the pairs and the accuracy of the part it was fitted on and of the
+    pairs held out, and ``delta_acc`` of the latter. The label ``oracle`` holds nothing out, and ``delta_acc`` is of the
+    pairs it was fitted on. ``ratings`` holds out all pairs.
     """
     merged = items(pairs, scores)
     search = _search(merged, settings, rated, ties_rule)

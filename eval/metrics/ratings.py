@@ -20,10 +20,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
     """Read ratings and average them: every rater's are z-scored first (ZhoBLiMP, appendix A).
 
     The file is csv in UTF-8 with the column ``sentence`` and one of numbers for each rater, who may leave sentences
-    out.
-
-    Returns:
-        ``sentence``, ``rating`` (mean of the z-scores; population standard deviation) and ``raters`` (how many).
+    out. ``rating`` is the mean of the z-scores (population standard deviation), ``raters`` their number.
     """
     places, sentences, numbers = _read(path)
     if len(sentences) < FEWEST_RATED:

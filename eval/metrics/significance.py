@@ -37,19 +37,14 @@ def statistics_table(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compute the uncertainty of every accuracy of one scored benchmark over all lengths.
+    """Compute the uncertainty of every accuracy of one scored benchmark over all lengths: ``STATISTICS_COLUMNS``.
 
-    Args:
-        linkings: linking functions; one that reads a missing column or NaN is left out.
-
-    Returns:
-        Columns ``STATISTICS_COLUMNS``; for each linking function one row per paradigm, phenomenon, all pairs and both
-        means. ``right`` and ``ties`` count pairs, ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
-        ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
-        ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
-        ``LENGTH_BIASES`` and their bounds are of ``length_biases``. ``n_distinct`` and ``accuracy_distinct`` leave out
-        every pair that the benchmark has once more before, in any paradigm. ``delta_lp`` and ``delta_nll`` are of
-        ``certainty``; ``unk`` counts unknown tokens. Identical pairs are left out.
+    For each linking function there is one row per paradigm, phenomenon, all pairs and both means; one that reads a
+    missing column or NaN is left out, and so are identical pairs. ``boot_*`` is a 95 % percentile interval, ``p_*`` are
+    of ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
+    ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
+    ``n_distinct`` and ``accuracy_distinct`` leave out every pair that the benchmark has once more before, in any
+    paradigm.
     """
     merged = items(pairs, scores)
     readable = [linking for linking in linkings if not linking.missing(merged)]
@@ -73,16 +68,12 @@ def comparison_table(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare two models, or two linking functions of one model, on the same pairs.
+    """Compare two models, or two linking functions of one model, on the same pairs: ``COMPARISON_COLUMNS``.
 
-    Args:
-        first: a score table and the linking function it is read by.
-
-    Returns:
-        Columns ``COMPARISON_COLUMNS``, one row per paradigm, phenomenon, all pairs and both means; no row where all
-        pairs are of identical sentences. ``difference`` is first minus second, with a 95 % interval of the paired
-        bootstrap; ``first_better`` and ``second_better`` count the pairs that one gets more credit for, and
-        ``p_mcnemar`` tests them; it is NaN for the means.
+    There is one row per paradigm, phenomenon, all pairs and both means, and none where all pairs are of identical
+    sentences. ``difference`` is first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and
+    ``second_better`` count the pairs that one gets more credit for, and ``p_mcnemar`` tests them; it is NaN for the
+    means.
     """
     tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
     if not len(tables[0]):
@@ -141,12 +132,10 @@ def bonferroni(p: Array) -> Array:
 
 
 def certainty(scores: pd.DataFrame) -> dict[str, Array]:
-    """Return how far apart a model holds the members of each pair, positive when it prefers the good one.
+    """Return how far apart a model holds the members of each pair, float64[pairs]; NaN without log probabilities.
 
-    Returns:
-        ``delta_lp``, ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta); and ``delta_nll``, ln PPL(bad) -
-        ln PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL). float64[pairs], NaN without log
-        probabilities.
+    ``delta_lp`` is ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta), and ``delta_nll`` ln PPL(bad) - ln
+    PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL); both are positive when it prefers the good one.
     """
     good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}

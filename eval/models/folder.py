@@ -47,12 +47,10 @@ def hash_of_parts(parts: Mapping[str, str]) -> str:
 def start_token(tokenizer: "PreTrainedTokenizerBase", ours: bool, bos: Start = "auto") -> StartToken:
     """Choose the token that sentences are scored after.
 
-    Args:
-        ours: whether the model is one of this suite's, trained with the end-of-document token before every document.
-        bos: ``auto`` is what the model was trained with: for models of this suite its separator, else the tokenizer's
-            start token, else its end token, else what it classifies or separates with. ``bos`` and ``eos`` ask for that
-            token, ``none`` for no token; the first token of each sentence then has no score. Anything else is a token
-            as the vocabulary has it, or its id.
+    ``auto`` is what the model was trained with: for models of this suite (``ours``) the separator before every
+    document, else the tokenizer's start token, else its end token, else what it classifies or separates with. After no
+    token (``none``), the first token of each sentence has no score. A ``bos`` of no word of ``Bos`` is a token as the
+    vocabulary has it, or its id.
     """
     if bos == "none":
         return StartToken(None, None, "none")

@@ -68,11 +68,7 @@ def is_of_a_later_stage(name: str) -> bool:
 
 
 def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None) -> dict[str, Place]:
-    """Return the places of revisions on one axis of steps, in the order of their steps.
-
-    Args:
-        given: steps of revisions whose names do not say them; they are placed too, even if ``names`` lacks them.
-    """
+    """Return the places of revisions, and of those whose steps are ``given``, in the order of their steps."""
     given = given or {}
     wanted = list(dict.fromkeys([*names, *given]))
     readings = {name: None if is_of_a_later_stage(name) else _read(name) for name in wanted}

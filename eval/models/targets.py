@@ -79,11 +79,7 @@ class Target:
 
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
-    """List the checkpoints of a run, or those of the wanted ``steps``, in the order of their steps.
-
-    Raises:
-        DamagedError: when a manifest, a file of a wanted checkpoint or the run's counts are not what was written.
-    """
+    """List the checkpoints of a run, or those of ``steps``, in order; a ``DamagedError`` for damaged files."""
     if not run.is_dir():
         raise missing_folder("run", run)
     facts = read_run_facts(run)
@@ -138,17 +134,10 @@ def model_targets(
 ) -> list[Target]:
     """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
 
-    Args:
-        revisions: names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``, or
-            patterns of names such as ``stage1-*``; ``all`` alone for every one whose name has a step; None for the
-            model itself.
-        steps: steps of revisions whose names do not say them; these are found too.
-
-    Returns:
-        The model with step -1, or a target for each revision in the order of their steps.
-
-    Raises:
-        DamagedError: when a model of this suite is not what was written.
+    ``revisions`` are names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``, or
+    patterns such as ``stage1-*``, or ``all`` alone for every one whose name has a step; ``steps`` adds those whose
+    names do not say their steps. The targets are in the order of their steps; without revisions, the model itself has
+    step -1. A model of this suite that is not what was written is a ``DamagedError``.
     """
     if revisions is None and not steps:
         return [_model_target(model, None, Place(MODEL_STEP), weights)]

@@ -120,20 +120,12 @@ class Scorer(ABC):
     def score(
         self, model: Loaded, batch_tokens: int, advance: Advance | None = None
     ) -> tuple[pd.DataFrame, dict[str, object]]:
-        """Score all pairs with what ``load`` returns.
+        """Score all pairs with what ``load`` returns; a score that is not finite is a ``RunError`` that names the item.
 
-        Args:
-            batch_tokens: most tokens of one forward pass.
-            advance: called after each batch with the number of units done, of ``size``.
-
-        Returns:
-            One row per pair: ``pair``, then ``lp, n, unigram, unk, chars, bytes`` and columns of its own, each as
-            ``_good`` and ``_bad``. ``lp`` is a natural log summed in float64, ``n`` counts scored tokens, ``unigram``
-            is NaN without counts, ``chars`` and ``bytes`` (UTF-8) measure what is scored. And facts about the scores
-            for readers of the key file.
-
-        Raises:
-            RunError: when a score is not finite, naming the item.
+        ``advance`` is called after each batch with the number of units done, of ``size``. A row per pair has ``pair``,
+        then ``lp, n, unigram, unk, chars, bytes`` and columns of its own, each as ``_good`` and ``_bad``. ``lp`` is a
+        natural log summed in float64, ``n`` counts scored tokens, ``unigram`` is NaN without counts, ``chars`` and
+        ``bytes`` (UTF-8) measure what is scored. Beside the rows, facts about them are returned for the key file.
         """
 
     def choose_start(self) -> StartToken:
@@ -225,8 +217,7 @@ class TokenScorer(Scorer):
     def token_log_probabilities(self, model: Loaded, batch_tokens: int, advance: Advance | None) -> Scores:
         """Compute natural log probabilities, float64[tokens]; NaN where a token does not count and was not scored.
 
-        Raises:
-            NotFiniteError: when one that counts is not finite.
+        A ``NotFiniteError`` names the sentence of a token that counts and has none.
         """
 
     def score(

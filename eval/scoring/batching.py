@@ -20,11 +20,7 @@ Result = TypeVar("Result")
 
 
 def within_memory(batch_tokens: int | None, model: "PreTrainedModel", score: Callable[[int], Result]) -> Result:
-    """Call ``score`` with a number of tokens for one forward pass; without a given one, halve it while memory is short.
-
-    Raises:
-        RunError: when one token is too many, or the given number is.
-    """
+    """Call ``score`` with the tokens of one forward pass; without a given number, halve it while memory is short."""
     import torch
 
     size = batch_tokens or device_sizes(model.device.type).batch_tokens

@@ -79,11 +79,8 @@ def load_model(
 ) -> "PreTrainedModel":
     """Load a model from a local folder, in the given dtype regardless of the saved one, without dropout.
 
-    Args:
-        kind: whether its head predicts the next or a masked token.
-        dtype: of weights and computation. ``int8`` quantizes the linear layers: on the processor by torch's dynamic
-            quantization, on an accelerator by bitsandbytes (LLM.int8).
-        device: ``auto`` takes the accelerator if there is one, ``spread`` divides the layers over all there are.
+    ``int8`` quantizes the linear layers: on the processor by torch's dynamic quantization, on an accelerator by
+    bitsandbytes (LLM.int8). The device ``spread`` divides the layers over all accelerators.
     """
     from transformers.utils import logging
 

@@ -32,10 +32,7 @@ class OutputLayer:
     ) -> npt.NDArray[np.float64]:
         """Return natural log probabilities of tokens after contexts, float64[targets].
 
-        Args:
-            hidden: float[contexts, D], last hidden states in the dtype of the weight.
-            contexts: int64[targets], the context each target follows.
-            targets: int64[targets], token ids.
+        ``hidden``, float[contexts, D], are in the dtype of the weight; ``contexts`` has the context of each target.
         """
         device = self._weight.device  # the last one, where a model lies on several
         hidden, contexts, targets = hidden.to(device), contexts.to(device), targets.to(device)

@@ -96,9 +96,7 @@ def agreed(value: bool) -> bool:
 def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Combine the scores that the processes computed; each has NaN where others computed.
 
-    Raises:
-        OutOfMemoryError: torch's, when the memory of another process was full.
-        BaseException: what another process raised.
+    What another process raised is raised here too, and torch's ``OutOfMemoryError`` when its memory was full.
     """
     share = _current.get()
     if share is None:

@@ -52,7 +52,7 @@ def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
     Raises:
         UserError: naming the linking function and the file that is not there.
     """
-    needing = [name for name in settings.linking or () if parse_linking(name).needs_unigrams]
+    needing = [name for name in settings.linking or () if "unigram" in parse_linking(name).columns]
     without = [target for target in targets if not target.counts.exists()]
     if needing and without and settings.unigrams is None:
         raise UserError(

@@ -34,12 +34,7 @@ class _Size:
 
 
 def draw_pair(tied: TiedTemplate, rng: random.Random) -> Pair:
-    """Draw one pair.
-
-    Raises:
-        DrawFailed: a slot has no word, two slots share no value, a word is repeated, or the members are of unequal
-            length against ``strict_MP``.
-    """
+    """Draw one pair; a ``DrawFailed`` says why there is none."""
     template = tied.template
     good = _fill_member("good", tied.good, [None] * len(tied.good), rng)
     kept = [good[slot] if isinstance(slot, int) else None for slot in tied.bad]

@@ -103,11 +103,7 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
 
     It takes a record, what else is known of it (``file``, ``language``, ...) and its place, and returns a record for
     each ungrammatical sentence. A published column that has the name of one of ours and another meaning becomes
-    ``published_<name>``.
-
-    Args:
-        columns: the card's map; ``good`` and ``bad`` are ``sentence_good`` and ``sentence_bad`` unless it names others.
-        omit: patterns of published columns that are left out.
+    ``published_<name>``; those that match a pattern of ``omit`` are left out.
     """
     good, bad = columns.get("good", GOOD), columns.get("bad", BAD)
     candidates = bad if isinstance(bad, tuple) else (bad,)

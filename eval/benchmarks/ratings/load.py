@@ -38,13 +38,10 @@ def load_ratings(
 ) -> pd.DataFrame | None:
     """Load the judgments of people that a card names; None if it names none or their files do not exist.
 
-    Sentences are matched by their texts without surrounding white space; those that match nothing are logged.
-
-    Returns:
-        Ratings as ``RATING_COLUMNS``, a row for each place (``pair`` and ``side``, good or bad) of a judged sentence;
-        ``z`` is the z-score among all that the person rated, in pairs or not (population standard deviation; 0 if all
-        is rated the same). Choices between two sentences as ``CHOICE_COLUMNS``; ``right`` says whether the good one was
-        chosen.
+    Sentences are matched by their texts without surrounding white space; those that match nothing are logged. Ratings
+    are ``RATING_COLUMNS``, a row for each place (``pair`` and ``side``) of a judged sentence; ``z`` is the z-score
+    among all that the person rated, in pairs or not (population standard deviation; 0 if all is rated the same).
+    Choices between two sentences are ``CHOICE_COLUMNS``.
     """
     ratings = card.ratings
     files = rating_files(card, root)

@@ -148,11 +148,7 @@ def bow_corrections(
     batch_tokens: int = 4096,
     advance: Advance | None = None,
 ) -> Scores:
-    """Compute what turns the log probability of each region's tokens into that of its words, float64[sentences].
-
-    Raises:
-        NotFiniteError: when a correction is not finite.
-    """
+    """Compute what turns the log probability of each region's tokens into that of its words, float64[sentences]."""
     context = context_length(model.config.get_text_config().to_dict())
     marks, spans = check_words(tokenizer, sentences, start, context), _spans(sentences)
     ids = [sentences.ids(place) for place in range(len(spans))]

@@ -22,14 +22,10 @@ from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Se
 def token_log_probabilities(
     model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
-    """Score every token of every sentence, with dropout switched off; the size of batches changes no decision.
+    """Score every token of every sentence, float64[tokens]; the size of batches changes no decision.
 
-    Returns:
-        float64[tokens], natural log probabilities, aligned with ``sentences.tokens``; NaN for the first token of a
-        sentence that is read without a start token.
-
-    Raises:
-        NotFiniteError: when the score of a token that counts is not finite.
+    The first token of a sentence that is read without a start token is NaN; a ``NotFiniteError`` names the sentence of
+    another one that counts and is not finite.
     """
     first = sentences.ids(0) if start is None else np.concatenate([[start], sentences.ids(0)])
     layer = output_layer(model, torch.from_numpy(first)[None, :-1].to(model.device))
@@ -51,11 +47,7 @@ def token_log_probabilities(
 def _look_again(
     model: PreTrainedModel, layer: OutputLayer | None, sentences: Sentences, start: int | None, scores: Scores
 ) -> None:
-    """Score alone each sentence that is not finite, since one such number spoils what it was computed with.
-
-    Raises:
-        NotFiniteError: when the sentence is not finite by itself.
-    """
+    """Score alone each sentence that is not finite, since one such number spoils what it was computed with."""
     wrong = ~np.isfinite(scores) & sentences.scored
     for sentence in np.unique(sentences.owner[wrong]):
         place = slice(sentences.starts[sentence], sentences.starts[sentence + 1])

@@ -127,11 +127,7 @@ class TreeNeoX:
         return torch.addmm(hidden, attention(), self._layers[0].attended, out=hidden)
 
     def _alone(self, tokens: torch.Tensor, workspace: _Workspace) -> tuple[torch.Tensor, torch.Tensor]:
-        """Compute the first layer of tokens that attend to nothing.
-
-        Returns:
-            float32[tokens, D], hidden states, and float32[tokens, 3D], queries, keys and values.
-        """
+        """Compute the first layer of tokens that attend to nothing: [tokens, D], and queries, keys and values."""
         layer, own = self._layers[0], self._embedding[tokens]
         read = workspace.buffer("read", len(tokens), 3 * self._width)
         units = self._enter(layer, own, read, workspace)
@@ -160,10 +156,8 @@ class TreeNeoX:
     def _by_part(self, rows: torch.Tensor) -> torch.Tensor:
         """Sort rows into queries, keys and values, with the two numbers that are rotated together side by side.
 
-        Queries are scaled so that powers of 2 of the products are attention's exponentials.
-
-        Args:
-            rows: float32[3D, ...], head after head its query, key and value, as the library stores them.
+        Rows are float32[3D, ...], head after head its query, key and value, as the library stores them. Queries are
+        scaled so that powers of 2 of the products are attention's exponentials.
         """
         size, half = self._width // self._heads, self._rotated // 2
         parts = rows.unflatten(0, (self._heads, 3, size)).transpose(0, 1).clone()

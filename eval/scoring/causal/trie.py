@@ -48,12 +48,9 @@ def block_size(model: PreTrainedModel, sentences: Sentences, batch_tokens: int) 
 
 
 def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> PrefixForest:
-    """Build the forest of all sentences.
+    """Build the forest of all sentences, of one token at least, or two without a start token.
 
-    Args:
-        sentences: at least one token each, without start token at least two.
-        start: id of the start token, or None when a sentence's own first token is the first context.
-        block: most contexts of a block (a longer sentence is a block alone).
+    ``block`` is the most contexts of a block (a longer sentence is a block alone).
     """
     padded, sizes = _sequences(sentences, start)
     order = np.lexsort(padded.T[::-1])
@@ -117,11 +114,8 @@ def _ends(parents: Ids, depths: Ids) -> Ids:
 def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
     """Find for every token of every sentence where its log probability will be (``PrefixForest.steps``).
 
-    Args:
-        node: int32[sentences, L], the contexts of the sorted sentences.
-        sizes: int64[sentences], how many contexts each has.
-        order: int64[sentences], the sentence that each row is.
-        without_start: whether sentences are read without a start token, so that their first tokens have no context.
+    ``node``, int32[sentences, L], are the contexts of the sorted sentences, ``sizes`` their numbers, and ``order`` is
+    the sentence that each row is.
     """
     lengths = sizes + int(without_start)  # tokens that are asked for, in the sorted order
     ends = np.empty_like(lengths)

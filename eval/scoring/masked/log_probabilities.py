@@ -36,9 +36,6 @@ def token_log_probabilities(
 
     Tokens that are not ``scored`` are read and never masked for their own sake. With ``words`` of ``number_words``,
     int64[tokens], the scores are within-word left-to-right. The size of batches changes no decision.
-
-    Raises:
-        NotFiniteError: when a log probability is not finite.
     """
     scores = np.full(len(sentences.tokens), np.nan)
     reader: Reader | None = None

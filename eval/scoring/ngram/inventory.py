@@ -66,12 +66,7 @@ def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary:
 
 
 def _join(sentences: Sequence[Sentences], start: int | None) -> tuple[Ids, Ids, list[Ids]]:
-    """Join all sentences, each behind the start token.
-
-    Returns:
-        The tokens; how many tokens precede each, up to the start of its sentence; and where the tokens of each element
-        of ``sentences`` are.
-    """
+    """Join all sentences, each behind the start token: tokens, how many precede each, and where those of each are."""
     begun = 0 if start is None else 1
     places: list[Ids] = []
     length = 0

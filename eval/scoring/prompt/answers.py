@@ -64,13 +64,7 @@ def ask_pairs(
     batch_tokens: int,
     advance: Advance | None = None,
 ) -> PromptScores:
-    """Ask a chat model both questions about every pair, with dropout switched off.
-
-    Chats of equal length go together, so that nothing is padded; no chat sees another one.
-
-    Raises:
-        RunError: when a probability is not finite, naming the pair.
-    """
+    """Ask a chat model both questions about every pair; chats of equal length go together, and nothing is padded."""
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
     texts = [""] * len(prompts.ids)
     letters = np.full((len(prompts.ids), 2), np.nan)
@@ -139,13 +133,10 @@ def _judge(prompts: Prompts, texts: list[str], letters: Scores) -> Answers:
 def prompt_table(scores: PromptScores) -> pd.DataFrame:
     """Lay the answers out as a score table.
 
-    ``lp`` is the log probability of a sentence's letter under the grammaticality question, of ``n`` = 1 token. After an
-    invalid answer both sentences have 0, a tie: wrong under the paper's ties rule ``wrong``, one half under ``half``.
-
-    Returns:
-        One row per pair: ``pair``; ``lp, n, unigram, unk, chars, bytes`` of both letters, as ``_good`` and ``_bad``;
-        ``good_first``; and for each question Q ``Q_good`` and ``Q_bad``, 1 for the chosen sentence and 0 for the other
-        one, ``Q_p_good`` and ``Q_p_bad``, the probabilities of the two letters, scaled to sum to one, and ``Q_answer``.
+    ``lp`` is the log probability of a sentence's letter under the grammaticality question, of ``n`` = 1 token. For each
+    question Q, ``Q_good`` and ``Q_bad`` are 1 for the chosen sentence and 0 for the other one, and ``Q_p_good`` and
+    ``Q_p_bad`` the probabilities of the two letters, scaled to sum to one. After an invalid answer both sentences have
+    0, a tie: wrong under the paper's ties rule ``wrong``, one half under ``half``.
     """
     first = scores.answers[QUESTIONS[0]]
     columns: dict[str, object] = {"pair": scores.prompts.pairs["pair"].to_numpy()}

@@ -99,13 +99,10 @@ def encode(
 ) -> Sentences:
     """Tokenize every distinct sentence once, exactly as written, without special tokens, never cutting it.
 
-    Args:
-        part: what of a sentence counts; a token counts when it shares a character with that part. The space before a
-            word is not a character of the word's token.
-        bare: read without a start token: the first token of every sentence does not count, nor do its characters belong
-            to the spans. (A tokenizer that cannot say which they are leaves the spans whole.)
-        leading_space: read every sentence with a space before it, in any language; it is not a character of the
-            sentence.
+    A token counts when it shares a character with the ``part``; the space before a word is not a character of the
+    word's token. Read without a start token (``bare``), the first token of every sentence does not count, nor do its
+    characters belong to the spans. (A tokenizer that cannot say which they are leaves the spans whole.) A leading space
+    is not a character of the sentence.
     """
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(
@@ -133,11 +130,7 @@ def encode(
 
 
 def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, list[str], Ids]:
-    """Number the distinct (text, span) of all good, then all bad members.
-
-    Returns:
-        int64[2 * pairs], the numbers; the text of each; and the span of each, int64[distinct, 2].
-    """
+    """Number the distinct (text, span) of all good, then all bad members, and return the text and span of each."""
     members: list[tuple[str, int, int]] = []
     for side in ("good", "bad"):
         spans = find_spans(pairs, side, part)

@@ -63,16 +63,10 @@ def with_space(texts: Sequence[str]) -> list[str]:
 def tokenize(
     texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool, leading_space: bool = False
 ) -> tuple[Ids, Ids, Ids | None]:
-    """Tokenize texts.
+    """Return the tokens of all texts one after the other, int64[tokens], and how many each has, int64[texts].
 
-    Args:
-        placed: whether to return the characters of each token; a fast tokenizer can.
-        leading_space: read every text with a space before it, which is not a character of the text; a token that is
-            this space alone has the first character.
-
-    Returns:
-        int64[tokens] of all texts one after the other; how many each has, int64[texts]; and where asked for, the
-        characters of each token in its text, from and to, int64[tokens, 2].
+    Where asked for (``placed``), a fast tokenizer also gives the characters of each token in its text, from and to,
+    int64[tokens, 2]. A leading space is not a character of the text; a token of it alone has the first character.
     """
     if leading_space:
         tokens, lengths, places = tokenize(with_space(texts), tokenizer, placed)
