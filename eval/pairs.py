@@ -27,16 +27,8 @@ _EXACT = 2**53  # up to it, every integer is a float64
 _DIGITS = 4300  # of an integer, as many as Python converts
 _SHOWN = 60  # characters of a record in a message
 SUBSET_MARK = "@"  # stands before what a subset is, in the names of benchmarks
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The names under which a benchmark publishes what every pair has."""
-
-    paradigm: str = "UID"
-    phenomenon: str = "phenomenon"
-    good: str = "sentence_good"
-    bad: str = "sentence_bad"
+Keys = tuple[str, str, str, str]  # what published records call paradigm, phenomenon and the two sentences
+_KEYS: Keys = ("UID", "phenomenon", "sentence_good", "sentence_bad")
 
 
 def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, object]]]:
@@ -95,7 +87,7 @@ def _parse_record(line: bytes, place: str) -> dict[str, object]:
 
 
 def pair_table(
-    records: Iterable[tuple[str, Mapping[str, object]]], benchmark: str, language: str, keys: Keys | None = None
+    records: Iterable[tuple[str, Mapping[str, object]]], benchmark: str, language: str, keys: Keys = _KEYS
 ) -> pd.DataFrame:
     """Build and check the pair table of one benchmark.
 
@@ -103,8 +95,7 @@ def pair_table(
     alone, numbers alone or truth values alone is kept as JSON text. Records come with their places (``file:line``), in
     the order that numbers the pairs.
     """
-    names = keys or Keys()
-    rows = [_row(record, place, names) for place, record in records]
+    rows = [_row(record, place, keys) for place, record in records]
     if not rows:
         raise UserError(f"benchmark {benchmark!r} has no pairs")
     columns = dict.fromkeys(name for row in rows for name in row)
@@ -116,16 +107,16 @@ def pair_table(
 
 
 def _row(record: Mapping[str, object], place: str, keys: Keys) -> dict[str, object]:
-    names = keys.paradigm, keys.phenomenon, keys.good, keys.bad
-    paradigm, phenomenon, good, bad = [_text(record, key, place) for key in names]
-    for key, value in ((keys.paradigm, paradigm), (keys.good, good), (keys.bad, bad)):
+    paradigm, phenomenon, good, bad = [_text(record, key, place) for key in keys]
+    paradigm_key, phenomenon_key, good_key, bad_key = keys
+    for key, value in ((paradigm_key, paradigm), (good_key, good), (bad_key, bad)):
         if not value or value.isspace():
             raise UserError(f"{place}: {key!r} is empty")
-    for key, value in ((keys.paradigm, paradigm), (keys.phenomenon, phenomenon)):
+    for key, value in ((paradigm_key, paradigm), (phenomenon_key, phenomenon)):
         if value.strip() in RESERVED:
             raise UserError(f"{place}: {key!r} is {value!r}, a name kept for aggregates ({', '.join(RESERVED)})")
     ours = {"paradigm": paradigm, "phenomenon": phenomenon.strip() or UNNAMED, "good": good, "bad": bad}
-    more = {key: value for key, value in record.items() if key not in names}
+    more = {key: value for key, value in record.items() if key not in keys}
     if not more.keys().isdisjoint(PAIR_COLUMNS):
         more = {f"published_{key}" if key in PAIR_COLUMNS else key: value for key, value in more.items()}
     return ours | more

@@ -15,7 +15,6 @@ _TEMPLATES = Environment(
     loader=PackageLoader("eval.benchmarks"), autoescape=select_autoescape(), undefined=StrictUndefined,
     trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
-_PAGE = "benchmarks.md"
 _COUNTS = ("pairs", "paradigms", "phenomena")
 _OVERALL = {"all": "over all pairs", "macro": "mean over paradigms", "macro_phenomena": "mean over phenomena"}
 _TIES = {"half": "counts one half", "wrong": "counts as wrong", "right": "counts as right"}
@@ -40,7 +39,7 @@ def list_benchmarks() -> str:
 
 def make_page() -> str:
     """Return the text of docs/benchmarks.md."""
-    page = _TEMPLATES.get_template(_PAGE)
+    page = _TEMPLATES.get_template("benchmarks.md")
     words = {"language": language, "numbers": numbers, "members": members, "location": location, "excluded": excluded}
     return page.render(cards=list(published_cards().values()), overall=_OVERALL, ties=_TIES, **words)
 

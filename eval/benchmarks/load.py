@@ -27,7 +27,7 @@ from ucurve.progress import log_line
 Fingerprint = tuple[tuple[Path, int, int], ...]
 _CONTEXTS = {"condition_good", "condition_bad", "target"}
 _TWO_CONTEXTS: Columns = {member: f"{{condition_{member}}} {{target}}" for member in ("good", "bad")}
-_KEYS = Keys("paradigm", "phenomenon", "good", "bad")
+_KEYS: Keys = ("paradigm", "phenomenon", "good", "bad")
 
 
 def load_benchmark(

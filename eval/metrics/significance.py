@@ -1,8 +1,4 @@
-"""Uncertainty of accuracies: bootstrap intervals, tests against chance and between two scores, and certainty.
-
-For the bootstrap, pairs are drawn again within their paradigm, and the accuracy of a row is computed from the draw by
-the estimator of the row itself, over pairs, paradigms or phenomena.
-"""
+"""Uncertainty of accuracies: bootstrap intervals, tests against chance and between two scores, and certainty."""
 
 from collections.abc import Sequence
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from eval.models.folder import Kind, hash_of_parts, model_kind, read_config
 from eval.models.targets import Target
 from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
+from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def read_model_info(
     # The unknown token is special only if it also has another role, such as separator.
     special = frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
     parts = target.weight_parts()
-    hashes = (hash_of_parts(parts), sha256_file(target.folder / "config.json"), target.tokenizer_sha256())
+    hashes = (hash_of_parts(parts), sha256_file(target.folder / "config.json"), tokenizer_sha256(target.folder))
     size = 1 + max(tokenizer.get_vocab().values())
     unigrams = _read_unigrams(target, tokenizer, size, special, published, add_k)
     return ModelInfo(
@@ -74,7 +75,7 @@ def _read_unigrams(
     add_k: float,
 ) -> Unigrams:
     if published is not None:
-        probabilities = published_probabilities(published, size, target.tokenizer_sha256())
+        probabilities = published_probabilities(published, size, tokenizer_sha256(target.folder))
         return Unigrams(smooth(probabilities, special, published.path), probabilities, sha256_file(published.path))
     counts = read_counts(target.counts, len(tokenizer), size)
     if counts is None:

@@ -13,7 +13,7 @@ from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
-from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS, tokenizer_sha256
+from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS
 from ucurve.progress import log_line
 from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
@@ -72,10 +72,6 @@ class Target:
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
             raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
         return found
-
-    def tokenizer_sha256(self) -> str:
-        """Hash the tokenizer."""
-        return tokenizer_sha256(self.folder)
 
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:

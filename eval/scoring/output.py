@@ -41,13 +41,11 @@ class OutputLayer:
         logits = torch.linalg.vecdot(hidden[contexts], self._weight[targets])
         if self._bias is not None:
             logits = logits + self._bias[targets]
-        return np.asarray((logits.double() - self.log_normalizers(hidden)[contexts]).cpu())
+        normalizers = torch.cat([self._log_normalizers(part) for part in torch.split(hidden, self._sizes.contexts)])
+        return np.asarray((logits.double() - normalizers[contexts]).cpu())
 
-    def log_normalizers(self, hidden: torch.Tensor) -> torch.Tensor:
+    def _log_normalizers(self, hidden: torch.Tensor) -> torch.Tensor:
         """Return the log of the sum of exponentials of all logits, float64[contexts], of float32[contexts, D]."""
-        return torch.cat([self._log_normalizer(part) for part in torch.split(hidden, self._sizes.contexts)])
-
-    def _log_normalizer(self, hidden: torch.Tensor) -> torch.Tensor:
         total = self._sum_of_exponentials(hidden)
         logarithm = total.log()
         unsafe = ~((total > _SMALLEST) & (total < torch.inf))

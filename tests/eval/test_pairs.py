@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from eval.pairs import (
     PAIR_COLUMNS,
-    Keys,
     Subset,
     data_hash,
     full_name,
@@ -41,7 +40,7 @@ def test_columns_and_numbers():
 
 def test_other_keys():
     published = {"id": "a", "field": "p", "right": "x", "wrong": "y", "pair": 3}
-    pairs = table(published, keys=Keys("id", "field", "right", "wrong"))
+    pairs = table(published, keys=("id", "field", "right", "wrong"))
     assert pairs.loc[0, "good"] == "x"
     assert pairs.loc[0, "published_pair"] == 3
 

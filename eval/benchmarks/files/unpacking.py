@@ -45,10 +45,11 @@ class Budget:
             )
 
 
-def read_file(path: Path, place: str) -> bytes:
-    """Return the bytes of a file."""
+def read_file(path: Path, place: str, size: int = -1) -> bytes:
+    """Return the bytes of a file, or its first ones, unless they are a pointer of Git LFS."""
     try:
-        return refuse_pointer(path.read_bytes(), place)
+        with path.open("rb") as file:
+            return refuse_pointer(file.read(size), place)
     except OSError as error:
         raise UserError(f"cannot read {place} ({error.strerror})") from error
 
@@ -85,7 +86,7 @@ def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
 
     A name that is not marked as UTF-8 is read as UTF-8 too, with other bytes escaped. Symbolic links are left out.
     """
-    refuse_pointer(_first_bytes(path, place), place)
+    read_file(path, place, len(_LFS))  # a pointer is no archive
     try:
         with zipfile.ZipFile(path) as archive:
             files = {
@@ -100,14 +101,6 @@ def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
             }
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:  # ValueError: a name, its encoding
         raise UserError(f"{place}: not a zip file ({error})") from error
-
-
-def _first_bytes(path: Path, place: str) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_LFS))
-    except OSError as error:
-        raise UserError(f"cannot read {place} ({error.strerror})") from error
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
@@ -133,7 +126,7 @@ def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
 
     A hard link is the file that it links to, and symbolic links are left out.
     """
-    refuse_pointer(_first_bytes(path, place), place)
+    read_file(path, place, len(_LFS))  # a pointer is no archive
     held: dict[str, bytes] = {}
     try:
         with (

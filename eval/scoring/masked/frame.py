@@ -15,17 +15,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _AFTER_PADDING = (  # model types that number the first position one more than the padding token
-    "camembert",
-    "data2vec-text",
-    "ibert",
-    "luke",
-    "mpnet",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-    "xmod",
-)
+    "camembert", "data2vec-text", "ibert", "luke", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
+    "xlm-roberta-xl", "xmod",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,12 +85,9 @@ def number_words(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> 
 def check_knows_words(tokenizer: "PreTrainedTokenizerBase") -> None:
     """Refuse a tokenizer that does not say which tokens are of one word, or takes all of a text for one."""
     if not tokenizer.is_fast:
-        raise UserError(
-            _no_words(tokenizer, "does not say which word a token is a piece of; one with tokenizer.json does")
-        )
-    if len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
-        raise UserError(_no_words(tokenizer, "does not split a text into words: it takes 'a b' for one"))
-
-
-def _no_words(tokenizer: "PreTrainedTokenizerBase", reason: str) -> str:
-    return f"{tokenizer.name_or_path}: the tokenizer {reason}; the scorer 'pll' needs no words"
+        reason = "does not say which word a token is a piece of; one with tokenizer.json does"
+    elif len(set(tokenizer("a b", add_special_tokens=False).word_ids())) < 2:
+        reason = "does not split a text into words: it takes 'a b' for one"
+    else:
+        return
+    raise UserError(f"{tokenizer.name_or_path}: the tokenizer {reason}; the scorer 'pll' needs no words")

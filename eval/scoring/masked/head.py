@@ -5,12 +5,12 @@ turns into logits of the whole vocabulary. Where that does not give the model's 
 """
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
@@ -56,7 +56,13 @@ def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
     linear = model.get_output_embeddings()
     if not isinstance(linear, torch.nn.Linear) or linear.weight.dtype != torch.float32:
         raise TypeError("no linear output layer in float32")
-    with _only_at(model, queries.positions), _capture_input(linear) as seen:
+    seen: list[torch.Tensor] = []
+
+    def take(_module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
+        seen.append(inputs[0])
+        return (inputs[0][:0],)  # so that the layer computes nothing
+
+    with _only_at(model, queries.positions), linear.register_forward_pre_hook(take):
         _forward(model, queries.rows)
     layer = OutputLayer(linear.weight, linear.bias)
     return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts, queries.targets)
@@ -105,9 +111,8 @@ def _forward(model: PreTrainedModel, rows: torch.Tensor) -> torch.Tensor:
     return logits
 
 
-@contextmanager
-def _only_at(model: PreTrainedModel, positions: torch.Tensor) -> Iterator[None]:
-    """Let the inner model hand its head one position of each row, [R, 1, D]."""
+def _only_at(model: PreTrainedModel, positions: torch.Tensor) -> RemovableHandle:
+    """Let the inner model hand its head one position of each row, [R, 1, D], until the handle is closed."""
 
     def select(_module: torch.nn.Module, _inputs: object, output: BaseModelOutput) -> BaseModelOutput:
         hidden = output.last_hidden_state
@@ -115,24 +120,4 @@ def _only_at(model: PreTrainedModel, positions: torch.Tensor) -> Iterator[None]:
         output.last_hidden_state = hidden[torch.arange(len(hidden), device=hidden.device), positions][:, None]
         return output
 
-    handle = model.base_model.register_forward_hook(select)
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
-@contextmanager
-def _capture_input(linear: torch.nn.Linear) -> Iterator[list[torch.Tensor]]:
-    """Record the layer's input and skip its computation."""
-    seen: list[torch.Tensor] = []
-
-    def take(_module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
-        seen.append(inputs[0])
-        return (inputs[0][:0],)
-
-    handle = linear.register_forward_pre_hook(take)
-    try:
-        yield seen
-    finally:
-        handle.remove()
+    return model.base_model.register_forward_hook(select)

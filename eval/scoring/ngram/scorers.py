@@ -32,7 +32,7 @@ class Ngram(TokenScorer):
                 f"{info.target.folder}: the scorer {self.name!r} counts the training tokens of a run, in the order in "
                 "which it saw them; it goes with run=RUN, not with model="
             )
-        of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), info.target.tokenizer_sha256()
+        of_run, of_checkpoint = tokenizer_sha256(run / TOKENIZER), tokenizer_sha256(info.target.folder)
         if of_run != of_checkpoint:  # then token ids may not be those of the training tokens
             raise UserError(
                 f"{info.target.folder}: its tokenizer, {of_checkpoint[:16]}, is not the one that the training tokens "
