@@ -41,7 +41,13 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 
 def _run_grid(cells: Sequence[Cell]) -> None:
-    _check_one_process(len(cells))
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    if processes > 1:
+        raise UserError(
+            f"a grid of {len(cells)} runs under a launcher of {processes} processes: a launcher starts one run. "
+            f"'python -m launch.workers gpus={processes}' with the same arguments runs the grid with one worker a "
+            "device; 'python -m launch.emit' writes the command of each run"
+        )
     for cell in cells:
         if cell.settings.data.kind == "hub":  # where the hub is out of reach, one message comes before anything is made
             pin_sources(cell.settings)
@@ -53,16 +59,6 @@ def _run_grid(cells: Sequence[Cell]) -> None:
     failed = [outcome.cell for outcome in run.outcomes if outcome.status == "failed"]
     if failed:
         raise RunError(f"{len(failed)} of {len(cells)} runs failed: {', '.join(failed)}")
-
-
-def _check_one_process(cells: int) -> None:
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    if processes > 1:
-        raise UserError(
-            f"a grid of {cells} runs under a launcher of {processes} processes: a launcher starts one run. "
-            f"'python -m launch.workers gpus={processes}' with the same arguments runs the grid with one worker a "
-            "device; 'python -m launch.emit' writes the command of each run"
-        )
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

@@ -4,10 +4,9 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from ucurve.errors import RunError
@@ -38,16 +37,12 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
                 done.result()
             return [future.result() for future in futures]
         except BaseException:  # such a piece takes long: do not wait for those that nobody needs now
-            _end(set(multiprocessing.active_children()) - before)
+            started = set(multiprocessing.active_children()) - before
+            for process in started:
+                process.terminate()
+            for process in started:  # the pool does not wait for one that it was about to register
+                process.join()
             raise
-
-
-def _end(processes: Collection[BaseProcess]) -> None:
-    """End processes and wait for them; the pool does not wait for one that it was about to register."""
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
 
 
 @contextlib.contextmanager

@@ -31,7 +31,6 @@ from ucurve.token_stream.store import (
     StreamSize,
     TokenStore,
     is_complete_store,
-    looks_complete,
     open_store,
 )
 
@@ -50,21 +49,17 @@ def build_token_store(
 ) -> TokenStore:
     """Tokenize a corpus and its held-out text unless the cache holds their tokens already.
 
-    The cached stream is used if corpus (names and bytes of its files, unit, field) and tokenizer are unchanged and
-    its hashes match. Processes that need the same stream build it once.
-
-    Args:
-        read_all: whether the bytes of a cached stream are checked. Without it only its index and the sizes of its
-            files are, which is enough where nothing is trained on it, or another process here has just read it.
+    The cached stream is used if corpus (names and bytes of its files, unit, field) and tokenizer are unchanged and its
+    hashes match; without ``read_all`` the sizes of its files are enough, for a stream that nothing is trained on, or
+    that another process here has just read. Processes that need the same stream build it once.
     """
     key = _key(corpus, tokenizer_folder)
-    is_complete = is_complete_store if read_all else looks_complete
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
         _build(corpus, tokenizer_folder, temporary, key, processes or count_processes(), shard_tokens)
 
-    folder = build_once(_folder(cache, key), lambda found: is_complete(found, key), build)
+    folder = build_once(_folder(cache, key), lambda found: is_complete_store(found, key, read_all), build)
     keep_hashes(cache)
     return open_store(folder)
 

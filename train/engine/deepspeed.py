@@ -5,7 +5,6 @@ import os
 import warnings
 import weakref
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -33,9 +32,6 @@ from train.model.hidden import HiddenStates, make_hidden_states
 from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
-
-if TYPE_CHECKING:
-    import deepspeed
 
 _PROBED_STEPS = 2  # the optimizer creates its moments in the first, so that the second needs more memory
 
@@ -79,7 +75,11 @@ class DeepSpeedEngine:
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
         self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled))
-        self._engine = _initialize(self._module, self._optimizer, config, device, engine.config)
+        library = import_deepspeed(device.type)
+        try:
+            self._engine = library.initialize(model=self._module, optimizer=self._optimizer, config=config)[0]
+        except ValidationError as error:
+            raise UserError(f"engine.config={engine.config}: DeepSpeed does not take it: {error}") from error
         # Without it the hooks of ZeRO keep weights and moments in memory, in a grid those of every run so far.
         weakref.finalize(self, self._engine.destroy).atexit = False
         self.model: PreTrainedModel = model
@@ -206,20 +206,6 @@ class DeepSpeedEngine:
         """Link the moments; DeepSpeed itself does it after the first step of the first group, which is too early."""
         self._engine.optimizer._hp_optimizer_states_linked = False
         self._engine.optimizer._lazy_init_hp_params_optimizer_state()
-
-
-def _initialize(
-    module: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    config: dict[str, object],
-    device: torch.device,
-    file: str | None,
-) -> "deepspeed.DeepSpeedEngine":
-    library = import_deepspeed(device.type)
-    try:
-        return library.initialize(model=module, optimizer=optimizer, config=config)[0]
-    except ValidationError as error:
-        raise UserError(f"engine.config={file}: DeepSpeed does not take it: {error}") from error
 
 
 def import_deepspeed(device: str) -> ModuleType:

@@ -143,14 +143,8 @@ def connect(processes: Processes, device: str) -> None:
         dist.init_process_group(backend)
         return
     store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)  # type: ignore[attr-defined]
-    alone = {
-        "RANK": 0,
-        "WORLD_SIZE": 1,
-        "LOCAL_RANK": index or 0,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": store.port,
-    }
-    os.environ.update({name: str(value) for name, value in alone.items()})
+    os.environ.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK=index or "0")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(store.port))
     dist.init_process_group(backend, store=store, rank=0, world_size=1)
 
 

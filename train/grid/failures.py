@@ -31,7 +31,7 @@ class Failure:
 def record_failure(settings: RunRequest, error: Exception) -> Failure:
     """Write the traceback to the cell's log and the reason beside it."""
     process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
-    log = _log_file(settings.folder)
+    log = failure_file(settings.folder).with_suffix(".log")
     failure = Failure(str(error) or type(error).__name__, str(log), process, time, uuid.uuid4().hex)
     write_text(log, f"{time} {process} {settings.run_name}\n" + "".join(traceback.format_exception(error)))
     write_json(failure_file(settings.folder), asdict(failure))
@@ -48,14 +48,10 @@ def read_failure(run: Path) -> Failure | None:
 
 def clear_failure(run: Path) -> None:
     """Remove the record of a cell that succeeded now."""
-    failure_file(run).unlink(missing_ok=True)
-    _log_file(run).unlink(missing_ok=True)
+    for file in (failure_file(run), failure_file(run).with_suffix(".log")):
+        file.unlink(missing_ok=True)
 
 
 def failure_file(run: Path) -> Path:
     """Return where the failure of a run folder's cell is recorded."""
     return run.parent / ".grid" / f"{run.name}.json"
-
-
-def _log_file(run: Path) -> Path:
-    return run.parent / ".grid" / f"{run.name}.log"

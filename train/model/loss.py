@@ -36,9 +36,11 @@ class _OutputLoss(torch.autograd.Function):
         total = hidden.new_zeros((), dtype=wide)
         for start in range(0, len(hidden), positions):
             chunk = slice(start, start + positions)
-            loss, error, normaliser = _loss_and_error(hidden[chunk], narrow, targets[chunk], buffer)
-            total += loss
-            error = error.to(hidden.dtype)
+            indices = targets[chunk, None]
+            chosen, highest, normaliser, exponentials = _exponentials(hidden[chunk], narrow, indices, buffer)
+            total += (normaliser.log2() + highest - chosen).sum() / _LOG2_E
+            # The gradient in the logits times the normaliser of each position.
+            error = exponentials.scatter_add_(1, indices, -normaliser).to(hidden.dtype)
             torch.mm(error, narrow, out=hidden_gradient[chunk])
             hidden_gradient[chunk] /= normaliser
             _add_product(weight_gradient, error.t(), (hidden[chunk] / normaliser).to(hidden.dtype))
@@ -55,13 +57,8 @@ class _OutputLoss(torch.autograd.Function):
 def output_loss(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the negative log-likelihood of the targets in nats, summed; differentiable in ``hidden`` and ``weight``.
 
-    The softmax is computed at least in float32 for every type of inputs.
-
-    Args:
-        hidden: last hidden states, shape [positions, width].
-        weight: the output layer, shape [vocabulary, width]; cast to the type of the hidden states for the products,
-            while its gradient has the type of the weight.
-        targets: token ids, shape [positions].
+    The shapes are [positions, width], [vocabulary, width] and [positions]. Products are computed in the type of the
+    hidden states, the softmax at least in float32; each gradient has the type of what it belongs to.
     """
     return cast(torch.Tensor, _OutputLoss.apply(hidden, weight, targets))  # type: ignore[no-untyped-call]
 
@@ -71,20 +68,10 @@ def _chunk_positions(device: torch.device, vocabulary: int) -> int:
     return _CHUNK if device.type == "cpu" else max(_CHUNK, _CHUNK_BYTES // (4 * vocabulary) // _CHUNK * _CHUNK)
 
 
-def _loss_and_error(
-    hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, buffer: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return a chunk's summed loss, its gradient in the logits times the normalisers, and these, [positions, 1]."""
-    chosen, highest, normaliser, exponentials = _exponentials(hidden, weight, targets[:, None], buffer)
-    loss = (normaliser.log2() + highest - chosen).sum() / _LOG2_E
-    exponentials.scatter_add_(1, targets[:, None], -normaliser)
-    return loss, exponentials, normaliser
-
-
 def _exponentials(
     hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, buffer: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor | float, torch.Tensor, torch.Tensor]:
-    """Return the targets' logits, what was subtracted from all, the normaliser, and the exponentials it sums."""
+    """Return the logits of ``targets``, shape [positions, 1], what was subtracted, normaliser and exponentials."""
     logits = _binary_logits(hidden, weight, buffer)
     chosen = logits.gather(1, targets)
     if logits.device.type == "cpu":  # elsewhere the comparison would make the device wait

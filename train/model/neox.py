@@ -39,14 +39,7 @@ def count_flops(shape: Shape, vocabulary: int, sequence_length: int, tokens: int
 
 
 def build_model(shape: Shape, vocabulary: int, context: int, document_token: int, seed: int) -> "GPTNeoXForCausalLM":
-    """Build a model in float32 with Pythia's architecture and initialisation (Biderman et al. 2023, 2.2).
-
-    Args:
-        vocabulary: rows of the embedding and of the output layer, which are not tied.
-        context: longest input in tokens; the rotary positions beyond it would be untrained.
-        document_token: id of the token that precedes every document.
-        seed: of the initial weights; the global generators are not changed.
-    """
+    """Build a model in float32 with Pythia's architecture and initialisation (Biderman et al. 2023, 2.2)."""
     import torch
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
@@ -56,7 +49,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
         intermediate_size=shape.feed_forward,
-        max_position_embeddings=context,
+        max_position_embeddings=context,  # the rotary positions beyond it would be untrained
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25},
         use_parallel_residual=True,
         tie_word_embeddings=False,
@@ -64,7 +57,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
         eos_token_id=document_token,
         use_cache=False,
     )
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]):  # the global generators are not changed
         model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
     initialize(model, seed)
     return model

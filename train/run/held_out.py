@@ -29,13 +29,10 @@ class HeldOutLog:
         self._run, self._record, self._device = run, record, device
 
     def measure(self, step: int) -> dict[str, float]:
-        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text.
-
-        Lines of later steps, which a resumed run is going to repeat, are dropped.
-        """
+        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text."""
         if self._run.store.held_out is None:
             return {}
-        lines = self._lines_before(step) | {step: self._line(step)}
+        lines = self._lines_before(step) | {step: self._line(step)}  # a resumed run repeats those of later steps
         text = "".join(f"{line}\n" for line in (",".join(HELD_OUT_COLUMNS), *lines.values()))
         self._record.write_file(HELD_OUT, text)
         values = dict(zip(HELD_OUT_COLUMNS, lines[step].split(","), strict=True))

@@ -28,20 +28,12 @@ _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class TokenizerSettings:
-    """Which tokenizer: ``char``, ``word`` and ``bpe`` are trained on the corpus, ``hub`` is one that exists.
-
-    Attributes:
-        vocab_size: tokens at most for ``word`` and ``bpe``. For ``char``, and ``hub`` with an id on the hub, only the
-            size that a dry run expects of a tokenizer not built yet.
-        coverage: for ``char`` and ``word``: see ``Survey.choose_characters``.
-        path: for ``hub``: a local tokenizer folder or an id on the Hugging Face hub, of which ``revision`` is a branch,
-            tag or commit, and ``commit``, no key of conf/tokenizer/, what ``pin_tokenizer`` found.
-    """
+    """Which tokenizer; conf/tokenizer/ describes every key but ``commit``, which is what ``pin_tokenizer`` found."""
 
     kind: Literal["char", "word", "bpe", "hub"]
     name: Annotated[str, Field(pattern=r"^\w+$")]
-    vocab_size: PositiveInt | None = None
-    coverage: Annotated[float, Field(gt=0, le=1)] | None = None
+    vocab_size: PositiveInt | None = None  # for ``char`` and ``hub`` only what a dry run expects before it is built
+    coverage: Annotated[float, Field(gt=0, le=1)] | None = None  # see ``Survey.choose_characters``
     path: str | None = None
     revision: str | None = None
     commit: str | None = None
@@ -61,11 +53,7 @@ class TokenizerSettings:
 
 
 def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
-    """Build a tokenizer unless it is there already; the name of its folder has a hash of settings and corpus.
-
-    It holds what ``AutoTokenizer.from_pretrained`` reads, and ``statistics.json``. Processes that need the same
-    tokenizer build it once.
-    """
+    """Build a tokenizer, with its ``statistics.json``, unless there is one for these settings and this corpus."""
     corpus = Corpus(corpus_settings)
     folder = _folder(settings, corpus, folder_root)
 

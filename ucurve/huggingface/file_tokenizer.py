@@ -63,11 +63,9 @@ def stand_in(backend: "Tokenizer") -> "Tokenizer":
 
 
 def encode_by(tokenizer: "PreTrainedTokenizerFast", backend: "Tokenizer", folder: Path) -> None:
-    """Let a tokenizer encode and decode by the one of the file, extended by the special tokens that it lacks.
+    """Let a tokenizer with the ``stand_in`` encode by that of the file, extended by the special tokens that it lacks.
 
-    Args:
-        tokenizer: with the ``stand_in``; it has the tokens that the folder's other files name. What they say about
-            tokens that are in the file as well is without effect.
+    What the folder's other files say about tokens that are in the file as well is without effect.
     """
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]

@@ -17,7 +17,8 @@ _LAYERS = re.compile(r"num_((hidden|encoder|decoder)_)?layers|n_layers?|(encoder
 def refuse_pointers(folder: Path, patterns: Iterable[str]) -> None:
     """Refuse files of a clone that has the pointers of Git LFS in place of large files."""
     files = sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
-    pointers = [file.name for file in files if _is_pointer(file)]
+    small = [file for file in files if file.stat().st_size <= _LONGEST_POINTER]
+    pointers = [file.name for file in small if file.read_bytes().startswith(_POINTER)]
     if pointers:
         verb = "is a Git LFS pointer, not the file" if len(pointers) == 1 else "are Git LFS pointers, not the files"
         raise UserError(f"{folder}: {', '.join(pointers)} {verb}: run git lfs pull in that folder")
@@ -53,12 +54,6 @@ def refuse_more_layers(folder: Path, config: Mapping[str, object], files: Iterab
                 f"{folder / 'config.json'}: {key} is {layers:,}, but the weights hold {held:,} tensors in all; "
                 "config.json is not that of these weights"
             )
-
-
-def _is_pointer(file: Path) -> bool:
-    if file.stat().st_size > _LONGEST_POINTER:
-        return False
-    return file.read_bytes().startswith(_POINTER)
 
 
 def _integers(value: object) -> Iterator[tuple[str, int]]:

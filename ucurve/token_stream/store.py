@@ -64,20 +64,13 @@ class TokenStore(StreamSize):
         return int(np.searchsorted(self._document_starts, position, side="right")) - 1
 
 
-def is_complete_store(folder: Path, key: str) -> bool:
-    """Tell whether a folder holds the stream of ``key``, byte for byte as it was written."""
+def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
+    """Tell whether a folder holds the stream of ``key``, byte for byte or by index and sizes of files alone."""
     try:
         index = _read_index(folder, key)
-        same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
-        return same and _stream_hash(folder, index) == index["sha256"]
-    except (OSError, ValueError):
-        return False
-
-
-def looks_complete(folder: Path, key: str) -> bool:
-    """Tell whether a folder holds the stream of ``key`` by its index and the sizes of its files."""
-    try:
-        index = _read_index(folder, key)
+        if read_all:
+            same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
+            return same and _stream_hash(folder, index) == index["sha256"]
         item = np.dtype(index["dtype"]).itemsize
         whole = [(folder / shard["file"]).stat().st_size == shard["tokens"] * item for shard in index["shards"]]
         return all(whole) and all((folder / name).is_file() for name in index["files"])
