@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -13,13 +12,7 @@ from ucurve.token_stream.order import Batches
 if TYPE_CHECKING:  # the order of the data is known without torch
     import torch
 
-
-@dataclass(frozen=True)
-class PlacedBatch:
-    """The global batch of a step, shape [sequences, length + 1], and this process's share of it on its device."""
-
-    windows: NDArray[np.int64]
-    share: "torch.Tensor"
+    Batch = tuple[NDArray[np.int64], torch.Tensor]
 
 
 class Prefetcher:
@@ -31,7 +24,7 @@ class Prefetcher:
 
     def __init__(self, batches: Batches, place: Callable[[NDArray[np.int64]], "torch.Tensor"], last: int) -> None:
         self._batches, self._place, self._last = batches, place, last
-        self._ahead: tuple[int, Future[PlacedBatch]] | None = None
+        self._ahead: tuple[int, Future[Batch]] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches")
 
     def __enter__(self) -> Self:
@@ -40,16 +33,19 @@ class Prefetcher:
     def __exit__(self, *_: object) -> None:
         self._thread.shutdown(cancel_futures=True)
 
-    def of_step(self, step: int) -> PlacedBatch:
-        """Return the batch of 1-based ``step``, and begin with that of the next one."""
+    def of_step(self, step: int) -> "Batch":
+        """Return the global batch of 1-based ``step``, shape [sequences, length + 1], and this process's share of it.
+
+        The share is on the device of the process. The batch of the next step is begun with.
+        """
         found = self._ahead[1] if self._ahead is not None and self._ahead[0] == step else self._begin(step)
         batch = found.result()
         self._ahead = (step + 1, self._begin(step + 1)) if step < self._last else None
         return batch
 
-    def _begin(self, step: int) -> "Future[PlacedBatch]":
+    def _begin(self, step: int) -> "Future[Batch]":
         return self._thread.submit(self._prepare, step)
 
-    def _prepare(self, step: int) -> PlacedBatch:
+    def _prepare(self, step: int) -> "Batch":
         windows = self._batches.of_step(step)
-        return PlacedBatch(windows, self._place(windows))
+        return windows, self._place(windows)

@@ -40,12 +40,7 @@ _TOKENS_BETWEEN_LINES = 50_000_000
 
 
 def build_token_store(
-    corpus: Corpus,
-    tokenizer_folder: Path,
-    cache: Path,
-    processes: int | None = None,
-    shard_tokens: int = _SHARD_TOKENS,
-    read_all: bool = True,
+    corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None = None, read_all: bool = True
 ) -> TokenStore:
     """Tokenize a corpus and its held-out text unless the cache holds their tokens already.
 
@@ -57,7 +52,7 @@ def build_token_store(
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        _build(corpus, tokenizer_folder, temporary, key, processes or count_processes(), shard_tokens)
+        _build(corpus, tokenizer_folder, temporary, key, processes or count_processes())
 
     folder = build_once(_folder(cache, key), lambda found: is_complete_store(found, key, read_all), build)
     keep_hashes(cache)
@@ -114,12 +109,12 @@ def _folder(cache: Path, key: str) -> Path:
     return cache / f"tokens-{key[:16]}"
 
 
-def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, shard_tokens: int) -> None:
+def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int) -> None:
     tokenizer = load_tokenizer(tokenizer_folder)
     size = vocabulary_size(tokenizer)
     recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
     held_out = corpus.held_out()
-    writer = StreamWriter(folder, size, shard_tokens)
+    writer = StreamWriter(folder, size)
     for encoded in encode_documents(corpus.documents(held_out), recipe, processes):
         writer.append(encoded)
     _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
@@ -168,8 +163,8 @@ class Shard(TypedDict):
 class StreamWriter:
     """Writes a stream shard by shard into an empty folder and keeps its counts and hash."""
 
-    def __init__(self, folder: Path, vocabulary: int, shard_tokens: int) -> None:
-        self._folder, self._shard_tokens = folder, shard_tokens
+    def __init__(self, folder: Path, vocabulary: int) -> None:
+        self._folder = folder
         self._hash = hashlib.sha256()
         self._shards: list[Shard] = []
         self._next_line = _TOKENS_BETWEEN_LINES
@@ -200,10 +195,10 @@ class StreamWriter:
         }
 
     def _fill_shard(self, tokens: NDArray[np.generic]) -> int:
-        if not self._shards or self._shards[-1]["tokens"] == self._shard_tokens:
+        if not self._shards or self._shards[-1]["tokens"] == _SHARD_TOKENS:
             self._shards.append({"file": f"shard-{len(self._shards):05d}.bin", "tokens": 0})
         shard = self._shards[-1]
-        taken = min(len(tokens), self._shard_tokens - shard["tokens"])
+        taken = min(len(tokens), _SHARD_TOKENS - shard["tokens"])
         self._write(shard["file"], tokens[:taken].tobytes())
         shard["tokens"] += taken
         return taken

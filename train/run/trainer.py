@@ -61,16 +61,16 @@ class Trainer:
                 saver.save_checkpoint(0)
             for step in range(done + 1, self._plan.steps + 1):
                 started = time.monotonic()
-                batch = batches.of_step(step)
+                windows, share = batches.of_step(step)
                 rate = learning_rate(self._settings.optimizer, step, self._plan.steps)
                 try:
-                    result = self._engine.step(batch.share, rate, step)
+                    result = self._engine.step(share, rate, step)
                 except DivergedError:
                     saver.save_state(step - 1, metrics)
                     saver.wait()
                     raise
                 if log is not None:
-                    log.write(step, batch.windows, result, rate, time.monotonic() - started)
+                    log.write(step, windows, result, rate, time.monotonic() - started)
                 if step in scheduled:
                     saver.save_checkpoint(step)
                 saver.poll()

@@ -22,9 +22,9 @@ def test_every_batch_is_that_of_its_step(settings_of):
     batches = prepare(settings_of()).batches
     with Prefetcher(batches, place, last=6) as ahead:
         for step in (3, 4, 5, 6, 2):
-            batch = ahead.of_step(step)
-            assert np.array_equal(batch.windows, batches.of_step(step))
-            assert np.array_equal(batch.share.numpy(), batch.windows)
+            windows, share = ahead.of_step(step)
+            assert np.array_equal(windows, batches.of_step(step))
+            assert np.array_equal(share.numpy(), windows)
     assert not threads()
 
 
@@ -54,7 +54,7 @@ def test_the_next_batch_is_prepared_before_it_is_asked_for():
 
 def test_an_error_of_the_thread_belongs_to_its_step():
     with pytest.raises(OSError, match="the disk is gone"), Prefetcher(Recording(failing=2), place, last=3) as ahead:
-        assert ahead.of_step(1).share.shape == (2, 3)
+        assert ahead.of_step(1)[1].shape == (2, 3)
         ahead.of_step(2)
     assert not threads()
 

@@ -80,7 +80,10 @@ class TestStream:
         monkeypatch.setattr(parallel, "_CHARACTERS_AT_ONCE", 40)
         folder = tokenizer_for(corpus, tmp_path, "bpe")
         ways = {"one": (1, 2**20), "two": (2, 7), "small": (1, 1)}
-        stores = [build_token_store(corpus, folder, tmp_path / name, *way) for name, way in ways.items()]
+        stores = []
+        for name, (processes, shard_tokens) in ways.items():
+            monkeypatch.setattr("train.data.store._SHARD_TOKENS", shard_tokens)
+            stores.append(build_token_store(corpus, folder, tmp_path / name, processes))
         assert len({store.sha256 for store in stores}) == 1
         assert all((whole(store) == whole(stores[0])).all() for store in stores)
         assert len(list((tmp_path / "two").glob("tokens-*/shard-*.bin"))) == -(-stores[0].length // 7)
@@ -112,7 +115,9 @@ class TestStream:
 def sharded(tmp_path_factory):
     root = tmp_path_factory.mktemp("sharded")
     corpus = write_corpus(root / "books", DOCUMENTS)
-    return build_token_store(corpus, tokenizer_for(corpus, root), root / "cache", processes=1, shard_tokens=13)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("train.data.store._SHARD_TOKENS", 13)
+        return build_token_store(corpus, tokenizer_for(corpus, root), root / "cache", processes=1)
 
 
 class TestWindows:
