@@ -58,11 +58,7 @@ MOST_APART = 3  # a benchmark of more languages has no sections for each of them
 
 
 def make_sections(study: Study) -> Iterator[ReportSection]:
-    """Make every figure and table of a study, in the order of the report.
-
-    Raises:
-        UserError: when a file of the user or of a run is broken, or names something that does not exist.
-    """
+    """Make every figure and table of a study, in the order of the report."""
     yield from _make(FIRST, study)
     for scored in study.benchmarks():
         yield from _make(OF_BENCHMARK, scored)

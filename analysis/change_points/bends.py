@@ -81,9 +81,8 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
 def noise_variance(tokens: Array, curves: Array) -> tuple[float, float]:
     """Estimate what varies independently from checkpoint to checkpoint in curves float64[S, T], one for each run.
 
-    Returns:
-        The mean square of what is left of each run beside its own line with the most bends, and its degrees of freedom:
-        every bend takes two, its place and its change of slope.
+    That is the mean square of what is left of each run beside its own line with the most bends, returned with its
+    degrees of freedom: every bend takes two, its place and its change of slope.
     """
     axis = tuple(tokens)
     most = _most(axis)

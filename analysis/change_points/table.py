@@ -23,18 +23,13 @@ _LEAST_VARIANCE = 1e-12  # of a loss: what is left where nothing varies
 
 
 def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str, tuple[str, Curve]]) -> pd.DataFrame:
-    """Find the changes of many curves.
+    """Find the changes of curves of accuracy, by line and phenomenon (``all``: every pair), and of ``loss_curves``.
 
-    Args:
-        estimates: curves of accuracy, by line and phenomenon (``all`` for the whole benchmark).
-        losses: from ``loss_curves``.
-
-    Returns:
-        One row for each change, ordered by line and place, and one row without a place for each curve that has none.
-        ``phenomenon`` is empty for a loss; ``change`` counts from 1, and 0 says that there is none; slopes are per
-        decade of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all
-        of lines of several; ``beside_loss`` is such as ``after 1, before 2``: the interval of a change of accuracy lies
-        after that of the first change of the loss and before that of the second.
+    There is a row for each change, ordered by line and place, and one without a place for each curve that has none.
+    ``phenomenon`` is empty for a loss; ``change`` counts from 1, and 0 says that there is none; slopes are per decade
+    of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all of lines
+    of several; ``beside_loss`` is such as ``after 1, before 2``: the interval of a change of accuracy lies after that
+    of the first change of the loss and before that of the second.
     """
     curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
     curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]

@@ -42,9 +42,8 @@ def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> pd.DataFrame:
     """Return the curves for each value of a column of the pairs, from runs that were scored on the same pairs.
 
-    Returns:
-        The columns of ``learning.curve_table`` with ``value`` in place of ``phenomenon`` and ``n``, the items of the
-        value, in the order of the values. A column of many numbers has five parts of about as many pairs as values.
+    The columns are those of ``learning.curve_table`` with ``value`` in place of ``phenomenon``, and ``n``, its items. A
+    column of many numbers has five parts of about as many pairs as values.
     """
     every = list(histories)
     groups = every[0].shared.group(column)
@@ -63,10 +62,8 @@ def value_rows(
 ) -> pd.DataFrame:
     """Lay out the accuracies of one run as ``frames.score_frame`` reads them, a value of a column as ``phenomenon``.
 
-    Args:
-        checkpoints: ``step``, ``tokens`` and ``flops``.
-        right: int64[steps, values], items that are right; ``ties`` likewise.
-        n: int64[values], all items; values without items are left out.
+    ``checkpoints`` has ``step``, ``tokens`` and ``flops``; ``right`` and ``ties`` count items, int64[steps, values],
+    and ``n`` all items, int64[values]; values without items are left out.
     """
     credits_ = right + TIES_CREDIT[rule] * ties
     low, high = exact_interval(credits_, np.broadcast_to(n.astype(float), credits_.shape))

@@ -27,10 +27,9 @@ _NOTE = (
 def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Say of every point of the learning curves which model it belongs to and whether it is a finished one.
 
-    Returns:
-        The rows with FLOPs above 0 and a score, with ``model``, ``parameters``, ``variant`` (tokenizer and data),
-        ``series`` (name without the budget) and ``final``: the end of a finished run. Only those are models of their
-        own; on the way there the learning rate has not come down yet.
+    The rows with FLOPs above 0 and a score get ``model``, ``parameters``, ``variant`` (tokenizer and data), ``series``
+    (name without the budget) and ``final``: the end of a finished run. Only those are models of their own; on the way
+    there the learning rate has not come down yet.
     """
     facts = ("group", "model", "parameters", "variant", "series", "has_ended")
     described = pd.DataFrame([{name: getattr(run, name) for name in facts} for run in runs])
@@ -46,9 +45,7 @@ def draw_flops_curves(
 ) -> list[Drawing]:
     """Draw the rows of ``flops_table``, at least one: overall and, where there are phenomena, with a panel for each.
 
-    Args:
-        references: what is drawn as a level line: ``reference`` (name), ``phenomenon`` and ``accuracy``, from
-            ``human.reference_lines``. They join the rows of the table, without FLOPs.
+    ``references`` are level lines, from ``human.reference_lines``; they join the rows of the table, without FLOPs.
     """
     note = (
         f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "

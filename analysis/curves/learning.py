@@ -19,16 +19,14 @@ _CURVE = ["group", "phenomenon", "step"]
 def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Average the runs of each line at equal steps.
 
-    Args:
-        scores: rows of ``score_frame`` for one benchmark, scorer and linking function, split ``all``, aggregates
-            only (``phenomenon`` is ``all`` in the overall rows).
+    ``scores`` are rows of ``score_frame`` for one benchmark, scorer and linking function, split ``all``, aggregates
+    only (``phenomenon`` is ``all`` in the overall rows).
 
-    Returns:
-        Columns ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``runs`` (how many have a score at this
-        step), ``accuracy`` (their mean), ``low``, ``high``, ``band`` and ``whole`` (all runs of the line have a
-        score). The band of a line of several runs is the mean plus and minus one sample standard deviation over
-        those with a score, of a line of one run the interval that its accuracy was reported with. A checkpoint
-        without a score keeps its row, with NaN. Lines are in the order of the runs.
+    The columns are ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``runs`` (how many have a score at this
+    step), ``accuracy`` (their mean), ``low``, ``high``, ``band`` and ``whole`` (all runs of the line have a score). The
+    band of a line of several runs is the mean plus and minus one sample standard deviation over those with a score, of
+    a line of one run the interval that its accuracy was reported with. A checkpoint without a score keeps its row, with
+    NaN. Lines are in the order of the runs.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
     lines = pd.Categorical(rows["group"], list(dict.fromkeys(run.group for run in runs)))

@@ -15,11 +15,9 @@ from analysis.plotting.style import LineStyle, line_styles, log_axis, token_labe
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
     """Average bits per byte over neighboring steps (``loss_by_run``), then over the runs of each line.
 
-    Returns:
-        Columns ``loss`` (``training`` or ``held-out``), ``group``, ``tokens`` (mean over the steps of a bin), ``steps``
-        (how many), ``runs``, ``bits_per_byte`` (mean over runs), ``low`` and ``high`` (minus and plus one sample
-        standard deviation over runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide: single steps
-        early, hundreds late.
+    The columns are ``loss`` (``training`` or ``held-out``), ``group``, ``tokens`` (mean over the steps of a bin),
+    ``steps`` (how many), ``runs``, ``bits_per_byte`` (mean over runs), ``low`` and ``high`` (minus and plus one sample
+    standard deviation over runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide.
     """
     parts = {"training": metrics} | ({} if held_out is None or held_out.empty else {"held-out": held_out})
     return pd.concat([_average(rows).assign(loss=loss) for loss, rows in parts.items()], ignore_index=True)
@@ -28,9 +26,8 @@ def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> p
 def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
     """Average bits per byte of each run over neighboring steps; rows without them or without tokens are left out.
 
-    Returns:
-        Columns ``group``, ``run``, ``bin`` (1/30 of a decade of tokens), ``tokens`` (mean), ``steps`` (how many),
-        ``bits_per_byte``.
+    The columns are ``group``, ``run``, ``bin`` (1/30 of a decade of tokens), ``tokens`` (mean), ``steps`` (how many)
+    and ``bits_per_byte``.
     """
     rows = losses[losses["bits_per_byte"].notna() & (losses["tokens"] > 0)]
     bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)

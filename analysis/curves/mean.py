@@ -28,12 +28,11 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     A run's accuracy between two of its checkpoints is interpolated linearly on log tokens; never outside its own range,
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
 
-    Returns:
-        ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at which some run
-        has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` (mean over the runs) and ``sd`` (sample standard
-        deviation over them), both NaN where one of the runs has no value, so that no change of the runs that are
-        averaged looks like learning; then ``smoothed``, ``low`` and ``high``: mean, and mean minus and plus the
-        standard deviation, each smoothed by ``local_linear``. Families of one size are left out.
+    The columns are ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at
+    which some run has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` and ``sd`` (mean and sample standard
+    deviation over the runs, NaN where one of them has no value, so that no change of the runs that are averaged looks
+    like learning); then ``smoothed``, ``low`` and ``high``: mean, and mean minus and plus the standard deviation, each
+    smoothed by ``local_linear``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
     families = {run.label: run.group.replace(f"{run.model}-", "", 1) for run in runs}

@@ -32,12 +32,10 @@ class NotebookScores(BenchmarkScores):
     """A benchmark of a study, scored in one way, with charts."""
 
     def curve(self, by: str = "run", linking: str | None = None) -> OfflineChart:
-        """Draw accuracy against training tokens.
+        """Draw accuracy against training tokens, beginning with a linking function, by default that of the study.
 
-        Args:
-            by: ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each; or
-                a column of the pairs, such as ``distance``, a line for each of its values.
-            linking: the linking function that the chart begins with, by default that of the study.
+        ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
+        or a column of the pairs, such as ``distance``, a line for each of its values.
         """
         functions = set(self.rows["linking"].astype(str))
         if linking is not None and linking not in functions:

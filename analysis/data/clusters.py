@@ -16,16 +16,11 @@ _NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
 
 
 def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
-    """Number the clusters of a pair table, int64[pairs].
+    """Number the clusters of a pair table, int64[pairs]; a column that it does not have is a ``UserError``.
 
-    Args:
-        pairs: ``paradigm``, ``good``, ``bad``, and the column that ``cluster`` names.
-        cluster: ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, ``auto`` does so
-            in paradigms with fewer than 30 different edits; ``pair`` leaves every pair by itself, ``paradigm`` puts all
-            pairs of a paradigm together, a column those with the same value of it.
-
-    Raises:
-        UserError: when the table has no such column.
+    ``cluster`` is ``edit``, which puts the pairs of a paradigm together whose sentences differ in the same way;
+    ``auto``, which does so in paradigms with fewer than 30 different edits; ``pair``, which leaves every pair by
+    itself; or a column such as ``paradigm``, which puts the pairs with the same value together.
     """
     if cluster == PAIR:
         return np.arange(len(pairs))

@@ -31,17 +31,9 @@ _JSON_TYPES = {"name": pa.string(), "integer": pa.int64(), "number": pa.float64(
 def read_table(
     path: Path, columns: Mapping[str, Kind], where: pyarrow.dataset.Expression | None = None
 ) -> pd.DataFrame:
-    """Read some columns of a CSV file in blocks, keeping only the rows that match.
+    """Read some columns of a CSV file in blocks; the rows that ``where`` leaves out never take memory all at once.
 
-    Args:
-        columns: the columns to read; a name becomes categorical and is never missing, an empty number becomes NaN.
-        where: which rows to keep; the others never take memory all at once.
-
-    Returns:
-        One row per kept line, the columns in the order asked for.
-
-    Raises:
-        UserError: with file and line, when a column is missing or a line is broken.
+    A name becomes categorical and is never missing, an empty number becomes NaN.
     """
     _check_header(path, columns)
     types = {name: _CSV_TYPES[kind] for name, kind in columns.items()}
@@ -56,12 +48,9 @@ def read_table(
 
 
 def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
-    """Read some fields of a JSON-lines file that may still be growing.
+    """Read some fields of a file of one JSON object per line; a field that a line lacks becomes missing.
 
-    Args:
-        path: a file of one JSON object per line. A last line without its line break is a write in progress and is
-            left out unless it is already whole.
-        columns: the fields to read; a field that a line lacks becomes missing.
+    The file may still be growing: a last line without its line break is left out unless it is already whole.
     """
     data = _whole_lines(path.read_bytes())
     schema = pa.schema([(name, _JSON_TYPES[kind]) for name, kind in columns.items()])
@@ -175,11 +164,7 @@ def stored_pairs(folder: Path, benchmark: str) -> pd.DataFrame | None:
 
 
 def stored_scores(folder: Path, benchmark: str, scorer: str, step: int) -> pd.DataFrame | None:
-    """Read the scores of one checkpoint; None where they are not there.
-
-    Returns:
-        ``pair``, then ``lp``, ``n`` and what else the scorer stores, each as ``_good`` and ``_bad``.
-    """
+    """Read ``pair`` and what the scorer stores of both members (``lp_good``, ...); None where no scores are there."""
     path = score_path(folder, benchmark, scorer, step)
     check_scores(folder, path)
     return read_stored(path) if path.is_file() else None

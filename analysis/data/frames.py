@@ -38,19 +38,11 @@ _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is use
 
 
 def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
-    """Read the accuracies of many runs.
+    """Read the accuracies of many runs, under every rule for ties (see ``one_ties_rule``).
 
-    Args:
-        runs: run folders; those in which nothing is scored add no rows.
-        where: rows to keep, such as ``AGGREGATES``; the others never take memory.
-
-    Returns:
-        Columns ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1,
-        under every rule for ties (see ``one_ties_rule``).
-
-    Raises:
-        UserError: with file and line, when a file is broken.
-        DamagedError: when one is not what was written, or a score is of another run or step.
+    The columns are ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1.
+    ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory. A broken file is a ``UserError`` with
+    file and line; a file that is not what was written, or a score of another run or step, a ``DamagedError``.
     """
     frames = []
     for run in runs:
@@ -64,24 +56,14 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the training metrics of many runs: ``run``, ``group`` and ``METRIC_COLUMNS``, one row per step.
 
-    Raises:
-        UserError: with file and line, when a file is broken.
-        DamagedError: when that of a finished run is not what was written.
+    A broken file is a ``UserError``; that of a finished run which is not what was written a ``DamagedError``.
     """
     frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or _digest(run) is not None]
     return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 
 
 def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the held-out losses of many runs; those without held-out text add no rows.
-
-    Returns:
-        Columns ``run``, ``group`` and ``HELD_OUT_COLUMNS``, one row per run and checkpoint.
-
-    Raises:
-        UserError: with file and line, when a file is broken.
-        DamagedError: when one is missing or not what was written.
-    """
+    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, a row per checkpoint."""
     frames = []
     for run in runs:
         if run.facts and HELD_OUT in run.facts.files:
@@ -93,14 +75,9 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
 def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Add an empty row for every checkpoint that a run planned or saved but that has no score.
 
-    Args:
-        frame: rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only.
-
-    Returns:
-        Columns ``run``, ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``accuracy``, ``ci_low`` and
-        ``ci_high``, every phenomenon at every checkpoint of a run, ordered by run, phenomenon and step. In an added
-        row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's
-        tokens and FLOPs per step.
+    ``frame`` has rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only. Every
+    phenomenon is at every checkpoint of a run, ordered by run, phenomenon and step. In an added row the accuracies are
+    NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's tokens and FLOPs per step.
     """
     of_runs = dict(iter(frame.groupby(frame["run"].astype(str), sort=False)))
     grid = [_checkpoints(of_runs[run.label], run) for run in runs if run.label in of_runs]
@@ -133,15 +110,8 @@ def pool_pairs(rows: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = 
 def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | None = None) -> pd.DataFrame:
     """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
 
-    Args:
-        first: the rule that comes first, by benchmark, where there is one.
-
-    Returns:
-        The rows of the first of that rule, ``half``, ``wrong`` and ``right`` that all runs with a score were scored
-        under.
-
-    Raises:
-        UserError: naming runs and rules, when the runs of a benchmark share no rule.
+    It is the first of that in ``first`` (by benchmark), ``half``, ``wrong`` and ``right`` that all runs with a score
+    were scored under; a ``UserError`` names runs and rules where they share none.
     """
     parts = []
     for benchmark, scorer in targets(frame):

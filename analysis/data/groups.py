@@ -20,13 +20,7 @@ _BINS = 5  # of a column of many numbers
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The values of a column, and which of them each pair has.
-
-    Attributes:
-        names: in the order in which they are offered.
-        of: int64[pairs], the place in ``names``; -1 for a pair without a value.
-        are_parts: whether the values are parts of the range of a column of many numbers.
-    """
+    """The values of a column, and which of them each pair has."""
 
     names: tuple[str, ...]
     of: Ids
@@ -35,11 +29,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A pair table, shared by all runs that were scored on it, and what follows from it alone.
-
-    Attributes:
-        table: with all that is published, one row per pair.
-    """
+    """A pair table, shared by all runs that were scored on it, and what follows from it alone."""
 
     table: pd.DataFrame
     _groups: dict[str, Groups] = field(default_factory=dict, init=False)
@@ -79,8 +69,7 @@ def columns(pairs: pd.DataFrame) -> list[str]:
 def group(pairs: pd.DataFrame, by: str) -> Groups:
     """Group pairs by a column; one of many numbers is divided into five parts of about as many pairs.
 
-    Raises:
-        UserError: when there is no such column, or it has too many values.
+    A column that is not there, or has too many values, is a ``UserError``.
     """
     if by == ALL:
         return Groups((ALL,), np.zeros(len(pairs), dtype=np.int64))

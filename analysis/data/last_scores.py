@@ -19,14 +19,7 @@ from ucurve.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class ModelScores:
-    """Pairs of a benchmark with the scores of several models.
-
-    Attributes:
-        pairs: the pair table without identical pairs and those that do not count, one row per pair.
-        scores: the score tables by model, with the rows of ``pairs``.
-        credit: what each pair counts, one column per model, with the rows of ``pairs``.
-        left_out: models whose scores are not there, or are of other pairs.
-    """
+    """Pairs of a benchmark with the scores of several models."""
 
     benchmark: str
     pairs: pd.DataFrame
@@ -58,13 +51,9 @@ class ModelScores:
 
 
 def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> ModelScores | None:
-    """Read the last scored checkpoint of every model of a benchmark.
+    """Read the last scored checkpoint of every model of a benchmark; None where no model's scores are there.
 
-    Args:
-        linking: the linking function, by default that of the figures; a model that was not scored with it is not read.
-
-    Returns:
-        The scores, with ties counted by the rule of the study; None where no model's scores are there.
+    Models that were not scored with the linking function, by default that of the figures, are not read.
     """
     function = known_linking(linking or scored.linking)
     rows = scored.rows

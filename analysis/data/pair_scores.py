@@ -24,15 +24,7 @@ HALVES = 2  # half points in a whole one
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The credit of every pair of a benchmark at every scored checkpoint of one run.
-
-    Attributes:
-        steps: int64[steps], ascending; those without a score file are not there.
-        tokens: float64[steps], training tokens.
-        half_points: uint8[steps, items], half points: 0 wrong, 1 a tie counted one half, 2 right.
-        pairs: the items: ``pair``, ``phenomenon``, ``paradigm``, ``cluster`` (a number, equal for pairs that are drawn
-            together); identical pairs and those that do not count are left out.
-    """
+    """The credit of every pair of a benchmark at every scored checkpoint of one run."""
 
     run: str
     steps: npt.NDArray[np.int64]
@@ -43,13 +35,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class StoredScores:
-    """The score files of a run on a benchmark, of which a linking function can be computed.
-
-    Attributes:
-        checkpoints: ``step``, ``tokens`` and ``flops`` of those that have a file, ascending.
-        files: one for each of them.
-        pairs_file: the pairs that they are of.
-    """
+    """The score files of a run on a benchmark, of which a linking function can be computed."""
 
     checkpoints: pd.DataFrame
     files: tuple[Path, ...]
@@ -57,11 +43,7 @@ class StoredScores:
     linking: Linking
 
     def read(self, place: int, pairs: pd.DataFrame) -> pd.DataFrame:
-        """Read what the linking function reads at a checkpoint, in the order of the pairs.
-
-        Raises:
-            UserError: when a file is broken, holds missing values, or is not of these pairs.
-        """
+        """Read what the linking function reads at a checkpoint, in the order of the pairs."""
         return _read_scores(self.files[place], pairs, self.linking)
 
 
@@ -69,14 +51,9 @@ def read_runs(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
     cluster: str = BY_EDITS,
 ) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
-    """Read the credits of many runs, one run at a time.
+    """Read the credits of the runs that ``find_stored`` yields, one run at a time; None where it finds no files.
 
-    Args:
-        rows: see ``find_stored``.
-        cluster: which pairs are drawn together, as in ``clusters.pair_clusters``.
-
-    Yields:
-        Each run that has a row of a checkpoint, with its items; None where ``find_stored`` finds none.
+    ``cluster`` says which pairs are drawn together, as in ``clusters.pair_clusters``.
     """
     for run, stored in find_stored(runs, rows, benchmark, scorer, linking):
         yield run, None if stored is None else _read_items(run, stored, rule, cluster)
@@ -85,14 +62,10 @@ def read_runs(
 def find_stored(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str
 ) -> Iterator[tuple[Run, StoredScores | None]]:
-    """Find the score files of many runs, one run at a time.
+    """Find the score files of each run that has a row of a checkpoint, one run at a time.
 
-    Args:
-        rows: rows of ``score_frame`` of the benchmark and scorer: ``run``, ``step``, ``tokens`` and ``flops`` are read.
-
-    Yields:
-        Each run that has a row of a checkpoint, with its files; None where no pair's score is stored, the stored
-        scores lack what the linking function reads, or that function is not known here.
+    ``rows`` are those of ``score_frame`` of the benchmark and scorer. Instead of files there is None where no pair's
+    score is stored, the stored scores lack what the linking function reads, or that function is not known here.
     """
     known = rows[rows["step"] >= 0][["run", "step", "tokens", "flops"]].drop_duplicates(["run", "step"])
     for run in runs:

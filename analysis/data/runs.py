@@ -31,15 +31,7 @@ _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder, or a folder of scores of a model that was not trained here.
-
-    Attributes:
-        label: the shortest end of its path that no other run of the analysis has.
-        group: label of the line it belongs to: the runs that differ from it in the seed only.
-        saved: steps of the checkpoints that are complete.
-        facts: what ``run.json`` says; None for a model that was not trained here.
-        precision: of the products that trained it, where the runs of the analysis differ in it.
-    """
+    """A run folder, or a folder of scores of a model that was not trained here."""
 
     folder: Path
     label: str
@@ -91,18 +83,11 @@ class Run:
 
 
 def find_runs(patterns: Iterable[str]) -> list[Run]:
-    """Read every run folder that matches one of the patterns.
+    """Read every run folder that matches a pattern, by size, then token budget, then the name of the folder.
 
-    Args:
-        patterns: paths of run folders, with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name
-            written is meant literally.
-
-    Returns:
-        The runs by size, then token budget, then the name of their folder.
-
-    Raises:
-        UserError: when a pattern matches no run folder, or a file of a run is broken.
-        DamagedError: when ``run.json`` or a manifest is not what was written.
+    A pattern is a path with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name written is meant
+    literally. A pattern that matches no run folder and a broken file are a ``UserError``; a ``run.json`` or a manifest
+    that is not what was written is a ``DamagedError``.
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))

@@ -40,17 +40,7 @@ MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What was read; further files are read when a figure or table first needs them, and kept.
-
-    Attributes:
-        runs: the runs, in the order in which figures name them.
-        scores: the aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties,
-            the overall rows over pairs; n-gram models, which stand beside a run and are no model of their own, are not
-            among them.
-        means: the overall rows over paradigms and over phenomena that go with them.
-        metrics: from ``metric_frame``.
-        held_out: from ``held_out_frame``.
-    """
+    """What was read; further files are read when a figure or table first needs them, and kept."""
 
     runs: Sequence[Run]
     scores: pd.DataFrame
@@ -100,12 +90,7 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class LastScores:
-    """What is stored of a run's last scored checkpoint.
-
-    Attributes:
-        pairs: see ``Study.pairs``.
-        scores: see ``files.stored_scores``.
-    """
+    """What is stored of a run's last scored checkpoint."""
 
     run: Run
     step: int
@@ -115,11 +100,7 @@ class LastScores:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkScores:
-    """A benchmark of a study, scored in one way.
-
-    Attributes:
-        scorer: the way it was scored.
-    """
+    """A benchmark of a study, scored in one way."""
 
     study: Study
     benchmark: str
@@ -219,11 +200,7 @@ class BenchmarkScores:
         )
 
     def last_scores(self, linking: str) -> list[LastScores]:
-        """Return the pairs and scores of the last scored checkpoint of every run that has them, in the study's order.
-
-        Args:
-            linking: a checkpoint counts as scored if it was scored with this linking function.
-        """
+        """Read the last checkpoint of every run that was scored with a linking function, where its scores are stored."""
         rows = self.rows[self.rows["linking"] == linking]
         last = {str(run): int(step) for run, step in rows.groupby("run", observed=True)["step"].max().items()}
         found = []
@@ -249,11 +226,7 @@ class BenchmarkScores:
 
 
 def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
-    """Read what the figures and tables need, and check the names that were asked for.
-
-    Raises:
-        UserError: when a file is broken, the linking function or benchmark is unknown, or there is nothing to draw.
-    """
+    """Read what the figures and tables need, and check the names that were asked for."""
     scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:

@@ -34,14 +34,9 @@ class UserTables:
 
 
 def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
-    """Read which family each model belongs to and how large it is.
+    """Read of each ``model`` (a run as the report names it) its ``family`` and ``parameters`` (NaN where empty).
 
-    Args:
-        path: csv with the columns ``model`` (a run as the report names it), ``family`` and ``parameters``. A model with
-            an empty family belongs to none; that is how one is left out of a line.
-
-    Returns:
-        ``model``, ``family`` (missing where it is empty) and ``parameters`` (float, NaN where it is empty).
+    A model with an empty family belongs to none; that is how one is left out of a line.
     """
     rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
     names = set(known)
@@ -58,14 +53,9 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
 def read_languages(path: Path) -> pd.DataFrame:
     """Read names, frequencies and sets of languages.
 
-    Args:
-        path: csv with the column ``language`` (ISO 639-3, as in ``multiblimp/nld``) and any of ``name``, ``frequency``
-            (a number above 0, such as sentences in Common Crawl) and further columns, each the set of languages in
-            which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
-
-    Returns:
-        ``language``, ``name`` (the code where none is given), ``frequency`` (NaN where it is not given), and the sets
-        as truth values.
+    The file has the column ``language`` (ISO 639-3, as in ``multiblimp/nld``) and any of ``name`` (else the code),
+    ``frequency`` (a number above 0, such as sentences in Common Crawl; else NaN) and further columns, each the set of
+    languages in which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
     """
     rows = _read_unique(path, "languages", ("language",))
     columns = list(rows[0][1])
@@ -84,12 +74,8 @@ def read_languages(path: Path) -> pd.DataFrame:
 def read_factors(path: Path) -> pd.DataFrame:
     """Read numbers about pairs, to be factors of the linear model.
 
-    Args:
-        path: csv with the columns ``benchmark``, ``pair`` (its number in ``pairs.parquet``) and one column of numbers
-            for each factor; ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
-
-    Returns:
-        ``benchmark``, ``pair`` (int64) and the factors (float64).
+    The file has ``benchmark``, ``pair`` (its number in ``pairs.parquet``) and one column of numbers for each factor;
+    ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
     """
     rows = _read_unique(path, "factors", ("benchmark", "pair"))
     table = pd.DataFrame({
@@ -109,11 +95,9 @@ def read_factors(path: Path) -> pd.DataFrame:
 
 
 def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Read which phenomena of several benchmarks are about the same thing.
+    """Read which phenomena of several benchmarks are about the same thing: ``match``, ``benchmark``, ``phenomenon``.
 
-    Args:
-        path: csv with the columns ``match``, ``benchmark`` and ``phenomenon``.
-        known: benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over.
+    ``known`` has benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over.
     """
     rows = _read_unique(path, "matches", ("match", "benchmark", "phenomenon"))
     scored = set(known)
@@ -127,14 +111,9 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 
 def read_human(path: Path) -> pd.DataFrame:
-    """Read how many of people's answers agree with a benchmark, by paradigm.
+    """Read how many of people's answers agree with a benchmark: ``paradigm``, ``correct`` and ``total``.
 
-    Args:
-        path: csv with a line for each paradigm: ``UID`` (its name in the benchmark), ``correct`` and ``total``
-            (answers). Other columns are not read: phenomena are those of the benchmark.
-
-    Returns:
-        ``paradigm``, ``correct`` and ``total`` (float64).
+    The file calls the paradigm ``UID``. Other columns are not read: phenomena are those of the benchmark.
     """
     rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
     table = pd.DataFrame({

@@ -40,11 +40,9 @@ def item_table(histories: Iterable[History]) -> pd.DataFrame:
 def item_summary(items: pd.DataFrame) -> pd.DataFrame:
     """Summarize the item table by run: over all pairs, by phenomenon (``paradigm`` is ``all``) and by paradigm.
 
-    Returns:
-        ``n`` items; the shares of those that are ``ever_right``, ``always_right``, ``right_for_good`` (right at the
-        last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
-        ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other
-        columns.
+    The columns are ``n`` items; the shares of those that are ``ever_right``, ``always_right``, ``right_for_good``
+    (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
+    ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other columns.
     """
     marked = items[["run", "group", "phenomenon", "paradigm", *_MEANS]].assign(
         ever_right=items["times_right"] > 0,

@@ -26,11 +26,10 @@ _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked f
 def seed_components(line: Line) -> pd.DataFrame:
     """Split the variance between the runs of a line; without rows where no two inits are crossed with two orders.
 
-    Returns:
-        Columns ``COMPONENT_COLUMNS``, one row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0;
-        ``margin``) and checkpoint: the variance within an item between runs, mean over the items, that is due to the
-        initialization, to the data order, and the rest. An estimate may be negative by chance. The shares are of the
-        sum, negative ones taken for 0; missing where runs do not differ.
+    There is a row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0; ``margin``) and checkpoint:
+    the variance within an item between runs, mean over the items, that is due to the initialization, to the data order,
+    and the rest. An estimate may be negative by chance. The shares are of the sum, negative ones taken for 0; missing
+    where runs do not differ.
     """
     crossing = find_crossing(line)
     if not crossing:
@@ -74,8 +73,7 @@ def split_variance(values: Floats) -> dict[str, Floats]:
 def find_crossing(line: Line) -> list[list[int]]:
     """Find the largest part of the runs in which every initialization meets every order.
 
-    Returns:
-        The places of the runs, a row for each initialization; empty without two of them on two orders.
+    The places of the runs are returned, a row for each initialization; none without two of them on two orders.
     """
     cells = _cells(line)
     orders: dict[int, frozenset[int]] = {}

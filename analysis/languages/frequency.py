@@ -18,11 +18,9 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
     """Fit ``scaling.laws.logistic_law`` to accuracies over a covariate above 0, by least squares.
 
     MultiBLiMP names the curve and not its form (Figure 1, section 7.3); here it rises from chance, one half, since a
-    model that knows nothing guesses.
-
-    Returns:
-        The ceiling (a fraction from chance to 1), the slope per decade and log10 of the covariate half way up; None for
-        fewer than five points, a covariate that does not vary, or where no fit is found.
+    model that knows nothing guesses. The parameters are the ceiling (a fraction from chance to 1), the slope per decade
+    and log10 of the covariate half way up; None for fewer than five points, a covariate that does not vary, or where no
+    fit is found.
     """
     from scipy.optimize import curve_fit
 

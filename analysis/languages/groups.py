@@ -12,9 +12,8 @@ EVERY = "all"
 def resource_splits(frequency: pd.Series) -> pd.Series:
     """Divide languages by how frequent they are, among those whose frequency is known (MultiBLiMP, section 7.1).
 
-    Returns:
-        ``low`` for the 60 % least frequent languages, ``high`` for the 10 % most frequent, ``mid`` between; an empty
-        string where the frequency is not known. Equally frequent languages share their mean rank.
+    ``low`` are the 60 % least frequent languages, ``high`` the 10 % most frequent, ``mid`` those between; an empty
+    string where the frequency is not known. Equally frequent languages share their mean rank.
     """
     rank = frequency.rank(pct=True)
     names = pd.Series(MID, index=frequency.index).mask(rank <= _LOW_SHARE, LOW).mask(rank > _MID_SHARE, HIGH)

@@ -25,11 +25,9 @@ _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compute the effect of alpha from the stored scores of the last scored checkpoint of every run that has them.
 
-    Returns:
-        The curves: a row per run and alpha with ``benchmark, run, group, variant, alpha``, the accuracy of each length
-        split, ``accuracy_unequal`` (mean of the two unequal splits) and ``delta_acc``. And a row per run with ``model,
-        budget, tokenizer, data``, for each criterion the best alpha with its interval (``delta_acc_alpha,
-        delta_acc_low, delta_acc_high``, ...) and ``sign_flipped`` of ``sign_flips``.
+    The first table has a row per run and alpha: the accuracy of each length split, ``accuracy_unequal`` (mean of the
+    two unequal splits) and ``delta_acc``. The second has a row per run: for each criterion the best alpha with its
+    interval (``delta_acc_alpha, delta_acc_low, delta_acc_high``, ...) and ``sign_flipped`` of ``sign_flips``.
     """
     curves, best = [], []
     linking = parse_linking("slln_lp")

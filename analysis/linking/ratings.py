@@ -35,15 +35,10 @@ def rating_correlations(
 ) -> pd.DataFrame:
     """Correlate linked values with ratings, and their differences within pairs with differences of ratings.
 
-    Args:
-        rated: scores of rated sentences with ``rating``, the mean of the raters' z-scores.
-        linkings: those that read what the scores lack are left out.
-        pairs: ``good`` and ``bad``: places of the rows of ``rated`` that are the members of each pair.
-
-    Returns:
-        One row per linking function: ``linking``, ``sentences``, ``pointwise`` (Pearson's r), ``pairs`` and
-        ``pairwise`` (Pearson's r of f(good) - f(bad) with the difference of the ratings; NaN without pairs, or where
-        differences do not vary). Signs are turned for functions whose lower values are better.
+    ``rated`` has scores of sentences with ``rating``, the mean of the raters' z-scores; ``pairs`` the places of the
+    rows that are ``good`` and ``bad`` of each pair. Linking functions that read what the scores lack have no row.
+    ``pointwise`` and ``pairwise`` (of f(good) - f(bad) with the difference of the ratings) are Pearson's r; NaN without
+    pairs, or where differences do not vary. Signs are turned for functions whose lower values are better.
     """
     rows = [
         {
@@ -121,9 +116,9 @@ def rated_scores(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Join the scores of a benchmark with ratings (``pair``, ``side``, ``person``, ``z``) of its sentences.
 
-    Returns:
-        The scores of each rated sentence, once, as both members of a pair (``eval.metrics.ratings.rating_pairs``), with
-        ``rating``; and the places of the members of each pair of which both are rated, ``good`` and ``bad``.
+    The first table has the scores of each rated sentence, once, as both members of a pair
+    (``eval.metrics.ratings.rating_pairs``), with ``rating``; the second the places of the members of each pair of which
+    both are rated, ``good`` and ``bad``.
     """
     table = pairs[["pair", *_PAIR_COLUMNS]].merge(scores, on="pair", validate="one_to_one")
     parts = []

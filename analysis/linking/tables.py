@@ -44,12 +44,7 @@ def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
-    """Average ``linking_by_run`` over the runs of each line that stand at the same step.
-
-    Returns:
-        One row per line, step, benchmark, scorer, linking function and ties rule: ``runs``, mean ``accuracy``, its
-        sample standard deviation ``accuracy_sd``, and the means of the splits' accuracies and of ``delta_acc``.
-    """
+    """Average ``linking_by_run`` over the runs of each line at the same step; ``accuracy_sd`` is a sample deviation."""
     keys = ["benchmark", "scorer", "group", "step", "tokens", "linking", "ties_rule"]
     means = {name: (name, "mean") for name in (*SPLITS, "delta_acc")}
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(

@@ -129,11 +129,10 @@ _NOTE = (
 
 
 def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the tokenizers of runs, by training text.
+    """Count the tokens of each tokenizer by kind and training text, and the runs that have it.
 
-    Returns:
-        ``tokenizer``, ``data``, ``all``, ``single_character`` and ``multi_character`` (NaN where the run does not say;
-        ``all`` is then the vocabulary of run.json) and ``runs``.
+    ``single_character`` and ``multi_character`` are NaN where the run does not say; ``all`` is then the vocabulary of
+    run.json.
     """
     rows = [
         {"tokenizer": run.facts.tokenizer, "data": run.facts.data, **_read_token_counts(run.folder, run.facts)}

@@ -37,11 +37,9 @@ def count_significant(tested: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
 
 
 def category_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Lay accuracies out by category and model (Swe-BLiMP, Table 2).
+    """Lay accuracies out by category and model (Swe-BLiMP, Table 2), highest mean first.
 
-    Returns:
-        One row per category, highest mean first: ``category``, a column for each model in the order in which they come,
-        ``mean`` and ``sd`` over the models, the sample standard deviation; NaN stays out of them.
+    ``mean`` and ``sd``, the sample standard deviation, are over the models; NaN stays out of them.
     """
     wide = points.pivot_table(index="suite", columns="model", values="accuracy", observed=True)
     wide = wide.reindex(columns=points["model"].unique())
@@ -52,11 +50,10 @@ def category_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def box_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Summarize ``delta_nll`` of each category by one box over the models (Swe-BLiMP, Figure 2).
+    """Summarize ``delta_nll`` of each category by one box over the models (Swe-BLiMP, Figure 2), highest median first.
 
-    Returns:
-        One row per category, highest median first; whiskers are the last values within 1.5 interquartile ranges of the
-        box, ``outliers`` the names of the models beyond them, separated by semicolons.
+    Whiskers are the last values within 1.5 interquartile ranges of the box, ``outliers`` the names of the models beyond
+    them, separated by semicolons.
     """
     known = points.dropna(subset="delta_nll")
     rows = [_box_statistics(str(suite), part) for suite, part in known.groupby("suite", sort=False)]

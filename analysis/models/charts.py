@@ -83,13 +83,10 @@ def draw_confidence(table: pd.DataFrame, name: str, title: str) -> Drawing:
 def draw_scatter(
     compared: pd.DataFrame, base: str, groups: str, name: str, title: str, sets: Mapping[str, str] | None = None
 ) -> Drawing:
-    """Draw one model against others over languages or paradigms (MultiBLiMP, Figure 4).
+    """Draw one model, across, against others over languages or paradigms (MultiBLiMP, Figure 4).
 
-    Args:
-        compared: from ``mcnemar.mcnemar_table``.
-        base: the model on the horizontal axes.
-        groups: what a point is: ``"languages"``, ``"paradigms"``.
-        sets: the named set that a group is in; the first three sets get their own marker shape.
+    ``compared`` is from ``mcnemar.mcnemar_table``; ``groups`` says what a point is: ``"languages"``, ``"paradigms"``.
+    The first three of the named ``sets`` that a group may be in get their own marker shape.
     """
     table = _with_model_across(compared, base)
     shapes = {"": "o", **dict(zip(dict.fromkeys((sets or {}).values()), _SHAPES, strict=False))}

@@ -28,16 +28,11 @@ def better_counts(credit: Array) -> Array:
 
 
 def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Compare every two models by McNemar's exact test (MultiBLiMP, section 7.2).
+    """Compare every two models by McNemar's exact test in each group of pairs ``by`` (MultiBLiMP, section 7.2).
 
-    Args:
-        credit: one row per pair and one column per model: 1 right, 0 wrong, 0.5 a tie counted half. A model with NaN on
-            a pair is left out of that pair's group.
-        by: what each pair is grouped by (paradigm, language).
-
-    Returns:
-        One row per group and two models: ``group``, ``first``, ``second``, ``n``, ``accuracy_first``,
-        ``accuracy_second``, ``first_better``, ``second_better`` (pairs) and ``p``, two-sided and uncorrected.
+    ``credit`` has one row per pair and one column per model: 1 right, 0 wrong, 0.5 a tie counted half. A model with NaN
+    on a pair is left out of that pair's group. ``first_better`` and ``second_better`` count pairs; ``p`` is two-sided
+    and uncorrected.
     """
     parts = (_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False))
     columns = ["group", "first", "second", "n", "accuracy_first", "accuracy_second", "first_better", "second_better"]

@@ -28,11 +28,10 @@ _PER = 1e9  # parameters
 
 
 def slope_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Fit a line through the accuracies of each family's models on each suite, by least squares.
+    """Fit a line through the accuracies of each family's models on each suite, by least squares (TSE, Table 1).
 
-    Returns:
-        ``family``, ``suite``, ``models`` (points of the line) and ``slope``, in percentage points per 10^9 parameters
-        (TSE, Table 1). A missing accuracy or family leaves its row out; a family of one size has no slope.
+    ``slope`` is in percentage points per 10^9 parameters, ``models`` are the points of the line. A missing accuracy or
+    family leaves its row out; a family of one size has no slope.
     """
     rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
     groups = rows.groupby(["family", "suite"], sort=False, observed=True)
@@ -72,11 +71,9 @@ def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
 def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
     """Average the versions of each family at each level; a model without a family is one of its own.
 
-    Returns:
-        ``predicate``, ``level``, ``suite``, ``family``, ``models``, ``accuracy`` (mean over the versions), ``low`` and
-        ``high``: 1.96 standard errors of that mean either way, as in the paper's figure; NaN for one version. That is
-        the normal law's and not Student's: with 2, 3 and 4 versions such bars hold the mean in 70, 81 and 86 % of
-        cases.
+    ``low`` and ``high`` are 1.96 standard errors of the mean over the versions either way, as in the paper's figure;
+    NaN for one version. That is the normal law's and not Student's: with 2, 3 and 4 versions such bars hold the mean in
+    70, 81 and 86 % of cases.
     """
     rows = points.assign(family=points["family"].fillna(points["model"])).merge(levels, on="suite")
     keys = ["predicate", "level", "suite", "family"]

@@ -47,14 +47,12 @@ class Dip:
 def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFrame:
     """Say for each order how much of a dip its errors account for.
 
-    Returns:
-        One row per order: ``order``; ``wrong`` (E), ``raw_share`` (R) and ``share`` (A), fractions, with ``share_low``
-        and ``share_high``, a 95 % bootstrap interval over clusters of pairs; ``fit``, the correlation of losses and
-        errors within paradigms, and ``fits_best``, the share of resamples in which no other is higher; ``p_loss`` and
-        ``p_follows`` (see ``_p_above_chance``), and ``p``, the larger one, adjusted by Holm over the orders;
-        ``accounts``: the share is at least ``LEAST_SHARE``, the fit at least ``LEAST_FIT`` and p at most the level;
-        ``named``: of the orders that account for the dip, the one that fits best, and of several that fit alike the
-        lowest. NaN where an order is right or wrong on all pairs alike.
+    ``wrong`` (E), ``raw_share`` (R) and ``share`` (A) are fractions, the last with a 95 % bootstrap interval over
+    clusters of pairs; ``fit`` is the correlation of losses and errors within paradigms, and ``fits_best`` the share of
+    resamples in which no other is higher; ``p_loss`` and ``p_follows`` are of ``_p_above_chance``, and ``p`` is the
+    larger one, adjusted by Holm over the orders; ``accounts``: the share is at least ``LEAST_SHARE``, the fit at least
+    ``LEAST_FIT`` and p at most the level; ``named``: of the orders that account for the dip, the one that fits best,
+    and of several that fit alike the lowest. NaN where an order is right or wrong on all pairs alike.
     """
     design = design_of(dip.strata, dip.clusters)
     loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))

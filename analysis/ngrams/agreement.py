@@ -18,16 +18,11 @@ def ngram_agreement(
 ) -> pd.DataFrame:
     """Compare a model with an n-gram model, over all pairs and by phenomenon; of two values the model's is first.
 
-    Args:
-        margins: what the linking function decides by, good less bad sentence, positive for right.
-        rule: what a tie counts in the accuracies, and nowhere else.
-
-    Returns:
-        ``phenomenon`` (``all`` first), ``pairs``, ``accuracy`` and ``ngram_accuracy``; ``pearson``, the product-moment
-        correlation of the margins; ``kappa`` (Cohen 1960) of right and not right, where a tie is not right;
-        ``ngram_wrong``, the pairs on which the n-gram model prefers the bad sentence, and ``accuracy_where_wrong``, the
-        model's accuracy on them. NaN where there is no such pair, and where a correlation or kappa is not defined
-        because nothing varies.
+    Margins are what the linking function decides by, good less bad sentence; ``rule`` is what a tie counts in the
+    accuracies, and nowhere else. ``pearson`` is the product-moment correlation of the margins; ``kappa`` (Cohen 1960)
+    is of right and not right, where a tie is not right; ``ngram_wrong`` are the pairs on which the n-gram model prefers
+    the bad sentence, and ``accuracy_where_wrong`` is the model's accuracy on them. NaN where there is no such pair, and
+    where a correlation or kappa is not defined because nothing varies.
     """
     names = sorted(set(phenomena.unique()) - {"", "all"}, key=str.casefold)
     groups = pd.Index(names).get_indexer(pd.Index(phenomena)).astype(np.int64)

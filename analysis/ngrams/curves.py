@@ -17,12 +17,7 @@ _VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wro
 
 
 def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model.
-
-    Returns:
-        ``group``, ``phenomenon``, ``step``, ``tokens``, ``order``, ``runs`` and the means over runs of ``accuracy``,
-        ``ngram_accuracy``, ``pearson``, ``kappa`` and ``accuracy_where_wrong``.
-    """
+    """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model."""
     keys = ["group", "phenomenon", "order", "step"]
     means = {name: (name, "mean") for name in _VALUES}
     table = agreement.groupby(keys, sort=False).agg(tokens=("tokens", "mean"), runs=("run", "nunique"), **means)

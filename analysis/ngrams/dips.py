@@ -25,12 +25,11 @@ def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
 
 
 def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
-    """Say of each dip how much of it the errors of each order account for.
+    """Say of each dip how much of it the errors of each order account for: a row per dip and order.
 
-    Returns:
-        One row per dip and order: ``group``, ``phenomenon``, ``runs``, ``items``, ``start``, ``bottom`` and ``end``
-        (tokens), ``fall`` (smoothed accuracy at the start less that at the bottom, a fraction), ``kappa_start`` and
-        ``kappa_bottom`` (mean over runs, at these checkpoints), and the columns of ``account_of_dip``.
+    ``start``, ``bottom`` and ``end`` are tokens, ``fall`` is smoothed accuracy at the start less that at the bottom, a
+    fraction, and ``kappa_start`` and ``kappa_bottom`` are means over runs at these checkpoints; the columns of
+    ``account_of_dip`` follow.
     """
     return stack(
         table

@@ -20,13 +20,8 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
     t tests hold their level with few and with unequal clusters. Each term has its own: a number that is constant in a
     language is known from as many observations as there are languages.
 
-    Args:
-        design: float64[n, terms], of full rank.
-        residuals: float64[n].
-        clusters: int64[n]; observations with equal numbers depend on each other.
-
-    Returns:
-        float64[terms] each; NaN for a term that one cluster determines alone.
+    ``design`` is float64[n, terms], of full rank, ``residuals`` float64[n] and ``clusters`` int64[n]; both results are
+    float64[terms], NaN for a term that one cluster determines alone.
     """
     basis, triangle = np.linalg.qr(design)  # a cluster's part of the projection is small in this basis: terms x terms
     terms = np.linalg.inv(triangle)

@@ -36,12 +36,10 @@ class FactorModel:
 def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Gather what pairs and scores say of each pair.
 
-    Returns:
-        ``phenomenon``; ``sentence`` (the good one); ``delta_lp`` (MultiBLiMP, section 6.3); ``sentence_length`` (scored
-        tokens of the good sentence), ``perplexity`` (of the good sentence, per token), ``subword_delta`` (tokens of the
-        good sentence less those of the bad one, which is the difference of the key item where they differ in nothing
-        else); and of ``distance`` (without its sign, which is the word order) and the marks of attractors what is
-        published.
+    ``sentence`` is the good one; ``delta_lp`` is that of MultiBLiMP, section 6.3; ``sentence_length`` are the scored
+    tokens of the good sentence, ``perplexity`` is its own, per token, ``subword_delta`` its tokens less those of the
+    bad one, which is the difference of the key item where they differ in nothing else. Of ``distance`` (without its
+    sign, which is the word order) and the marks of attractors there is what is published.
     """
     lp, n = scores["lp_good"].to_numpy(np.float64), scores["n_good"].to_numpy(np.float64)
     table = pd.DataFrame({
@@ -68,10 +66,9 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     intervals and p come from the t distribution with ``clustered_errors`` by language where the pairs are of several,
     else by good sentence.
 
-    Returns:
-        The model, without the rows that lack a value; its betas are in nats of Delta per sample standard deviation of
-        the factor, ``beta_standardised`` in those of the response (NaN for phenomena), interval and p NaN for a term
-        that one cluster determines alone. None where fewer pairs are left than terms.
+    Rows that lack a value are left out; None where fewer pairs are left than terms. Betas are in nats of Delta per
+    sample standard deviation of the factor, ``beta_standardised`` in those of the response (NaN for phenomena),
+    interval and p NaN for a term that one cluster determines alone.
     """
     from statsmodels.regression.linear_model import OLS
 

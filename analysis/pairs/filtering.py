@@ -39,9 +39,8 @@ def reference_accuracies(
 def filtering_table(good: pd.DataFrame, mink: dict[int, pd.DataFrame], credit: pd.DataFrame, size: int) -> pd.DataFrame:
     """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
 
-    Returns:
-        ``model``, ``k``, ``pairs`` (kept), ``reference``, ``filtered`` (accuracies over pairs) and ``delta``: filtered
-        minus reference, below 0 where filtering makes the pairs harder.
+    ``delta`` is the ``filtered`` accuracy over pairs minus the ``reference``, below 0 where filtering makes the pairs
+    harder.
     """
     reference = reference_accuracies(good["paradigm"], credit, size)
     parts = []

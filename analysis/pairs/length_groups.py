@@ -30,9 +30,8 @@ def words(sentence: str) -> int:
 def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = GROUPS) -> pd.Series:
     """Divide sentences into groups of as equal size as sentences of one length staying together allows.
 
-    Returns:
-        The group of each sentence, categorical and in order: ``"6-7"`` for lengths 6 and 7. Group i ends at the i-th
-        quantile; a group that no length falls into is left out.
+    The groups are categorical and in order: ``"6-7"`` for lengths 6 and 7. Group i ends at the i-th quantile; a group
+    that no length falls into is left out.
     """
     values = np.asarray(lengths, dtype=np.int64)
     cuts = np.quantile(values, np.arange(1, groups) / groups, method="inverted_cdf")
@@ -59,10 +58,8 @@ def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS
 def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
     """Compare paradigms without and with one thing, such as an attractor (RuBLiMP, section 5).
 
-    Returns:
-        ``what``, ``model``, ``without``, ``with_it`` (accuracies), ``difference`` (with minus without), ``low`` and
-        ``high``: Newcombe's 95 % interval for the difference of two independent shares, from Wilson's intervals. A
-        model that lacks one of the two has no row.
+    ``difference`` is the accuracy with it minus that without, ``low`` and ``high`` are Newcombe's 95 % interval for the
+    difference of two independent shares, from Wilson's intervals. A model that lacks one of the two has no row.
     """
     rows = []
     known = points.set_index(["model", "suite"])[["accuracy", "n"]]

@@ -40,10 +40,8 @@ def line_means(rows: pd.DataFrame) -> pd.DataFrame:
 def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
     """Compute accuracies by phenomenon and overall from those by paradigm, at one step for each line and function.
 
-    Returns:
-        ``group``, ``linking``, ``step``, ``phenomenon``, ``aggregate``, ``paradigms`` (how many) and ``accuracy``. A
-        phenomenon is the mean over its ``pairs``; overall (``phenomenon`` is ``all``) there are the means over
-        ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
+    A phenomenon is the mean over its ``pairs`` (``aggregate``); overall (``phenomenon`` is ``all``) there are the means
+    over ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
     parts = (
         _average_levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])

@@ -29,14 +29,11 @@ CIRCULAR = f"{HUMAN} (circular)"  # the name of a level line
 def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFrame:
     """Summarize people's agreement by phenomenon, joined by the name of the paradigm, and of the phenomenon if given.
 
-    Args:
-        human: ``paradigm``, ``correct``, ``total``, and as far as they are known ``phenomenon`` and ``with_others``.
-
-    Returns:
-        One row per phenomenon, then ``all``: ``paradigms``, ``answered`` (how many of them the file has), ``answers``,
-        ``macro`` (mean over paradigms) and ``pooled`` (over all answers; ZhoBLiMP's 93.9 of section 2.3), and
-        ``leave_one_out``: the share of answers that agree with the other people. They are NaN unless every paradigm has
-        answers; otherwise they would cover other paradigms than the models' accuracies.
+    ``human`` has ``paradigm``, ``correct``, ``total``, and as far as they are known ``phenomenon`` and ``with_others``.
+    There is a row per phenomenon, then ``all``: ``answered`` are the paradigms that have answers, ``macro`` is the mean
+    over paradigms, ``pooled`` that over all answers (ZhoBLiMP's 93.9 of section 2.3), and ``leave_one_out`` the share
+    of answers that agree with the other people. They are NaN unless every paradigm has answers; otherwise they would
+    cover other paradigms than the models' accuracies.
     """
     human = human if "with_others" in human else human.assign(with_others=np.nan)
     names = [name for name in ("phenomenon", "paradigm") if name in human]

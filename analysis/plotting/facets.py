@@ -70,12 +70,10 @@ def draw_over_tokens(
     legend: Mapping[str, Artist],
     label: str | None = None,
 ) -> Figure:
-    """Draw something against training tokens.
+    """Draw something against training tokens, on axes that all panels share.
 
-    Args:
-        table: the rows of all panels: ``tokens``, for accuracies also ``accuracy`` and ``low``, set the axes that the
-            panels share.
-        label: of the vertical axis, whose limits ``draw`` then sets; None for accuracies in percent.
+    They are set by the rows of ``table``: ``tokens``, for accuracies also ``accuracy`` and ``low``. With a ``label`` of
+    the vertical axis ``draw`` sets its limits; without one it is accuracies in percent.
     """
     axis, single = TokenAxis(table["tokens"]), len(panels) == 1
 

@@ -141,11 +141,9 @@ def log_axis(
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Choose ticks on a logarithmic axis from ``low`` to ``high``.
+    """Choose ticks on a logarithmic axis: powers of ten, every second or third where they are more than ``most``.
 
-    Returns:
-        Powers of ten, every second or third where they are more than ``most``; where there are not two of them, the
-        values 1, 2 and 5 times a power of ten; where there is none of those either, the two ends.
+    Where there are not two of them, they are 1, 2 and 5 times a power of ten; without any of those, the two ends.
     """
     near = 0.01  # in decades: a budget of whole batches ends just short of its power of ten
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -76,9 +76,8 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
 def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) -> Array:
     """Fit top, slope and middle by least squares, from ``start`` or the best of a grid of slopes and middles.
 
-    Returns:
-        ``top`` from 0 to 1 (below 0.5 the curve falls), ``slope`` per decade from 0.05 to 20, and ``middle``, log10 of
-        the FLOPs half way between chance and top, at most 3 decades outside the data.
+    The top is from 0 to 1 (below 0.5 the curve falls), the slope per decade from 0.05 to 20, and the middle, log10 of
+    the FLOPs half way between chance and top, at most 3 decades outside the data.
     """
     places = np.log10(flops)
 
@@ -107,11 +106,9 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
     off the law. A draw with fewer than 4 different FLOPs is passed over. Checkpoints of one run are not independent of
     each other, so intervals over them are too narrow: a third to a half of their due width (docs/analysis.md).
 
-    Returns:
-        The parameters, one row per line and parameter: ``line``, ``points``, ``rmse`` (in units of the value),
-        ``parameter``, ``value``, ``low``, ``high`` (95 % percentile interval, NaN for a line with fewer than 8
-        different FLOPs); and the curves: ``line``, ``source`` (``observed`` or ``fit``), ``flops``, ``value``, and for
-        the fit ``low`` and ``high``.
+    The first table has a row per line and parameter: ``rmse`` in units of the value, and ``low`` and ``high``, the 95 %
+    percentile interval, NaN for a line with fewer than 8 different FLOPs. The second has the curves: ``source`` is
+    ``observed`` or ``fit``, which alone has ``low`` and ``high``.
     """
     parameters: list[pd.DataFrame] = []
     curves: list[pd.DataFrame] = []

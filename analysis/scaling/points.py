@@ -17,11 +17,9 @@ _WINDOW = 10 ** (-1 / BINS_PER_DECADE)
 def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Return the loss of one kind at every checkpoint after step 0: on held-out text where all runs have it.
 
-    Returns:
-        Columns ``run``, ``group``, ``step``, ``tokens``, ``flops`` (6ND), ``bits_per_byte`` and ``loss``: ``held-out``,
-        or ``training`` for the mean over the steps in the last 1/30 of a decade of tokens up to the checkpoint, the
-        width of a point of ``loss_table``. A checkpoint without its loss has no row, a run without parameters in its
-        run.json has none.
+    ``flops`` are 6ND; ``loss`` is ``held-out``, or ``training`` for the mean over the steps in the last 1/30 of a
+    decade of tokens up to the checkpoint, the width of a point of ``loss_table``. A checkpoint without its loss has no
+    row, a run without parameters in its run.json has none.
     """
     columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte", "loss"]
     by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
@@ -49,12 +47,9 @@ def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
 def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Join accuracies with bits per byte at equal steps and average the runs of each line.
 
-    Returns:
-        Columns ``group``, ``variant`` (tokenizer and data), ``model``, ``phenomenon``, ``step``, ``tokens``, ``runs``
-        (how many have both), ``loss`` (as in ``bits``), ``bits_per_byte``, ``accuracy`` (means over those), ``low`` and
-        ``high`` (the accuracy minus and plus one sample standard deviation over runs, NaN for one run). Runs without
-        training metrics are left out; any other checkpoint after step 0 keeps its row, with NaN where it lacks a score
-        or its loss.
+    ``runs`` is how many have both, ``bits_per_byte`` and ``accuracy`` are means over those, ``low`` and ``high`` the
+    accuracy minus and plus one sample standard deviation over runs, NaN for one run. Runs without training metrics are
+    left out; any other checkpoint after step 0 keeps its row, with NaN where it lacks a score or its loss.
     """
     scored = rows[rows["run"].isin(set(bits["run"])) & (rows["step"] >= 0)]
     if scored.empty:

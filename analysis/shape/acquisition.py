@@ -33,9 +33,7 @@ def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
 def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
     """Compare the orders of every two lines or runs by Kendall's tau-b, which takes account of ties.
 
-    Returns:
-        Columns ``AGREEMENT_COLUMNS``, one row per two names; tau and its two-sided p are NaN where there are fewer than
-        two phenomena or one order has ties only.
+    Tau and its two-sided p are NaN where there are fewer than two phenomena or one order has ties only.
     """
     ranks = order.pivot_table(index="phenomenon", columns="name", values="rank", sort=False)
     onsets = order.pivot(index="phenomenon", columns="name", values="onset")

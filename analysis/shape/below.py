@@ -26,10 +26,9 @@ BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
 def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids) -> dict[str, float]:
     """Test whether a curve ends below chance; the arguments are those of ``estimate_curve``.
 
-    Returns:
-        ``p_below`` over pairs and, with several seeds, seeds; ``p_below_these_runs`` over pairs only; ``below_from``,
-        the tokens of the checkpoint from which on the smoothed curve lies below 50 %, NaN where it does not end there;
-        ``below_share``, these tokens as a share of the last ones.
+    ``p_below`` is over pairs and, with several seeds, seeds, ``p_below_these_runs`` over pairs only; ``below_from`` are
+    the tokens of the checkpoint from which on the smoothed curve lies below 50 %, NaN where it does not end there, and
+    ``below_share`` these tokens as a share of the last ones.
     """
     weights = smoothing_weights(np.log10(tokens))
     level = estimate_level(np.einsum("t,sti->si", weights[-1], half_points) / HALVES, strata, clusters)
@@ -51,15 +50,12 @@ def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids,
 
 
 def name_below(tests: pd.DataFrame) -> pd.DataFrame:
-    """Adjust the tests of many curves by Holm, and name those that end below chance.
+    """Adjust the tests of curves by Holm, and name those that end below chance.
 
-    Args:
-        tests: one row per curve, with ``runs`` and ``BELOW_NUMBERS``, NaN for a curve that was not tested.
-
-    Returns:
-        The rows with ``holm_below`` and ``below``: ``stable and wrong`` or ``ends below chance``, of one run with
-        ``(this run)`` behind it, of two with ``(2 runs: indicative)``; ``these runs: ...`` where it holds of the mean
-        of these runs over pairs, but not of other seeds; otherwise empty.
+    ``tests`` has a row per curve, with ``runs`` and ``BELOW_NUMBERS``, NaN for a curve that was not tested. ``below``
+    is ``stable and wrong`` or ``ends below chance``, of one run with ``(this run)`` behind it, of two with ``(2 runs:
+    indicative)``; ``these runs: ...`` where it holds of the mean of these runs over pairs, but not of other seeds;
+    otherwise empty.
     """
     adjusted = tests.assign(
         holm_below=holm_by_runs(tests["p_below"], tests["runs"]),

@@ -117,14 +117,10 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     is significant, by the smaller p where both are. Otherwise it is flat when that test is significant, and
     undetermined when it is not.
 
-    Args:
-        tests: one row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
-            and counts in no family. Without ``runs`` all are taken for curves of several runs, without ``p_flat`` none
-            is shown to be flat.
-
-    Returns:
-        The rows with ``shape``, ``both`` (both turns are significant) and the adjusted ``holm_rise``, ``holm_fall``,
-        ``holm_u``, ``holm_inverted_u`` and ``holm_flat``.
+    ``tests`` has a row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
+    and counts in no family. Without ``runs`` all are taken for curves of several runs, without ``p_flat`` none is shown
+    to be flat. Of the new columns ``both`` says that both turns are significant, and ``holm_rise`` and so on are
+    adjusted p.
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
     adjusted = {f"holm_{name}": holm_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}

@@ -68,10 +68,8 @@ def estimate_curve(
 ) -> Curve:
     """Estimate a curve and its error from the credits of every item.
 
-    Args:
-        half_points: uint8[S, T, I], half points by seed, checkpoint and item.
-        strata: int64[I], the paradigm of each item; clusters vary within it.
-        clusters: int64[I], the cluster of each item within its stratum. None draws every item by itself.
+    ``half_points`` is uint8[S, T, I], by seed, checkpoint and item; ``strata`` int64[I], the paradigm of each item;
+    ``clusters`` int64[I], within its stratum. Without clusters every item is drawn by itself.
     """
     seeds, steps, items = half_points.shape
     design = design_of(strata, np.arange(items) if clusters is None else clusters)
@@ -261,10 +259,9 @@ PAIRS_OF_FEW_EDITS = "pairs of few edits"
 def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
     """Choose the strata and clusters of the bootstrap of one curve, whose pairs were clustered by ``cluster``.
 
-    Returns:
-        Strata and clusters for ``estimate_curve``, and what is drawn, for people: ``edits``, ``pairs``, ``paradigms``
-        or the column. Clusters that go across paradigms are drawn from all pairs. Under ``auto`` pairs are drawn where
-        there are too few edits to tell how much they vary: ``pairs of few edits``.
+    With them comes what is drawn, for people: ``edits``, ``pairs``, ``paradigms`` or the column. Clusters that go
+    across paradigms are drawn from all pairs. Under ``auto`` pairs are drawn where there are too few edits to tell how
+    much they vary: ``pairs of few edits``.
     """
     one_by_one = np.arange(len(clusters), dtype=np.int64)
     if cluster in (PAIR, PARADIGM):

@@ -105,17 +105,13 @@ def find_shapes(
 def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Classify curves, say what their classes mean, and give each the depth and place of its own turn.
 
-    Args:
-        tests: one row per curve, with the numbers of ``classify``, and with ``_these_runs`` the p values over pairs
-            only.
-
-    Returns:
-        The columns of ``classify``, with its class as ``class``; ``class_these_runs``, the class over pairs only, which
-        says nothing about other seeds; and in ``shape`` the class with its reservations, such as ``U-shaped (this
-        run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p`` (adjusted p of
-        the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an
-        inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to``
-        (tokens), NaN for other classes.
+    ``tests`` has a row per curve, with the numbers of ``classify``, and with ``_these_runs`` the p values over pairs
+    only. To the columns of ``classify``, with its class as ``class``, come ``class_these_runs``, the class over pairs
+    only, which says nothing about other seeds; and in ``shape`` the class with its reservations, such as ``U-shaped
+    (this run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p`` (adjusted p of
+    the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an
+    inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to``
+    (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
     table["class_these_runs"] = _classify_over_pairs(tests, table["class"])

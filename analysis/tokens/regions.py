@@ -50,13 +50,12 @@ def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str,
 
 
 def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
-    """Add up the surprisal of the parts of each pair's members; tokens with NaN add nothing.
+    """Add up the surprisal of the parts of each pair's members, in its unit; tokens with NaN add nothing.
 
-    Returns:
-        A row for each pair: ``critical``, ``first`` (the first token that differs; NaN if it has no score, and for a
-        member that ends before it), ``after`` (what follows the region) and ``length`` (tokens of the region), each as
-        ``_good`` and ``_bad``; and ``margin``, by how much the bad member is less probable, as the sum of
-        ``margin_before``, ``margin_critical`` and ``margin_after``. The unit is that of ``surprisal``.
+    ``critical``, ``first`` (the first token that differs; NaN if it has no score, and for a member that ends before
+    it), ``after`` (what follows the region) and ``length`` (tokens of the region) are there for ``_good`` and ``_bad``;
+    ``margin`` is by how much the bad member is less probable, the sum of ``margin_before``, ``margin_critical`` and
+    ``margin_after``.
     """
     scored = np.nan_to_num(surprisal)
     columns: dict[str, Values | Ids] = {}

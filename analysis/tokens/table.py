@@ -68,10 +68,9 @@ def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserErro
 def region_table(scored: BenchmarkScores) -> pd.DataFrame:
     """Average the surprisal of the parts of all pairs that accuracies count, and then the runs of each line.
 
-    Returns:
-        ``group``, ``phenomenon`` (``all`` for all pairs), ``step``, ``tokens``, ``runs``, ``pairs``, and for each of
-        ``VALUES`` the mean over pairs and runs and, as ``_sd``, the sample standard deviation over runs (NaN for one).
-        In bits, except ``length``, which counts tokens. Empty where no tokens of a checkpoint are stored.
+    For each of ``VALUES`` there is the mean over pairs and runs and, as ``_sd``, the sample standard deviation over
+    runs (NaN for one). In bits, except ``length``, which counts tokens. Empty where no tokens of a checkpoint are
+    stored.
     """
     rows = region_rows(scored)
     if rows.empty:
@@ -109,14 +108,10 @@ def token_frame(
 ) -> pd.DataFrame:
     """List the tokens of pairs with their surprisal at every checkpoint, or those given, of which they are stored.
 
-    Returns:
-        ``run``, ``group``, ``step``, ``tokens`` (of the training), ``pair``, ``side`` (good or bad), ``place`` (in the
-        sentence), ``id``, ``text`` (the characters of the token; missing where the tokenizer did not say), ``region``
-        (before, critical or after), ``word`` (its number in the sentence; missing where white space delimits none),
-        ``scored`` and ``surprisal`` in bits (NaN for a token without score).
-
-    Raises:
-        UserError: when a pair does not exist, or no tokens are stored of a step that is asked for.
+    ``tokens`` are those of the training; ``side`` is good or bad, ``place`` that in the sentence, ``text`` the
+    characters of the token (missing where the tokenizer did not say), ``region`` before, critical or after, ``word``
+    its number in the sentence (missing where white space delimits none), ``surprisal`` in bits (NaN for a token without
+    score). A pair that does not exist, or a step of which no tokens are stored, is a ``UserError``.
     """
     tables, kept = [], dict[str, pd.DataFrame]()
     without = set[int]() if steps is None else {int(step) for step in steps}
