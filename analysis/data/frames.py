@@ -63,7 +63,7 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, a row per checkpoint."""
+    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, one row per step."""
     frames = []
     for run in runs:
         if run.facts and HELD_OUT in run.facts.files:

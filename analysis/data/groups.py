@@ -22,16 +22,16 @@ _BINS = 5  # of a column of many numbers
 class Groups:
     """The values of a column, and which of them each pair has."""
 
-    names: tuple[str, ...]
-    of: Ids
-    are_parts: bool = False
+    names: tuple[str, ...]  # in the order in which they are offered
+    of: Ids  # int64[pairs], the place in names; -1 for a pair without a value
+    are_parts: bool = False  # of the range of a column of many numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """A pair table, shared by all runs that were scored on it, and what follows from it alone."""
 
-    table: pd.DataFrame
+    table: pd.DataFrame  # with all that is published, one row per pair
     _groups: dict[str, Groups] = field(default_factory=dict, init=False)
 
     @cached_property

@@ -22,10 +22,10 @@ class ModelScores:
     """Pairs of a benchmark with the scores of several models."""
 
     benchmark: str
-    pairs: pd.DataFrame
-    scores: dict[str, pd.DataFrame]
-    credit: pd.DataFrame
-    left_out: tuple[str, ...]
+    pairs: pd.DataFrame  # one row per pair, without identical pairs and those that do not count
+    scores: dict[str, pd.DataFrame]  # by model, with the rows of pairs
+    credit: pd.DataFrame  # what each pair counts, one column per model, with the rows of pairs
+    left_out: tuple[str, ...]  # models whose scores are not there, or are of other pairs
 
     @property
     def models(self) -> list[str]:

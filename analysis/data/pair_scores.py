@@ -27,9 +27,11 @@ class Items:
     """The credit of every pair of a benchmark at every scored checkpoint of one run."""
 
     run: str
-    steps: npt.NDArray[np.int64]
-    tokens: npt.NDArray[np.float64]
-    half_points: npt.NDArray[np.uint8]
+    steps: npt.NDArray[np.int64]  # [steps], ascending; those without a score file are not there
+    tokens: npt.NDArray[np.float64]  # [steps], training tokens
+    half_points: npt.NDArray[np.uint8]  # [steps, items]: 0 wrong, 1 a tie counted one half, 2 right
+    # pair, phenomenon, paradigm, cluster (a number, equal for pairs that are drawn together), without identical pairs
+    # and those that do not count
     pairs: pd.DataFrame
 
 
@@ -37,8 +39,8 @@ class Items:
 class StoredScores:
     """The score files of a run on a benchmark, of which a linking function can be computed."""
 
-    checkpoints: pd.DataFrame
-    files: tuple[Path, ...]
+    checkpoints: pd.DataFrame  # step, tokens and flops of those that have a file, ascending
+    files: tuple[Path, ...]  # one for each of them
     pairs_file: Path
     linking: Linking
 

@@ -34,11 +34,11 @@ class Run:
     """A run folder, or a folder of scores of a model that was not trained here."""
 
     folder: Path
-    label: str
-    group: str
-    saved: tuple[int, ...]
-    facts: RunFacts | None
-    precision: str | None = None
+    label: str  # the shortest end of its path that no other run of the analysis has
+    group: str  # label of the line it belongs to: the runs that differ from it in the seed only
+    saved: tuple[int, ...]  # steps of the checkpoints that are complete
+    facts: RunFacts | None  # what run.json says; None for a model that was not trained here
+    precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
 
     @property
     def status(self) -> str:

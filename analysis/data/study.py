@@ -42,11 +42,13 @@ MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
 class Study:
     """What was read; further files are read when a figure or table first needs them, and kept."""
 
-    runs: Sequence[Run]
+    runs: Sequence[Run]  # in the order in which figures name them
+    # The aggregate rows of their accuracies, of all linking functions and splits, under one rule for ties, the overall
+    # rows over pairs. n-gram models are not among them: they stand beside a run and are no model of their own.
     scores: pd.DataFrame
-    means: pd.DataFrame
-    metrics: pd.DataFrame
-    held_out: pd.DataFrame
+    means: pd.DataFrame  # the overall rows over paradigms and over phenomena that go with them
+    metrics: pd.DataFrame  # from metric_frame
+    held_out: pd.DataFrame  # from held_out_frame
     settings: AnalyzeSettings
     user_tables: UserTables
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
@@ -94,8 +96,8 @@ class LastScores:
 
     run: Run
     step: int
-    pairs: pd.DataFrame
-    scores: pd.DataFrame
+    pairs: pd.DataFrame  # see Study.pairs
+    scores: pd.DataFrame  # see files.stored_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +202,7 @@ class BenchmarkScores:
         )
 
     def last_scores(self, linking: str) -> list[LastScores]:
-        """Read the last checkpoint of every run that was scored with a linking function, where its scores are stored."""
+        """Read of every run the last checkpoint scored with a linking function, where its scores are stored."""
         rows = self.rows[self.rows["linking"] == linking]
         last = {str(run): int(step) for run, step in rows.groupby("run", observed=True)["step"].max().items()}
         found = []
