@@ -1,7 +1,6 @@
 """The table of change points: every change of every curve of a line, of accuracy and of loss, in order."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -33,37 +32,32 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     """
     curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
     curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]
-    tested = [_Tested(*one, find_changes(one[-1])) for one in curves if can_bend(one[-1].tokens)]
-    if not tested:
+    curves = [one for one in curves if can_bend(one[-1].tokens)]
+    if not curves:
         return pd.DataFrame(columns=list(_COLUMNS))
-    adjusted = holm_by_runs(pd.Series([one.found.p for one in tested]), pd.Series([one.curve.seeds for one in tested]))
-    table = pd.DataFrame([row for one, p in zip(tested, adjusted, strict=True) for row in one.rows(float(p))])
+    found = [find_changes(curve) for *_, curve in curves]
+    adjusted = holm_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
+    rows = []
+    for (group, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
+        of_curve = {
+            "group": group, "measure": measure, "phenomenon": phenomenon, "runs": curve.seeds, "p": changes.p,
+            "p_holm": p, "significant": p <= LEVEL,
+        }  # fmt: skip
+        rows += [{**of_curve, **change} for change in _lay_out(changes, significant=p <= LEVEL)]
+    table = pd.DataFrame(rows)
     table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
     table["line"] = pd.factorize(table["group"])[0]
     return table.sort_values(["line", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Tested:
-    group: str
-    measure: str
-    phenomenon: str
-    curve: Curve
-    found: Changes
-
-    def rows(self, p_holm: float) -> Iterator[dict[str, object]]:
-        """Lay out the changes, or that there are none."""
-        significant = p_holm <= LEVEL
-        of_curve = {
-            "group": self.group, "measure": self.measure, "phenomenon": self.phenomenon, "runs": self.curve.seeds,
-            "p": self.found.p, "p_holm": p_holm, "significant": significant,
-        }  # fmt: skip
-        if not significant:
-            yield {**of_curve, "change": 0, **dict.fromkeys(_OF_A_CHANGE, np.nan)}
-            return
-        found, slopes = self.found, pairwise(self.found.slopes)
-        for number, values in enumerate(zip(found.tokens, found.low, found.high, found.levels, slopes, strict=True), 1):
-            yield {**of_curve, "change": number, **dict(zip(_OF_A_CHANGE, (*values[:-1], *values[-1]), strict=True))}
+def _lay_out(changes: Changes, *, significant: bool) -> Iterator[dict[str, float]]:
+    """Lay out the changes, or that there are none."""
+    if not significant:
+        yield {"change": 0, **dict.fromkeys(_OF_A_CHANGE, np.nan)}
+        return
+    places = zip(changes.tokens, changes.low, changes.high, changes.levels, pairwise(changes.slopes), strict=True)
+    for number, (*place, slopes) in enumerate(places, start=1):
+        yield {"change": number, **dict(zip(_OF_A_CHANGE, (*place, *slopes), strict=True))}
 
 
 def _beside_loss(row: Row, table: pd.DataFrame) -> str:
